@@ -1,0 +1,12 @@
+# The tasks live in dev.py, which needs only Python; `make help` lists them.
+# Arguments: make test ARGS="-m spark -x"
+PYTHON ?= python3
+ARGS ?=
+TASKS = run test lint types format golden-update property-full fuzz docs setup clean
+
+.PHONY: help $(TASKS)
+help:
+	@$(PYTHON) dev.py
+
+$(TASKS):
+	@$(PYTHON) dev.py $@ $(ARGS)

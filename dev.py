@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""Every task of this project, for a machine that has nothing but Python.
+
+`python3 dev.py` lists the tasks. Each one first makes `.venv` and installs what it needs, unless that is already done.
+The file uses no syntax newer than Python 3.7 before the version check, so that an old Python gets a kind answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+OLDEST_PYTHON = (3, 11)
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+STAMP = VENV / "installed"
+VENV_PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+MAIN_JOB = "explain"
+EXAMPLE = "examples/fares.dl"
+
+
+class Stop(Exception):
+    """Ends the task with a message for the person, instead of a traceback."""
+
+
+def run(arguments: list[str]) -> int:
+    """the main job, on the first example or on any program: run PROGRAM.dl [options]"""
+    return module("emberlog", MAIN_JOB, *(arguments or [EXAMPLE]))
+
+
+def test(arguments: list[str]) -> int:
+    """lint, types and the default tests; further arguments go to pytest"""
+    started = time.monotonic()
+    failed = [] if lint([]) == 0 else ["lint"]
+    # Type checking keeps one core busy, the tests the other.
+    checker = subprocess.Popen(command("mypy"), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        if module("pytest", *arguments) != 0:
+            failed.append("tests")
+        report = checker.communicate()[0]
+    finally:
+        checker.kill()
+    print(f"mypy: {report.rstrip()}")
+    if checker.returncode != 0:
+        failed.append("types")
+    verdict = f"failed: {', '.join(failed)}" if failed else "all well"
+    print(f"{verdict} ({time.monotonic() - started:.1f} s)")
+    return 1 if failed else 0
+
+
+def lint(arguments: list[str]) -> int:
+    """check the code with ruff, its layout included"""
+    return module("ruff", "check", *arguments) or module("ruff", "format", "--check", *arguments)
+
+
+def types(arguments: list[str]) -> int:
+    """check the types with mypy"""
+    return module("mypy", *arguments)
+
+
+def format_code(arguments: list[str]) -> int:
+    """lay out the code and mend what ruff can mend"""
+    return module("ruff", "check", "--fix", *arguments) or module("ruff", "format", *arguments)
+
+
+def golden_update(arguments: list[str]) -> int:
+    """write the expected files of golden cases and passes anew; read the difference"""
+    fixtures = ("pytest", "--quiet", "tests/unit/optimize/test_passes.py")
+    return module("tests.golden.update", *arguments) or module(*fixtures, EMBERLOG_UPDATE="1")
+
+
+def property_full(arguments: list[str]) -> int:
+    """the property tests with many more examples"""
+    return module("pytest", "tests/property", "--timeout=3600", *arguments, EMBERLOG_EXAMPLES="2000")
+
+
+def fuzz(arguments: list[str]) -> int:
+    """20,000 mutated and random texts against the front end"""
+    return module("pytest", "tests/property/test_fuzz.py", "--timeout=3600", *arguments, EMBERLOG_EXAMPLES="20000")
+
+
+def docs(arguments: list[str]) -> int:
+    """write the generated parts of docs/ anew and check every code block"""
+    return module("docs.generate") or module("pytest", "tests/test_documentation.py", *arguments)
+
+
+def setup(arguments: list[str]) -> int:
+    """only make .venv"""
+    print(f"{VENV.name} is ready: {VENV_PYTHON.relative_to(ROOT)}")
+    return 0
+
+
+def clean(arguments: list[str]) -> int:
+    """remove .venv and everything that tools left behind"""
+    for name in (".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", "build", "dist"):
+        shutil.rmtree(ROOT / name, ignore_errors=True)
+    for folder in [path for top in ("src", "tests", "docs", "examples") for path in (ROOT / top).rglob("__pycache__")]:
+        shutil.rmtree(folder, ignore_errors=True)
+    return 0
+
+
+TASKS = {
+    "run": run,
+    "test": test,
+    "lint": lint,
+    "types": types,
+    "format": format_code,
+    "golden-update": golden_update,
+    "property-full": property_full,
+    "fuzz": fuzz,
+    "docs": docs,
+    "setup": setup,
+    "clean": clean,
+}
+
+
+def command(name: str, *arguments: str) -> list[str]:
+    return [str(VENV_PYTHON), "-m", name, *arguments]
+
+
+def module(name: str, *arguments: str, **environment: str) -> int:
+    """Runs a Python module of the environment to its end."""
+    return subprocess.call(command(name, *arguments), cwd=ROOT, env={**os.environ, **environment})
+
+
+def prepare() -> None:
+    """Makes `.venv` as pyproject.toml and constraints.txt ask for, unless it already is so."""
+    wanted = fingerprint()
+    if STAMP.is_file() and STAMP.read_text() == wanted and VENV_PYTHON.exists():
+        return
+    started = time.monotonic()
+    print(f"setting up {VENV.name} (once; about a minute, most of it the download of Spark)", flush=True)
+    try:
+        import ensurepip  # noqa: F401  (Debian and Ubuntu ship a Python without it)
+        import venv
+    except ImportError:
+        raise Stop(
+            "this Python has no venv module, which makes the environment.\n"
+            "On Debian or Ubuntu: sudo apt install python3-venv. Then run this command again."
+        ) from None
+    venv.create(VENV, clear=True, with_pip=True)
+    # Twice quiet: errors are shown, notices about pip itself are not.
+    pip = command("pip", "install", "--quiet", "--quiet", "--disable-pip-version-check", "--editable", ".[dev]")
+    # By environment rather than by option, because these also reach the environment that builds the package.
+    pins = {"PIP_CONSTRAINT": "constraints.txt", "PIP_BUILD_CONSTRAINT": "constraints.txt"}
+    if subprocess.call(pip, cwd=ROOT, env={**os.environ, **pins}) != 0:
+        raise Stop("pip could not install the packages; what it said is above.")
+    STAMP.write_text(wanted)
+    print(f"ready in {time.monotonic() - started:.0f} s", flush=True)
+
+
+def fingerprint() -> str:
+    """Changes whenever the environment has to be made again: other packages, another Python, another folder."""
+    digest = hashlib.sha256(f"{sys.version_info[:2]} {ROOT}".encode())
+    for name in ("pyproject.toml", "constraints.txt"):
+        digest.update((ROOT / name).read_bytes())
+    return digest.hexdigest()
+
+
+def check_python() -> None:
+    if sys.version_info >= OLDEST_PYTHON:
+        return
+    newer = [f"python3.{minor}" for minor in range(20, 10, -1) if shutil.which(f"python3.{minor}")]
+    advice = f"Run it with {newer[0]} instead of python3." if newer else "Install a newer one and run this again."
+    raise Stop(f"Emberlog needs Python 3.11 or newer, and this is {sys.version.split()[0]}. {advice}")
+
+
+def main(arguments: list[str]) -> int:
+    if not arguments or arguments[0] not in TASKS:
+        width = max(map(len, TASKS))
+        print("python3 dev.py TASK\n")
+        print("\n".join(f"  {name:{width}}  {task.__doc__}" for name, task in TASKS.items()))
+        return 0 if not arguments or arguments[0] in ("-h", "--help", "help") else 2
+    check_python()
+    if arguments[0] != "clean":
+        prepare()
+    return TASKS[arguments[0]](arguments[1:])
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Stop as stop:
+        sys.exit(str(stop))
+    except KeyboardInterrupt:
+        sys.exit(130)
