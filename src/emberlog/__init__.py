@@ -1,0 +1,37 @@
+"""Datalog for Apache Spark.
+
+The public names are loaded when they are first used, so that `import emberlog` (and with it `emberlog check`) stays
+quick and needs neither Spark nor Java.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from emberlog.diagnostics import Diagnostic as Diagnostic
+    from emberlog.diagnostics import EmberlogError as EmberlogError
+    from emberlog.syntax.ast import Program as Program
+
+__version__ = "0.1.0"
+
+_HOME_OF = {
+    "Diagnostic": "emberlog.diagnostics",
+    "EmberlogError": "emberlog.diagnostics",
+    "Program": "emberlog.syntax.ast",
+}
+
+__all__ = ("Diagnostic", "EmberlogError", "Program", "__version__")
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module `emberlog` has no attribute `{name}`")
+    value: object = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME_OF})

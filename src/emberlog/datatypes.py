@@ -1,0 +1,88 @@
+"""The types of columns and values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class DataType:
+    """A type; `parts` are the element types of a pair or a list."""
+
+    name: str
+    parts: tuple[DataType, ...] = ()
+
+    def __str__(self) -> str:
+        if not self.parts:
+            return self.name
+        return f"{self.name}<{', '.join(map(str, self.parts))}>"
+
+    @property
+    def described(self) -> str:
+        """With its article: `an int`, `a string`."""
+        return f"{'an' if self.name == 'int' else 'a'} {self}"
+
+    @property
+    def is_numeric(self) -> bool:
+        return self in (INT, FLOAT)
+
+    @property
+    def is_known(self) -> bool:
+        return self is not UNKNOWN and self.name != "unknown" and all(part.is_known for part in self.parts)
+
+    @property
+    def depth(self) -> int:
+        return 1 + max((part.depth for part in self.parts), default=0)
+
+
+INT = DataType("int")
+FLOAT = DataType("float")
+STRING = DataType("string")
+BOOL = DataType("bool")
+TIMESTAMP = DataType("timestamp")
+UNKNOWN = DataType("unknown")
+"""The type of a column about which nothing is known before the data is there."""
+
+INT_MIN, INT_MAX = -(2**63), 2**63 - 1
+
+TYPE_NAMES = {
+    "int": INT,
+    "integer": INT,
+    "long": INT,
+    "number": INT,
+    "float": FLOAT,
+    "double": FLOAT,
+    "string": STRING,
+    "symbol": STRING,
+    "bool": BOOL,
+    "boolean": BOOL,
+    "timestamp": TIMESTAMP,
+}
+"""Every spelling of a type that a declaration accepts, in lower case."""
+
+
+def pair_of(first: DataType, second: DataType) -> DataType:
+    """The type of `encd(first, second)`: ordered by `first`, then by `second`."""
+    return DataType("pair", (first, second))
+
+
+def list_of(element: DataType) -> DataType:
+    """The type of `collect<element>`."""
+    return DataType("list", (element,))
+
+
+def join_types(left: DataType, right: DataType) -> DataType | None:
+    """The narrowest type that holds both, or None: unknown gives way, int widens to float."""
+    if left == right:
+        return left
+    if left == UNKNOWN:
+        return right
+    if right == UNKNOWN:
+        return left
+    if left.is_numeric and right.is_numeric:
+        return FLOAT
+    if left.name == right.name and len(left.parts) == len(right.parts):
+        parts = [join_types(a, b) for a, b in zip(left.parts, right.parts, strict=True)]
+        known = tuple(part for part in parts if part is not None)
+        return DataType(left.name, known) if len(known) == len(parts) and parts else None
+    return None

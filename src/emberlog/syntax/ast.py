@@ -1,0 +1,272 @@
+"""The syntax tree: what a person wrote, with spans, before any meaning is given to it.
+
+Expressions keep this form in all later stages: a plan's columns are named by the variables.
+Spans never take part in comparisons, so trees can be compared by content.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeAlias
+
+from emberlog.datatypes import DataType
+from emberlog.source import NOWHERE, Source, Span
+
+
+def _span() -> Span:
+    return field(default=NOWHERE, compare=False, repr=False)
+
+
+Value: TypeAlias = int | float | str | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    name: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Wildcard:
+    """`_`: a fresh variable each time."""
+
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    value: Value
+    span: Span = _span()
+
+    # True == 1 == 1.0 in Python, but not in a program.
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constant) and type(self.value) is type(other.value) and (self.value == other.value)
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """`$name`: a constant that the caller gives."""
+
+    name: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """Arithmetic negation, the only unary operator."""
+
+    operand: Expression
+    span: Span = _span()
+
+
+class BinaryOperator(Enum):
+    ADD = "+"
+    SUBTRACT = "-"
+    MULTIPLY = "*"
+    DIVIDE = "/"
+    INTEGER_DIVIDE = "div"
+    MODULO = "mod"
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    operator: BinaryOperator
+    left: Expression
+    right: Expression
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A scalar function call."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    span: Span = _span()
+
+
+Expression: TypeAlias = Variable | Wildcard | Constant | Parameter | Unary | Binary | Call
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateTerm:
+    """`min<D + 1>` in a head. `count<_>` and `count<*>` have no arguments; `mcount<(K, V)>` has two."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    span: Span = _span()
+
+
+HeadTerm: TypeAlias = Expression | AggregateTerm
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """`location` is the index of the argument that `#` marks, if any."""
+
+    predicate: str
+    terms: tuple[HeadTerm, ...]
+    location: int | None = None
+    span: Span = _span()
+    name_span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A relation, a built-in test such as `contains(S, "x")`, or a procedure such as `larger(A, X, Y)`."""
+
+    predicate: str
+    terms: tuple[Expression, ...]
+    negated: bool = False
+    span: Span = _span()
+    name_span: Span = _span()
+
+
+class ComparisonOperator(Enum):
+    EQUAL = "="
+    NOT_EQUAL = "!="
+    LESS = "<"
+    LESS_OR_EQUAL = "<="
+    GREATER = ">"
+    GREATER_OR_EQUAL = ">="
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    operator: ComparisonOperator
+    left: Expression
+    right: Expression
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunction:
+    parts: tuple[BodyPart, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Disjunction:
+    """At least two alternatives."""
+
+    alternatives: tuple[Conjunction, ...]
+    span: Span = _span()
+
+
+BodyPart: TypeAlias = Atom | Comparison | Disjunction
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """`@iterations(20)`, `@premappable`."""
+
+    name: str
+    arguments: tuple[Expression, ...] = ()
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule, or a fact when the body is None."""
+
+    head: Head
+    body: Conjunction | None = None
+    label: str | None = None
+    annotations: tuple[Annotation, ...] = ()
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """`WINDOW(size, slide)` of a query over a stream."""
+
+    size: Duration
+    slide: Duration | None = None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    amount: int
+    unit: str | None = None
+    """Canonical, in the plural: `minutes`; None for a bare number."""
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    atom: Atom
+    window: Window | None = None
+    span: Span = _span()
+
+
+class DeclarationKind(Enum):
+    """A schema in braces is a STREAM if its first column is a timestamp, otherwise STATIC."""
+
+    RELATION = "declare"
+    STATIC = "RELATION"
+    STREAM = "STREAM"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDeclaration:
+    name: str
+    type: DataType
+    aggregate: str | None = None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    kind: DeclarationKind
+    predicate: str
+    columns: tuple[ColumnDeclaration, ...]
+    span: Span = _span()
+    name_span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramOption:
+    """An annotation that ends with a full stop holds for the whole program: `@iterations(20).`"""
+
+    annotation: Annotation
+    span: Span = _span()
+
+
+Statement: TypeAlias = Rule | Query | Declaration | ProgramOption
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """Kept so that the printer can give it back; `text` includes its marks."""
+
+    text: str
+    trailing: bool
+    """True when it stands behind a statement on the same line."""
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    source: Source = field(compare=False, repr=False)
+    statements: tuple[Statement, ...]
+    comments: tuple[Comment, ...] = ()
+
+
+def variables_of(expression: HeadTerm) -> tuple[Variable, ...]:
+    """The variables in an expression, in the order of the text, repeated ones repeated."""
+    match expression:
+        case Variable():
+            return (expression,)
+        case Unary(operand):
+            return variables_of(operand)
+        case Binary(_, left, right):
+            return variables_of(left) + variables_of(right)
+        case Call(_, arguments) | AggregateTerm(_, arguments):
+            return tuple(variable for argument in arguments for variable in variables_of(argument))
+        case _:
+            return ()

@@ -1,0 +1,179 @@
+"""Heads and bodies of rules."""
+
+from __future__ import annotations
+
+from emberlog.syntax import ast
+from emberlog.syntax.ast import ComparisonOperator
+from emberlog.syntax.expression_parser import ExpressionParser
+from emberlog.syntax.lexer import Token, TokenKind
+from emberlog.syntax.vocabulary import AGGREGATE_NAMES
+
+_COMPARISONS = {operator.value: operator for operator in ComparisonOperator}
+_ARITHMETIC = ("+", "-", "*", "/", "%", "div", "mod")
+
+
+class BodyParser(ExpressionParser):
+    def head(self) -> ast.Head:
+        name = self.expect_name("a statement, which begins with the name of a relation")
+        if not self.peek().is_symbol("("):
+            raise self.expected(
+                f"`(` behind `{name.text}`", "a relation has its arguments in parentheses: `arc(1, 2).`"
+            )
+        self.take()
+        if self.peek().is_symbol(")"):
+            raise self.problem(
+                "DL114",
+                f"`{name.text}` has no arguments",
+                name.span.to(self.peek().span),
+                "every relation has at least one; a constant will do, as in `done(true)`",
+            )
+        self.location: int | None = None
+        self.position = -1
+        terms = tuple(self.separated(self._head_term))
+        if self.peek().kind is TokenKind.SYMBOL and self.peek().text in _COMPARISONS:
+            hint = "a comparison stands in the body: `… :- age(N, X), X >= 18.`"
+            raise self.problem("DL110", "a head has no comparisons", self.peek().span, hint)
+        end = self.expect(")")
+        return ast.Head(name.text, terms, self.location, name.span.to(end.span), name.span)
+
+    def _head_term(self) -> ast.HeadTerm:
+        self.position += 1
+        if self.peek().is_symbol("#"):
+            mark = self.take()
+            if self.location is not None:
+                self.report("DL119", "a head has one location", mark.span, "leave out one of the `#`")
+            self.location = self.position
+        name, after = self.peek(), self.peek(1)
+        if name.kind is TokenKind.NAME and after.is_symbol("<", "<-"):
+            return self._aggregate(self._aggregate_name(self.take()), ">")
+        if name.kind is TokenKind.NAME and name.text.lower() in AGGREGATE_NAMES and after.is_symbol("("):
+            return self._aggregate(self._aggregate_name(self.take()), ")")
+        return self.expression()
+
+    def _aggregate_name(self, name: Token) -> Token:
+        lower = name.text.lower()
+        text = lower if lower in AGGREGATE_NAMES else name.text
+        return Token(name.kind, text, name.span)
+
+    def _aggregate(self, name: Token, closing: str) -> ast.AggregateTerm:
+        if self.peek().is_symbol("<-"):  # `sum<-X>`
+            self._split_arrow()
+        self.take()
+        if self.peek().is_symbol("*"):
+            self.take()
+            arguments: tuple[ast.Expression, ...] = ()
+        elif self._at_tuple(closing):
+            self.take()
+            arguments = tuple(self.separated(self.expression))
+            self.expect(")")
+        else:
+            arguments = tuple(self.separated(self.expression))
+        if arguments and all(isinstance(argument, ast.Wildcard) for argument in arguments):
+            arguments = ()
+        if not self.peek().is_symbol(closing):
+            raise self.expected(f"`{closing}` at the end of `{name.text}{'<' if closing == '>' else '('}…`")
+        end = self.take()
+        return ast.AggregateTerm(name.text, arguments, name.span.to(end.span))
+
+    def _at_tuple(self, closing: str) -> bool:
+        """At `(K, V)` directly inside the brackets, as opposed to `(A + B) * 2`."""
+        if not self.peek().is_symbol("("):
+            return False
+        end = self.matching_parenthesis()
+        return self.tokens[min(end + 1, len(self.tokens) - 1)].is_symbol(closing)
+
+    def _split_arrow(self) -> None:
+        """`<-` read as the two symbols `<` and `-`, where an arrow cannot stand."""
+        arrow = self.peek()
+        middle = arrow.span.start + 1
+        source = arrow.span.source
+        less = Token(TokenKind.SYMBOL, "<", type(arrow.span)(source, arrow.span.start, middle))
+        minus = Token(TokenKind.SYMBOL, "-", type(arrow.span)(source, middle, arrow.span.end))
+        self.tokens[self.index : self.index + 1] = [less, minus]
+
+    def body(self) -> ast.Conjunction:
+        whole = self._disjunction()
+        if len(whole) == 1:
+            return whole[0]
+        span = whole[0].span.to(whole[-1].span)
+        return ast.Conjunction((ast.Disjunction(tuple(whole), span),), span)
+
+    def _disjunction(self) -> list[ast.Conjunction]:
+        alternatives = [self._conjunction()]
+        while self.peek().is_symbol(";"):
+            self.take()
+            alternatives.append(self._conjunction())
+        return alternatives
+
+    def _conjunction(self) -> ast.Conjunction:
+        parts: list[ast.BodyPart] = []
+        start = self.peek().span
+        for group in self.separated(self._part):
+            parts.extend(group)
+        return ast.Conjunction(tuple(parts), start.to(self.previous().span))
+
+    def _part(self) -> tuple[ast.BodyPart, ...]:
+        token = self.peek()
+        if token.is_symbol("!") or token.is_word("not"):
+            if not self.peek(1).is_symbol("("):
+                return (self._negation(self.take()),)
+            raise self.problem(
+                "DL121",
+                "only one atom can be negated",
+                token.span,
+                "write `!p(X)`, or give the conjunction a rule of its own and negate its relation",
+            )
+        if token.is_symbol("(") and self._at_group():
+            return self._group()
+        return (self._atom_or_comparison(),)
+
+    def _at_group(self) -> bool:
+        """At `(a(X) ; b(X))`, as opposed to `(X + 1) * 2 > Y`."""
+        end = self.matching_parenthesis()
+        after = self.tokens[min(end + 1, len(self.tokens) - 1)]
+        return not (after.text in _COMPARISONS or after.text in _ARITHMETIC or after.is_symbol("<-"))
+
+    def _group(self) -> tuple[ast.BodyPart, ...]:
+        start = self.take()
+        self.deeper()
+        alternatives = self._disjunction()
+        self.depth -= 1
+        end = self.expect(")")
+        if len(alternatives) == 1:
+            return alternatives[0].parts
+        return (ast.Disjunction(tuple(alternatives), start.span.to(end.span)),)
+
+    def _negation(self, mark: Token) -> ast.Atom:
+        part = self._atom_or_comparison()
+        if isinstance(part, ast.Comparison):
+            raise self.problem(
+                "DL121",
+                "only one atom can be negated",
+                mark.span.to(part.span),
+                "turn the comparison round: `X != Y` for not `X = Y`",
+            )
+        return ast.Atom(part.predicate, part.terms, True, mark.span.to(part.span), part.name_span)
+
+    def _atom_or_comparison(self) -> ast.Atom | ast.Comparison:
+        first = self.peek()
+        if first.kind is TokenKind.END or first.is_symbol(".", "?", ",", ";", ")"):
+            raise self.expected("a part of the body: an atom such as `arc(X, Y)`, or a comparison")
+        left = self.expression()
+        token = self.peek()
+        if token.is_symbol("<-"):  # `X<-1`
+            self._split_arrow()
+            token = self.peek()
+        if token.kind is TokenKind.SYMBOL and token.text in _COMPARISONS:
+            operator = _COMPARISONS[self.take().text]
+            right = self.expression()
+            return ast.Comparison(operator, left, right, left.span.to(right.span))
+        if isinstance(left, ast.Call):
+            return ast.Atom(left.function, left.arguments, False, left.span, first.span)
+        if isinstance(left, ast.Variable) and token.is_word("is"):
+            hint = f"write `{left.name} = …`"
+            raise self.problem("DL110", "a value is assigned with `=`", token.span, hint)
+        if isinstance(left, ast.Variable):
+            raise self.expected(
+                f"`(` or a comparison behind `{left.name}`", "an atom is written `arc(X, Y)`, a comparison `X < Y`"
+            )
+        raise self.expected("a comparison such as `<` or `=`")

@@ -1,0 +1,133 @@
+"""Declarations in every spelling of the papers, and windows."""
+
+from __future__ import annotations
+
+from emberlog.datatypes import TIMESTAMP, TYPE_NAMES
+from emberlog.diagnostics import nearest
+from emberlog.syntax import ast
+from emberlog.syntax.ast import DeclarationKind
+from emberlog.syntax.lexer import Token, TokenKind
+from emberlog.syntax.token_reader import TokenReader
+from emberlog.syntax.vocabulary import AGGREGATE_NAMES, TIME_UNITS
+
+
+class DeclarationParser(TokenReader):
+    def keyword_declaration(self) -> ast.Declaration:
+        """`declare p(…).`, `STREAM p(…).`, `RELATION p(…).`"""
+        keyword = self.take()
+        kinds = {
+            "declare": DeclarationKind.RELATION,
+            "relation": DeclarationKind.STATIC,
+            "stream": DeclarationKind.STREAM,
+        }
+        declaration = self._declaration(kinds[keyword.text.lower()], keyword)
+        return self._ended(declaration)
+
+    def at_plain_declaration(self) -> bool:
+        """At `EDGE(int src, …)` or `edge(src: int, …)`: no fact or rule begins like that."""
+        if not (self.peek().kind is TokenKind.NAME and self.peek(1).is_symbol("(")):
+            return False
+        if self.peek(2).kind is not TokenKind.NAME:
+            return False
+        type_first = self.peek(2).is_word(*TYPE_NAMES) and self.peek(3).kind is TokenKind.NAME
+        return self.peek(3).is_symbol(":") or (type_first and not self.peek(3).is_word("div", "mod"))
+
+    def plain_declaration(self) -> ast.Declaration:
+        return self._ended(self._declaration(DeclarationKind.RELATION, self.peek()))
+
+    def _ended(self, declaration: ast.Declaration) -> ast.Declaration:
+        """The full stop may be left out, as in DatalogRA's Figure 1, where the next statement is on a new line."""
+        if self.peek().is_symbol("."):
+            self.take()
+        elif self.peek().kind is not TokenKind.END and self._same_line():
+            raise self.expected("a full stop behind the declaration")
+        return declaration
+
+    def _same_line(self) -> bool:
+        return self.peek().span.begin.line == self.previous().span.finish.line
+
+    def schema(self) -> list[ast.Declaration]:
+        """`{ride(Ts: Timestamp, …), …}`"""
+        self.expect("{")
+        declarations = self.separated(self._schema_entry)
+        self.expect("}")
+        if self.peek().is_symbol("."):
+            self.take()
+        return declarations
+
+    def _schema_entry(self) -> ast.Declaration:
+        start = self.peek()
+        kind = None
+        if start.is_word("stream", "relation") and self.peek(1).kind is TokenKind.NAME:
+            self.take()
+            kind = DeclarationKind.STREAM if start.is_word("stream") else DeclarationKind.STATIC
+        declaration = self._declaration(kind or DeclarationKind.STATIC, start)
+        if kind is None and declaration.columns[0].type == TIMESTAMP:
+            return ast.Declaration(
+                DeclarationKind.STREAM,
+                declaration.predicate,
+                declaration.columns,
+                declaration.span,
+                declaration.name_span,
+            )
+        return declaration
+
+    def _declaration(self, kind: DeclarationKind, start: Token) -> ast.Declaration:
+        name = self.expect_name("the name of a relation")
+        self.expect("(")
+        columns = tuple(self.separated(self._column))
+        end = self.expect(")")
+        return ast.Declaration(kind, name.text, columns, start.span.to(end.span), name.span)
+
+    def _column(self) -> ast.ColumnDeclaration:
+        first = self.expect_name("a column, such as `X: int` or `int X`")
+        if self.peek().is_symbol(":"):
+            self.take()
+            name, type_name = first, self.expect_name("a type")
+        else:
+            name, type_name = self.expect_name("the name of the column"), first
+        aggregate = None
+        if self.peek().is_word("aggregate"):
+            self.take()
+            aggregate_name = self.expect_name("the name of an aggregate function")
+            lower = aggregate_name.text.lower()
+            aggregate = lower if lower in AGGREGATE_NAMES else aggregate_name.text
+        data_type = TYPE_NAMES.get(type_name.text.lower())
+        if data_type is None:
+            guess = nearest(type_name.text.lower(), TYPE_NAMES)
+            known = "types are int, float, string, bool and timestamp"
+            hint = f"did you mean `{guess}`? {known}" if guess else known
+            raise self.problem("DL115", f"`{type_name.text}` is not a type", type_name.span, hint)
+        return ast.ColumnDeclaration(name.text, data_type, aggregate, first.span.to(self.previous().span))
+
+    def window(self) -> ast.Window:
+        """`WINDOW(60 minutes, 5 minutes)`"""
+        start = self.take()
+        self.expect("(")
+        durations = self.separated(self._duration)
+        end = self.expect(")")
+        span = start.span.to(end.span)
+        if len(durations) > 2:
+            raise self.problem(
+                "DL116", "a window has a size and a slide", span, "write `WINDOW(60 minutes, 5 minutes)`"
+            )
+        slide = durations[1] if len(durations) == 2 else None
+        return ast.Window(durations[0], slide, span)
+
+    def _duration(self) -> ast.Duration:
+        number = self.peek()
+        if number.kind is not TokenKind.INT:
+            raise self.expected("a length of time, such as `60 minutes`")
+        self.take()
+        assert isinstance(number.value, int)
+        if number.value == 0:
+            raise self.problem("DL116", "a window and its slide are longer than 0", number.span)
+        if self.peek().kind is not TokenKind.NAME:
+            return ast.Duration(number.value, None, number.span)
+        word = self.take()
+        unit = word.text.lower()
+        unit = unit if unit.endswith("s") else unit + "s"
+        if unit not in TIME_UNITS:
+            known = f"units are {', '.join(TIME_UNITS)}"
+            raise self.problem("DL116", f"`{word.text}` is not a unit of time", word.span, known)
+        return ast.Duration(number.value, unit, number.span.to(word.span))

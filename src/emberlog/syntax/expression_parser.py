@@ -1,0 +1,140 @@
+"""Arithmetic, constants, variables and function calls."""
+
+from __future__ import annotations
+
+from emberlog.datatypes import INT_MAX
+from emberlog.syntax import ast
+from emberlog.syntax.ast import BinaryOperator, Expression
+from emberlog.syntax.lexer import Token, TokenKind
+from emberlog.syntax.token_reader import DEEPEST, TokenReader
+from emberlog.syntax.vocabulary import AGGREGATE_NAMES
+
+_ADDITIVE = {"+": BinaryOperator.ADD, "-": BinaryOperator.SUBTRACT}
+_MULTIPLICATIVE = {
+    "*": BinaryOperator.MULTIPLY,
+    "/": BinaryOperator.DIVIDE,
+    "div": BinaryOperator.INTEGER_DIVIDE,
+    "mod": BinaryOperator.MODULO,
+    "%": BinaryOperator.MODULO,
+}
+
+
+class ExpressionParser(TokenReader):
+    operators = 0
+    """Binary operators read so far in the whole text."""
+
+    def expression(self) -> Expression:
+        self.deeper()
+        begun = self.operators
+        left = self._product(begun)
+        while self.peek().kind is TokenKind.SYMBOL and self.peek().text in _ADDITIVE:
+            operator = _ADDITIVE[self.take().text]
+            left = self._binary(operator, left, self._product(begun), begun)
+        self.depth -= 1
+        return left
+
+    def _product(self, begun: int) -> Expression:
+        left = self._signed()
+        while self._at_multiplicative():
+            operator = _MULTIPLICATIVE[self.take().text]
+            left = self._binary(operator, left, self._signed(), begun)
+        return left
+
+    def _at_multiplicative(self) -> bool:
+        token = self.peek()
+        return token.kind in (TokenKind.SYMBOL, TokenKind.NAME) and token.text in _MULTIPLICATIVE
+
+    def _binary(self, operator: BinaryOperator, left: Expression, right: Expression, begun: int) -> Expression:
+        """`begun`: how many operators there were before this expression, which bounds the height of its tree."""
+        span = left.span.to(right.span)
+        self.operators += 1
+        if self.operators - begun > DEEPEST:
+            raise self.problem(
+                "DL112", f"this expression has more than {DEEPEST} operators", span, "split it with `X = …`"
+            )
+        return ast.Binary(operator, left, right, span)
+
+    def _signed(self) -> Expression:
+        token = self.peek()
+        if not token.is_symbol("-"):
+            return self._primary()
+        self.take()
+        number = self.peek()
+        if number.kind in (TokenKind.INT, TokenKind.FLOAT):
+            self.take()
+            assert isinstance(number.value, int | float)
+            return ast.Constant(-number.value, token.span.to(number.span))
+        self.deeper()
+        operand = self._signed()
+        self.depth -= 1
+        return ast.Unary(operand, token.span.to(operand.span))
+
+    def _primary(self) -> Expression:
+        token = self.peek()
+        match token.kind:
+            case TokenKind.INT | TokenKind.FLOAT:
+                return self._number(self.take())
+            case TokenKind.STRING:
+                self.take()
+                return ast.Constant(str(token.value), token.span)
+            case TokenKind.PARAMETER:
+                self.take()
+                return ast.Parameter(token.text, token.span)
+            case TokenKind.NAME:
+                return self._name()
+            case _:
+                if token.is_symbol("("):
+                    return self._parenthesised()
+                if token.is_symbol("#"):
+                    raise self.problem(
+                        "DL119",
+                        "`#` marks a location, and stands before an argument of a head",
+                        token.span,
+                        "in a body, leave it out",
+                    )
+                raise self.expected("a value")
+
+    def _number(self, token: Token) -> Expression:
+        assert isinstance(token.value, int | float)
+        if isinstance(token.value, int) and token.value > INT_MAX:
+            self.report("DL105", "this number does not fit into a 64-bit int", token.span)
+            return ast.Constant(0, token.span)
+        return ast.Constant(token.value, token.span)
+
+    def _parenthesised(self) -> Expression:
+        self.take()
+        inner = self.expression()
+        self.expect(")")
+        return inner
+
+    def _name(self) -> Expression:
+        token = self.take()
+        if token.text in ("true", "false"):
+            return ast.Constant(token.text == "true", token.span)
+        if self.peek().is_symbol("("):
+            self.take()
+            if self.peek().is_symbol(")"):
+                raise self.problem(
+                    "DL114",
+                    f"`{token.text}` has no arguments",
+                    token.span.to(self.peek().span),
+                    "every relation and function has at least one; a constant will do, as in `done(true)`",
+                )
+            arguments = tuple(self.separated(self.expression))
+            end = self.expect(")")
+            return ast.Call(token.text, arguments, token.span.to(end.span))
+        if token.text == "_":
+            return ast.Wildcard(token.span)
+        self._refuse_aggregate(token)
+        return ast.Variable(token.text, token.span)
+
+    def _refuse_aggregate(self, name: Token) -> None:
+        follows_directly = self.peek().span.start == name.span.end
+        if name.text.lower() in AGGREGATE_NAMES and self.peek().is_symbol("<") and follows_directly:
+            raise self.problem(
+                "DL113",
+                "an aggregate can only stand in a head, as an argument of its own",
+                name.span,
+                f"write `h(X, {name.text}<…>) :- …` and use `h` here",
+                "for the smaller or larger of two values there are least(X, Y) and greatest(X, Y)",
+            )

@@ -1,0 +1,246 @@
+"""From text to tokens. Comments are kept apart, for the printer; what cannot be a token is reported and skipped."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from emberlog.datatypes import INT_MAX
+from emberlog.diagnostics import Diagnostics
+from emberlog.source import Source, Span
+from emberlog.syntax.ast import Comment
+
+
+class TokenKind(Enum):
+    NAME = "a name"
+    INT = "a number"
+    FLOAT = "a number with a fraction"
+    STRING = "a string"
+    PARAMETER = "a parameter"
+    SYMBOL = "a symbol"
+    END = "the end of the text"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    kind: TokenKind
+    text: str
+    """For a symbol its canonical spelling, for a parameter its name."""
+    span: Span
+    value: int | float | str | None = None
+
+    def is_symbol(self, *texts: str) -> bool:
+        return self.kind is TokenKind.SYMBOL and self.text in texts
+
+    def is_word(self, *words: str) -> bool:
+        """A word with a meaning of its own at this place, in any case."""
+        return self.kind is TokenKind.NAME and self.text.lower() in words
+
+    def describe(self) -> str:
+        if self.kind is TokenKind.END:
+            return "the end of the text"
+        text = self.span.text if len(self.span.text) <= 40 else self.span.text[:37] + "…"
+        return f"`{text}`"
+
+
+_SPELLINGS = {
+    "<-": "<-",
+    "←": ":-",
+    "⇐": ":-",
+    "⟨": "<",
+    "⟩": ">",
+    "〈": "<",
+    "〉": ">",
+    "‹": "<",
+    "›": ">",
+    "≤": "<=",
+    "≥": ">=",
+    "≠": "!=",
+    "<>": "!=",
+    "==": "=",
+    "¬": "!",
+    "~": "!",
+}
+
+_TOKEN = re.compile(
+    r"""
+      (?P<space>\s+)
+    | (?P<line_comment>//[^\n]*)
+    | (?P<block_comment>/\*)
+    | (?P<float>\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)
+    | (?P<int>\d+)
+    | (?P<name>[^\W\d]\w*)
+    | (?P<parameter>\$[^\W\d]\w*)
+    | (?P<string>["'])
+    | (?P<symbol>:-|<-|<=|>=|!=|<>|==|[←⇐⟨⟩〈〉‹›≤≥≠¬~.,;:?()<>=!+\-*/%\#@{}])
+    """,
+    re.VERBOSE,
+)
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.)|$)", re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "'": "'", "0": "\0"}
+
+_LONGEST_NUMBER = 400
+"""Digits; longer literals are out of range whatever they say."""
+
+
+def tokenize(source: Source, diagnostics: Diagnostics) -> tuple[list[Token], list[Comment]]:
+    """The tokens of the text, the last of kind END, and its comments."""
+    return _Lexer(source, diagnostics).run()
+
+
+class _Lexer:
+    def __init__(self, source: Source, diagnostics: Diagnostics) -> None:
+        self.source = source
+        self.text = source.text
+        self.diagnostics = diagnostics
+        self.offset = 0
+        self.line_has_tokens = False
+        self.tokens: list[Token] = []
+        self.comments: list[Comment] = []
+
+    def run(self) -> tuple[list[Token], list[Comment]]:
+        while self.offset < len(self.text):
+            self._next()
+        end = Span(self.source, len(self.text), len(self.text))
+        self.tokens.append(Token(TokenKind.END, "", end))
+        return self.tokens, self.comments
+
+    def _next(self) -> None:
+        start = self.offset
+        if self.text[start] in "%#" and not self.line_has_tokens:
+            self._comment(start, self._line_end(start))
+            return
+        match = _TOKEN.match(self.text, start)
+        if match is None:
+            self._unexpected(start)
+            return
+        kind, text = match.lastgroup, match.group()
+        self.offset = match.end()
+        match kind:
+            case "space":
+                if "\n" in text:
+                    self.line_has_tokens = False
+            case "line_comment":
+                self._comment(start, self.offset)
+            case "block_comment":
+                self._block_comment(start)
+            case "float" | "int":
+                self._number(start, text, is_float=kind == "float")
+            case "name":
+                self._add(TokenKind.NAME, start, text)
+            case "parameter":
+                self._add(TokenKind.PARAMETER, start, text[1:])
+            case "string":
+                self._string(start, text)
+            case _:
+                self._add(TokenKind.SYMBOL, start, _SPELLINGS.get(text, text))
+
+    def _span(self, start: int, end: int) -> Span:
+        return Span(self.source, start, end)
+
+    def _line_end(self, start: int) -> int:
+        end = self.text.find("\n", start)
+        return len(self.text) if end < 0 else end
+
+    def _add(self, kind: TokenKind, start: int, text: str, value: int | float | str | None = None) -> None:
+        self.line_has_tokens = True
+        self.tokens.append(Token(kind, text, self._span(start, self.offset), value))
+
+    def _comment(self, start: int, end: int) -> None:
+        self.offset = end
+        text = self.text[start:end].rstrip()
+        self.comments.append(Comment(text, self.line_has_tokens, self._span(start, end)))
+
+    def _block_comment(self, start: int) -> None:
+        end = self.text.find("*/", start + 2)
+        if end < 0:
+            self.diagnostics.error(
+                "DL103", "this comment has no end", self._span(start, start + 2), "close it with `*/`"
+            )
+            self.offset = len(self.text)
+        else:
+            self._comment(start, end + 2)
+
+    def _number(self, start: int, text: str, *, is_float: bool) -> None:
+        following = self.text[self.offset : self.offset + 1]
+        if following.isidentifier():
+            tail = re.compile(r"\w+").match(self.text, self.offset)
+            self.offset = tail.end() if tail else self.offset
+            self.diagnostics.error(
+                "DL104",
+                "a name cannot begin with a digit",
+                self._span(start, self.offset),
+                "put a letter first, or quote it if it is text",
+            )
+            self._add(TokenKind.NAME, start, "_" + self.text[start : self.offset])
+            return
+        if is_float:
+            value: int | float = float(text) if len(text) <= _LONGEST_NUMBER else float("inf")
+            fits = value != float("inf")
+        else:
+            digits = text.lstrip("0") or "0"
+            # One more than INT_MAX is allowed here: a minus in front makes it the smallest int.
+            value = int(digits) if len(digits) <= _LONGEST_NUMBER else INT_MAX + 2
+            fits = value <= INT_MAX + 1
+        if not fits:
+            what = "float" if is_float else "64-bit int"
+            self.diagnostics.error("DL105", f"this number does not fit into a {what}", self._span(start, self.offset))
+            value = 0
+        self._add(TokenKind.FLOAT if is_float else TokenKind.INT, start, text, value)
+
+    def _string(self, start: int, quote: str) -> None:
+        line_end = self._line_end(start)
+        end = start + 1
+        while end < line_end and self.text[end] != quote:
+            end += 2 if self.text[end] == "\\" else 1
+        if end >= line_end:
+            self.diagnostics.error(
+                "DL102",
+                "this string has no end on its line",
+                self._span(start, line_end),
+                f"close it with {quote}; write \\n for a line break inside",
+            )
+            self.offset = self._end_on_next_line(line_end, quote)
+            self._add(TokenKind.STRING, start, "", self.text[start + 1 : line_end])
+            return
+        self.offset = end + 1
+        self._add(TokenKind.STRING, start, "", self._unescape(start + 1, end))
+
+    def _end_on_next_line(self, line_end: int, quote: str) -> int:
+        """Where to go on behind a string without an end: if the next line closes it, behind that."""
+        following = self.text[line_end + 1 : self._line_end(line_end + 1)]
+        return line_end + 2 + following.index(quote) if following.count(quote) % 2 else line_end
+
+    def _unescape(self, start: int, end: int) -> str:
+        raw = self.text[start:end]
+        if "\\" not in raw:
+            return raw
+
+        def replace(match: re.Match[str]) -> str:
+            code, letter = match.groups()
+            if code is not None:
+                return chr(int(code, 16)) if not 0xD800 <= int(code, 16) <= 0xDFFF else "\ufffd"
+            if letter in _ESCAPES:
+                return _ESCAPES[letter]
+            place = self._span(start + match.start(), start + match.end())
+            self.diagnostics.error(
+                "DL106",
+                f"`{match.group()}` is not an escape",
+                place,
+                "known are \\n \\t \\r \\0 \\\\ \\\" \\' and \\uXXXX; write \\\\ for a backslash",
+            )
+            return match.group()
+
+        return _ESCAPE.sub(replace, raw)
+
+    def _unexpected(self, start: int) -> None:
+        self.offset = start + 1
+        character = self.text[start]
+        shown = f"`{character}`" if character.isprintable() else repr(character)
+        hints = {"$": "a parameter is written $name", "&": "parts of a body are separated by commas"}
+        hints |= {"|": "alternatives are separated by `;`", "\\": "a negated atom is written `!p(X)`"}
+        notes = [hints[character]] if character in hints else []
+        self.diagnostics.error(
+            "DL101", f"the character {shown} has no meaning here", self._span(start, start + 1), *notes
+        )

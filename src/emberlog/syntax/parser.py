@@ -1,0 +1,178 @@
+"""From tokens to statements, by recursive descent.
+
+After an error the parser skips to the next statement, so that one run shows every syntax error.
+Expressions have a parser of their own (expression_parser); declarations and queries too.
+"""
+
+from __future__ import annotations
+
+from emberlog.diagnostics import Diagnostics, nearest
+from emberlog.source import Source
+from emberlog.syntax import ast
+from emberlog.syntax.body_parser import BodyParser
+from emberlog.syntax.declaration_parser import DeclarationParser
+from emberlog.syntax.lexer import Token, TokenKind, tokenize
+from emberlog.syntax.token_reader import SyntaxProblem
+from emberlog.syntax.vocabulary import ANNOTATIONS
+
+
+def parse(source: Source) -> ast.Program:
+    """The syntax tree of a program; raises EmberlogError with every syntax error."""
+    diagnostics = Diagnostics()
+    program = parse_collecting(source, diagnostics)
+    diagnostics.raise_errors()
+    return program
+
+
+def parse_collecting(source: Source, diagnostics: Diagnostics) -> ast.Program:
+    """The statements that could be read; what could not is in the diagnostics."""
+    tokens, comments = tokenize(source, diagnostics)
+    statements = _Parser(tokens, diagnostics).program()
+    return ast.Program(source, tuple(statements), tuple(comments))
+
+
+class _Parser(BodyParser, DeclarationParser):
+    def program(self) -> list[ast.Statement]:
+        statements: list[ast.Statement] = []
+        while self.peek().kind is not TokenKind.END:
+            before = self.index
+            self.begun = self.peek().span.start
+            try:
+                statements.extend(self._statement())
+            except SyntaxProblem:
+                self._skip_to_next_statement(before)
+        return statements
+
+    def _skip_to_next_statement(self, begun: int) -> None:
+        """To behind the next full stop, or to a token that begins a line, whichever comes first."""
+        self.depth = 0
+        while self.peek().kind is not TokenKind.END:
+            if self.index > begun and self.peek().span.begin.column == 1:
+                return
+            if self.take().is_symbol(".", "?"):
+                return
+
+    def _statement(self) -> list[ast.Statement]:
+        token = self.peek()
+        if token.is_symbol("@"):
+            return [self._annotated()]
+        if token.is_symbol("{"):
+            return list(self.schema())
+        follows_name = self.peek(1).kind is TokenKind.NAME
+        if token.is_word("query") and follows_name:
+            return [self._query()]
+        if token.is_word("declare", "stream", "relation") and follows_name:
+            return [self.keyword_declaration()]
+        if self.at_plain_declaration():
+            return [self.plain_declaration()]
+        return [self._rule_or_query(())]
+
+    def _annotated(self) -> ast.Statement:
+        annotations = [self._annotation()]
+        while self.peek().is_symbol("@"):
+            annotations.append(self._annotation())
+        if self.peek().is_symbol("."):
+            end = self.take()
+            if len(annotations) > 1:
+                raise self.problem("DL110", "one annotation at a time can end with a full stop", annotations[1].span)
+            return ast.ProgramOption(annotations[0], annotations[0].span.to(end.span))
+        return self._rule_or_query(tuple(annotations))
+
+    def _annotation(self) -> ast.Annotation:
+        start = self.expect("@")
+        name = self.expect_name("the name of an annotation")
+        arguments: tuple[ast.Expression, ...] = ()
+        end = name
+        if self.peek().is_symbol("("):
+            self.take()
+            arguments = tuple(self.separated(self.expression))
+            end = self.expect(")")
+        span = start.span.to(end.span)
+        if name.text not in ANNOTATIONS:
+            guess = nearest(name.text, ANNOTATIONS)
+            known = " and ".join(f"@{known}" for known in sorted(ANNOTATIONS))
+            hint = f"did you mean @{guess}?" if guess else f"known are {known}"
+            self.report("DL117", f"`@{name.text}` is not an annotation", span, hint)
+        elif len(arguments) != ANNOTATIONS[name.text]:
+            example = "@iterations(20)" if name.text == "iterations" else f"@{name.text}"
+            self.report("DL117", f"`@{name.text}` is written `{example}`", span)
+        return ast.Annotation(name.text, arguments, span)
+
+    def _rule_or_query(self, annotations: tuple[ast.Annotation, ...]) -> ast.Statement:
+        start = self.peek()
+        if start.is_symbol("?"):
+            self.take()
+            raise self.problem("DL110", "a query ends with `?`", start.span, "write `tc(1, Y)?`")
+        if start.is_symbol("!") or (start.is_word("not") and self.peek(1).kind is TokenKind.NAME):
+            hint = "a rule says what is true; negate the atom where it is used"
+            raise self.problem("DL121", "a head cannot be negated", start.span, hint)
+        label = None
+        if start.kind is TokenKind.NAME and self.peek(1).is_symbol(":"):
+            label = self.take().text
+            self.take()
+        head = self.head()
+        body: ast.Conjunction | None = None
+        token = self.peek()
+        if token.is_symbol("?", ",") and body is None and not annotations and label is None:
+            return self._query_from_head(head, start)
+        if token.is_symbol(":-", "<-"):
+            self.take()
+            body = self.body()
+        elif token.is_symbol(":", "="):
+            hint = "write `head :- body.`; `<-` and `←` are accepted too"
+            raise self.problem(
+                "DL110", f"expected `:-` between head and body, found {token.describe()}", token.span, hint
+            )
+        begun = annotations[0].span if annotations else start.span
+        end = self._full_stop("a rule" if body else "a fact")
+        return ast.Rule(head, body, label, annotations, begun.to(end.span))
+
+    def _full_stop(self, what: str) -> Token:
+        """The full stop; without one the next statement is read all the same if it begins on a new line."""
+        token = self.peek()
+        if token.is_symbol("."):
+            return self.take()
+        last = self.previous()
+        if token.span.begin.line > last.span.finish.line or token.kind is TokenKind.END:
+            self.report("DL111", f"{what} ends with a full stop", last.span, "put `.` behind it")
+            return last
+        raise self.problem(
+            "DL110", f"`,`, `;` or the full stop of {what} should stand before {token.describe()}", token.span
+        )
+
+    def _query(self) -> ast.Query:
+        start = self.take()
+        return self._query_from_head(self.head(), start)
+
+    def _query_from_head(self, head: ast.Head, start: Token) -> ast.Query:
+        terms: list[ast.Expression] = []
+        for term in head.terms:
+            if isinstance(term, ast.AggregateTerm):
+                raise self.problem(
+                    "DL113",
+                    "a query has no aggregates",
+                    term.span,
+                    "write a rule that aggregates, and query its relation",
+                )
+            terms.append(term)
+        window = None
+        if self.peek().is_symbol(","):
+            self.take()
+            if not self.peek().is_word("window"):
+                raise self.problem(
+                    "DL118",
+                    "a query is one atom",
+                    self.peek().span,
+                    "write a rule for the conjunction and query its relation",
+                )
+            window = self.window()
+        if not self.peek().is_symbol(".", "?"):
+            raise self.problem(
+                "DL110",
+                f"the end of the query should stand before {self.peek().describe()}",
+                self.peek().span,
+                "a query is written `tc(1, Y)?` or `query tc(1, Y).`",
+            )
+        end = self.take()
+        atom = ast.Atom(head.predicate, tuple(terms), False, head.span, head.name_span)
+        return ast.Query(atom, window, start.span.to(end.span))

@@ -1,0 +1,200 @@
+"""The one canonical form of a program; reading it back gives the same tree. Comments keep their places."""
+
+from __future__ import annotations
+
+import re
+from typing import assert_never
+
+from emberlog.syntax import ast
+from emberlog.syntax.ast import BinaryOperator
+
+LINE_WIDTH = 100
+
+_MULTIPLICATIVE = (
+    BinaryOperator.MULTIPLY,
+    BinaryOperator.DIVIDE,
+    BinaryOperator.INTEGER_DIVIDE,
+    BinaryOperator.MODULO,
+)
+_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", '"': '\\"', "\0": "\\0"}
+
+
+def print_program(program: ast.Program) -> str:
+    """The canonical text, ending with a line break unless it is empty."""
+    lines: list[str] = []
+    comments = list(program.comments)
+    last_line = 0  # of the source, to keep one blank line where the person left some
+
+    def separate(line: int) -> None:
+        nonlocal last_line
+        if lines and last_line and line > last_line + 1:
+            lines.append("")
+
+    def emit_comments_before(offset: int) -> None:
+        nonlocal last_line
+        while comments and comments[0].span.start < offset:
+            comment = comments.pop(0)
+            separate(comment.span.begin.line)
+            lines.extend(comment.text.split("\n"))
+            last_line = comment.span.finish.line
+
+    for statement in program.statements:
+        emit_comments_before(statement.span.start)
+        separate(statement.span.begin.line)
+        while comments and comments[0].span.start < statement.span.end:  # from inside it to above it
+            lines.extend(comments.pop(0).text.split("\n"))
+        lines.extend(print_statement(statement).split("\n"))
+        last_line = statement.span.finish.line
+        if comments and comments[0].trailing and comments[0].span.begin.line == last_line:
+            lines[-1] += "  " + comments.pop(0).text
+    emit_comments_before(len(program.source.text) + 1)
+    return "".join(line + "\n" for line in lines)
+
+
+def print_statement(statement: ast.Statement) -> str:
+    match statement:
+        case ast.Rule():
+            return _rule(statement)
+        case ast.Query(atom, None):
+            return f"{_atom(atom)}?"
+        case ast.Query(atom, window):
+            assert window is not None
+            return f"query {_atom(atom)}, {print_window(window)}."
+        case ast.Declaration(kind, predicate, columns):
+            return f"{kind.value} {predicate}({', '.join(map(_column, columns))})."
+        case ast.ProgramOption(annotation):
+            return f"{_annotation(annotation)}."
+        case _:
+            assert_never(statement)
+
+
+def _rule(rule: ast.Rule) -> str:
+    lines = [_annotation(annotation) for annotation in rule.annotations]
+    start = (f"{rule.label}: " if rule.label else "") + print_head(rule.head)
+    if rule.body is None:
+        return "\n".join([*lines, start + "."])
+    line = f"{start} :- {_conjunction(rule.body)}."
+    if len(line) > LINE_WIDTH:
+        parts = [_part(part, alone=len(rule.body.parts) == 1) for part in rule.body.parts]
+        line = f"{start} :-\n    " + ",\n    ".join(parts) + "."
+    return "\n".join([*lines, line])
+
+
+def print_head(head: ast.Head) -> str:
+    terms = [("#" if index == head.location else "") + print_term(term) for index, term in enumerate(head.terms)]
+    return f"{head.predicate}({', '.join(terms)})"
+
+
+def print_term(term: ast.HeadTerm) -> str:
+    if not isinstance(term, ast.AggregateTerm):
+        return print_expression(term)
+    arguments = ", ".join(map(print_expression, term.arguments)) or "_"
+    if term.function in ("mcount", "msum") and len(term.arguments) > 1:
+        arguments = f"({arguments})"
+    return f"{term.function}<{arguments}>"
+
+
+def _annotation(annotation: ast.Annotation) -> str:
+    arguments = ", ".join(map(print_expression, annotation.arguments))
+    return f"@{annotation.name}" + (f"({arguments})" if arguments else "")
+
+
+def _conjunction(conjunction: ast.Conjunction) -> str:
+    alone = len(conjunction.parts) == 1
+    return ", ".join(_part(part, alone=alone) for part in conjunction.parts)
+
+
+def _part(part: ast.BodyPart, *, alone: bool) -> str:
+    match part:
+        case ast.Atom():
+            return _atom(part)
+        case ast.Comparison(operator, left, right):
+            return f"{print_expression(left)} {operator.value} {print_expression(right)}"
+        case ast.Disjunction(alternatives):
+            text = " ; ".join(map(_conjunction_in_disjunction, alternatives))
+            return text if alone else f"({text})"
+        case _:
+            assert_never(part)
+
+
+def _conjunction_in_disjunction(conjunction: ast.Conjunction) -> str:
+    """A disjunction directly inside another keeps its parentheses."""
+    return ", ".join(_part(part, alone=False) for part in conjunction.parts)
+
+
+def _atom(atom: ast.Atom) -> str:
+    return ("!" if atom.negated else "") + f"{atom.predicate}({', '.join(map(print_expression, atom.terms))})"
+
+
+def _column(column: ast.ColumnDeclaration) -> str:
+    aggregate = f" aggregate {column.aggregate}" if column.aggregate else ""
+    return f"{column.name}: {column.type}{aggregate}"
+
+
+def print_window(window: ast.Window) -> str:
+    slide = f", {_duration(window.slide)}" if window.slide else ""
+    return f"WINDOW({_duration(window.size)}{slide})"
+
+
+def _duration(duration: ast.Duration) -> str:
+    return f"{duration.amount} {duration.unit}" if duration.unit else str(duration.amount)
+
+
+def print_expression(expression: ast.Expression) -> str:
+    match expression:
+        case ast.Variable(name):
+            return name
+        case ast.Wildcard():
+            return "_"
+        case ast.Constant(value):
+            return print_value(value)
+        case ast.Parameter(name):
+            return f"${name}"
+        case ast.Unary(operand):
+            text = print_expression(operand)
+            # `-1` is a constant, so the negation of the constant 1 needs its parentheses.
+            plain = isinstance(operand, ast.Constant) and not text.startswith("-")
+            return f"-({text})" if plain or isinstance(operand, ast.Binary) else f"-{text}"
+        case ast.Binary(operator, left, right):
+            sides = _operand(operator, left, right_side=False), _operand(operator, right, right_side=True)
+            return f" {operator.value} ".join(sides)
+        case ast.Call(function, arguments):
+            return f"{function}({', '.join(map(print_expression, arguments))})"
+        case _:
+            assert_never(expression)
+
+
+def _operand(parent: BinaryOperator, operand: ast.Expression, *, right_side: bool) -> str:
+    text = print_expression(operand)
+    if not isinstance(operand, ast.Binary):
+        return text
+    tighter = operand.operator in _MULTIPLICATIVE and parent not in _MULTIPLICATIVE
+    same = (operand.operator in _MULTIPLICATIVE) == (parent in _MULTIPLICATIVE)
+    return text if tighter or (same and not right_side) else f"({text})"
+
+
+def print_value(value: ast.Value) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return str(value)
+        case float():
+            return _float(value)
+        case str():
+            return '"' + "".join(map(_character, value)) + '"'
+
+
+def _float(value: float) -> str:
+    text = repr(value)
+    # The grammar wants digits on both sides of a point, or an exponent: 1e20, 1.5, not 1.
+    return text if re.search(r"[.e]", text) else f"{text}.0"
+
+
+def _character(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    # Other control characters and line separators would break the line that holds the string.
+    if ord(character) < 32 or character in "\x7f\x85\u2028\u2029":
+        return f"\\u{ord(character):04x}"
+    return character

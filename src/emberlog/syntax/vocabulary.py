@@ -1,0 +1,21 @@
+"""Words that the grammar itself knows."""
+
+AGGREGATE_NAMES = frozenset(
+    ("count", "countd", "sum", "avg", "min", "max", "mmin", "mmax", "mcount", "msum", "argmin", "argmax")
+) | {"collect", "any", "all"}
+"""In a head these may be written with parentheses too, `min(L)`, as Datalography does."""
+
+TIME_UNITS = {
+    "milliseconds": 1,
+    "seconds": 1_000,
+    "minutes": 60_000,
+    "hours": 3_600_000,
+    "days": 86_400_000,
+    "weeks": 7 * 86_400_000,
+    "months": 30 * 86_400_000,
+    "years": 365 * 86_400_000,
+}
+"""In milliseconds; accepted in the singular too."""
+
+ANNOTATIONS = {"iterations": 1, "premappable": 0}
+"""The annotations and how many arguments each takes."""
