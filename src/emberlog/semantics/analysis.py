@@ -1,0 +1,308 @@
+"""From a syntax tree to a checked program: every stage of the semantic analysis, in order, all errors together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+
+from emberlog.diagnostics import Diagnostics
+from emberlog.semantics.functions import BUILT_IN, Functions
+from emberlog.semantics.model import (
+    Absent,
+    CheckedProgram,
+    Column,
+    Contribution,
+    CoreRule,
+    Fact,
+    HeadValue,
+    Literal,
+    Match,
+    Relation,
+)
+from emberlog.semantics.normalize import Draft, Vocabulary, normalize
+from emberlog.semantics.queries import check_queries
+from emberlog.semantics.resolve import Signature, defined_relations, resolve
+from emberlog.semantics.safety import order_body
+from emberlog.semantics.stratify import stratify
+from emberlog.semantics.timestamps import assign_time_roles
+from emberlog.semantics.typecheck import TypeTable, check_types, infer_types
+from emberlog.source import Span
+from emberlog.syntax import ast
+from emberlog.syntax.ast import Constant, DeclarationKind, Variable
+
+
+def analyze(
+    program: ast.Program,
+    *,
+    params: Mapping[str, ast.Value] | None = None,
+    inputs: Mapping[str, Sequence[Column]] | None = None,
+    iterations: int | None = None,
+    functions: Functions = BUILT_IN,
+) -> CheckedProgram:
+    """The checked program; raises EmberlogError with every error and warning.
+
+    `params` are the values of `$name` parameters; None leaves them open, to check a program before they are known.
+    `inputs` are the columns of the data that is registered. `iterations` bounds recursions that need a bound.
+    `functions` may have more than the built-in ones.
+    """
+    diagnostics = Diagnostics()
+    checked = _Analysis(program, params, inputs, iterations, functions, diagnostics).run()
+    diagnostics.raise_errors()
+    assert checked is not None
+    return checked
+
+
+class _Analysis:
+    def __init__(
+        self,
+        program: ast.Program,
+        params: Mapping[str, ast.Value] | None,
+        inputs: Mapping[str, Sequence[Column]] | None,
+        iterations: int | None,
+        functions: Functions,
+        diagnostics: Diagnostics,
+    ) -> None:
+        self.program = program
+        self.params = params
+        self.inputs = inputs
+        self.iterations = iterations
+        self.diagnostics = diagnostics
+        self.functions = functions
+        self.vocabulary = Vocabulary(defined_relations(program), params, functions)
+        self.signatures: dict[str, Signature] = {}
+
+    def run(self) -> CheckedProgram | None:
+        self._check_parameters()
+        self.iterations = self._program_iterations()
+        self.signatures = resolve(self.program, self.vocabulary, self.inputs, self.diagnostics)
+        rules = [rule for draft in self._drafts() if (rule := self._core_rule(draft)) is not None]
+        table = infer_types(rules, self.signatures, self.functions)
+        rules = [check_types(rule, table, self.functions, self.diagnostics) for rule in rules]
+        relations = assign_time_roles(self._relations(table, rules), rules)
+        queries = check_queries(self.program, relations, self.params, self.diagnostics)
+        facts, rules = _split_facts(rules)
+        strata = stratify(relations, rules, queries, self.iterations, self.diagnostics)
+        if self.diagnostics.has_errors:
+            return None
+        return CheckedProgram(
+            self.program, relations, facts, tuple(rules), strata, queries, self.diagnostics.in_order(), self.functions
+        )
+
+    def _check_parameters(self) -> None:
+        used = {name for statement in self.program.statements for name in parameters_of(statement)}
+        for name in sorted(set(self.params or {}) - used):
+            self.diagnostics.error("DL212", f"the program has no parameter `${name}`", None, "leave its value out")
+
+    def _program_iterations(self) -> int | None:
+        bound = self.iterations
+        for statement in self.program.statements:
+            if isinstance(statement, ast.ProgramOption):
+                if statement.annotation.name != "iterations":
+                    message = f"@{statement.annotation.name} belongs to a rule, not to the program"
+                    self.diagnostics.error("DL235", message, statement.span, "leave out the full stop behind it")
+                elif bound is None:  # what the caller says goes first
+                    bound = self._bound(statement.annotation)
+        return bound
+
+    def _bound(self, annotation: ast.Annotation) -> int:
+        (argument,) = annotation.arguments
+        if isinstance(argument, ast.Parameter) and self.params and argument.name in self.params:
+            argument = Constant(self.params[argument.name], argument.span)
+        match argument:
+            case Constant(int() as bound) if not isinstance(bound, bool) and bound > 0:
+                return bound
+            case ast.Parameter() if self.params is None:
+                return 1  # not known yet: any bound makes the program legal
+            case _:
+                self.diagnostics.error(
+                    "DL235",
+                    "the bound of @iterations is a whole number above 0",
+                    argument.span,
+                    "write @iterations(20)",
+                )
+                return 1  # so that the recursion is not refused for the lack of a bound, too
+
+    def _drafts(self) -> list[Draft]:
+        drafts: list[Draft] = []
+        number = 0
+        written = {rule.label for rule in self.program.statements if isinstance(rule, ast.Rule)}
+        names: set[str] = set()
+        for statement in self.program.statements:
+            if not isinstance(statement, ast.Rule):
+                continue
+            if statement.body is not None:
+                number += 1
+            name = statement.label or (f"r{number}" if statement.body is not None else "fact")
+            if statement.label is None and name in written:
+                name += "'"  # the person calls another rule so
+            wanted = name
+            while statement.body is not None and name in names:
+                name += "'"
+            if name != wanted:
+                self.diagnostics.warning(
+                    "DL293", f"the label `{wanted}` is used twice", statement.span, f"this rule is called `{name}` here"
+                )
+            names.add(name)
+            drafts += normalize(statement, name, self.vocabulary, self.diagnostics)
+        return drafts
+
+    def _core_rule(self, draft: Draft) -> CoreRule | None:
+        body = order_body(draft, self.diagnostics)
+        signature = self.signatures.get(draft.statement.head.predicate)
+        if body is None or signature is None or signature.arity != len(draft.head):
+            return None
+        if not all(self._is_resolved(literal) for literal in body):
+            return None
+        head = self._head(draft, signature)
+        if head is None:
+            return None
+        iterations, premappable = None, False
+        for annotation in draft.statement.annotations:
+            if annotation.name == "iterations":
+                iterations = self._bound(annotation)
+            else:
+                premappable = True
+        return CoreRule(
+            draft.name,
+            signature.name,
+            head,
+            body,
+            location=draft.statement.head.location,
+            iterations=iterations,
+            premappable=premappable,
+            statement=draft.statement,
+        )
+
+    def _is_resolved(self, literal: Literal) -> bool:
+        if not isinstance(literal, Match | Absent):
+            return True
+        signature = self.signatures.get(literal.relation)
+        return signature is not None and signature.arity == len(literal.terms)
+
+    def _head(self, draft: Draft, signature: Signature) -> tuple[HeadValue, ...] | None:
+        values: list[HeadValue] = []
+        for index, term in enumerate(draft.head):
+            aggregate = signature.aggregates.get(index)
+            if isinstance(term, ast.AggregateTerm):
+                if aggregate is None or aggregate[0] != term.function:
+                    return None  # reported already
+                values.append(Contribution(term.function, term.arguments))
+            elif aggregate is None:
+                values.append(term)
+            elif 1 not in self.functions.aggregates[aggregate[0]].arities or aggregate[0] == "mcount":
+                function = self.functions.aggregates[aggregate[0]]
+                self.diagnostics.error(
+                    "DL237",
+                    f"a plain value cannot contribute to `{function.name}`",
+                    term.span,
+                    f"write the aggregate here too: {function.signature}",
+                )
+                return None
+            else:
+                if aggregate[0] in ("count", "countd"):
+                    self.diagnostics.warning(
+                        "DL292",
+                        f"this value is one contribution to `{aggregate[0]}`: it counts as 1, whatever it is",
+                        term.span,
+                    )
+                values.append(Contribution(aggregate[0], (term,)))
+        return tuple(values)
+
+    def _relations(self, table: TypeTable, rules: Sequence[CoreRule]) -> dict[str, Relation]:
+        relations = {}
+        for name, signature in self.signatures.items():
+            names = _column_names(signature, rules)
+            columns = []
+            for index in range(signature.arity):
+                aggregate = signature.aggregates.get(index)
+                columns.append(Column(names[index], table.type_of(name, index), aggregate[0] if aggregate else None))
+            declaration = signature.declaration
+            relations[name] = Relation(
+                name,
+                tuple(columns),
+                is_derived=signature.is_derived,
+                is_stream=declaration is not None and declaration.kind is DeclarationKind.STREAM,
+                is_declared=declaration is not None,
+                span=signature.span,
+            )
+        return relations
+
+
+def _column_names(signature: Signature, rules: Sequence[CoreRule]) -> list[str]:
+    """Declared or registered names; else the variables of the first rule's head; else c1, c2, …"""
+    if signature.declaration is not None:
+        return [column.name for column in signature.declaration.columns]
+    if signature.given is not None and len(signature.given) == signature.arity:
+        return [column.name for column in signature.given]
+    own = [rule for rule in rules if rule.relation == signature.name]
+    # Rules say more than facts about what the columns are.
+    for rule in sorted(own, key=lambda rule: not rule.body):
+        if rule.statement is not None:
+            return _distinct_names([_term_name(term) for term in rule.statement.head.terms])
+    return [f"c{index + 1}" for index in range(signature.arity)]
+
+
+def _term_name(term: ast.HeadTerm) -> str | None:
+    if isinstance(term, Variable):
+        return term.name
+    names = {variable.name for variable in ast.variables_of(term)}
+    if isinstance(term, ast.AggregateTerm) and term.function in ("count", "countd", "collect"):
+        return term.function
+    if isinstance(term, ast.AggregateTerm) and term.arguments and isinstance(term.arguments[-1], Variable):
+        return term.arguments[-1].name
+    return names.pop() if len(names) == 1 else None
+
+
+def _distinct_names(names: Sequence[str | None]) -> list[str]:
+    """Names that differ, also for SQL, which does not see case: a repeat or a missing one is named by its position."""
+    result: list[str] = []
+    seen: set[str] = set()
+    for index, name in enumerate(names):
+        own = name if name is not None and name.lower() not in seen and not name.startswith("_") else f"c{index + 1}"
+        while own.lower() in seen:
+            own += "_"
+        seen.add(own.lower())
+        result.append(own)
+    return result
+
+
+def _split_facts(rules: Sequence[CoreRule]) -> tuple[dict[str, tuple[Fact, ...]], list[CoreRule]]:
+    """Facts of plain constants apart from the rules; a fact with arithmetic stays a rule without a body."""
+    facts: dict[str, dict[tuple[tuple[type, object], ...], Fact]] = {}
+    others = []
+    for rule in rules:
+        fact = _constants(rule) if not rule.body else None
+        if fact is None:
+            others.append(rule)
+        else:
+            # 1 and true are equal in Python, and different facts here.
+            key = tuple((type(value), value) for value in fact)
+            facts.setdefault(rule.relation, {}).setdefault(key, fact)
+    return {name: tuple(distinct.values()) for name, distinct in facts.items()}, others
+
+
+def _constants(rule: CoreRule) -> Fact | None:
+    values = []
+    for value in rule.head:
+        if isinstance(value, Contribution) and len(value.arguments) == 1:
+            value = value.arguments[0]
+        if not isinstance(value, Constant):
+            return None
+        values.append(value.value)
+    return tuple(values)
+
+
+def parameters_of(statement: ast.Statement) -> set[str]:
+    """The names of the parameters in a statement."""
+    return {node.name for node in _nodes(statement) if isinstance(node, ast.Parameter)}
+
+
+def _nodes(node: object) -> Iterator[object]:
+    yield node
+    if isinstance(node, tuple):
+        for item in node:
+            yield from _nodes(item)
+    elif is_dataclass(node) and not isinstance(node, type | Span):
+        for field in fields(node):
+            if field.name not in ("span", "name_span"):
+                yield from _nodes(getattr(node, field.name))

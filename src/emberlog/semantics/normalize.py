@@ -1,0 +1,251 @@
+"""From written rules to drafts of core rules: disjunctions split, parameters replaced, procedures spelled out.
+
+A draft's body is still in the order of the text; `safety` puts it into an order that can be evaluated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeAlias, assert_never
+
+from emberlog.datatypes import BOOL, UNKNOWN
+from emberlog.diagnostics import Diagnostics, nearest
+from emberlog.semantics.functions import PROCEDURES, Functions
+from emberlog.semantics.model import Absent, Compare, Holds, Match, Term
+from emberlog.source import Span
+from emberlog.syntax import ast
+from emberlog.syntax.ast import ComparisonOperator, Expression, Variable
+
+MOST_ALTERNATIVES = 64
+"""How many rules the disjunctions of one rule may multiply to."""
+
+DraftLiteral: TypeAlias = Match | Absent | Compare | Holds
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    name: str
+    statement: ast.Rule
+    head: tuple[ast.HeadTerm, ...]
+    body: tuple[DraftLiteral, ...]
+    anonymous: frozenset[str]
+    """The variables that wildcards became."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What names mean in this program."""
+
+    relations: frozenset[str]
+    """Those with rules, facts or a declaration; any other atom that is no built-in is an input."""
+    parameters: Mapping[str, ast.Value] | None
+    """None leaves parameters open: a program can be checked before its parameters are known."""
+    functions: Functions
+
+    def is_builtin(self, predicate: str) -> bool:
+        if predicate in self.relations:
+            return False
+        return predicate in PROCEDURES or self.is_test(predicate)
+
+    def is_test(self, predicate: str) -> bool:
+        """Whether it is a function that gives true or false, which can stand in a body by itself."""
+        function = self.functions.scalars.get(predicate)
+        return function is not None and function.result((UNKNOWN,) * len(function.parameters)) == BOOL
+
+
+def normalize(rule: ast.Rule, name: str, vocabulary: Vocabulary, diagnostics: Diagnostics) -> list[Draft]:
+    """One draft per alternative of the rule's disjunctions."""
+    alternatives = _alternatives(rule.body.parts) if rule.body else [()]
+    if len(alternatives) > MOST_ALTERNATIVES:
+        diagnostics.error(
+            "DL214",
+            f"the disjunctions of this rule multiply to more than {MOST_ALTERNATIVES} alternatives",
+            rule.head.span,
+            "give a disjunction a relation of its own",
+        )
+        return []
+    drafts = []
+    for number, parts in enumerate(alternatives, start=1):
+        writer = _DraftWriter(rule, vocabulary, diagnostics)
+        own_name = name if len(alternatives) == 1 else f"{name}.{number}"
+        errors_before = diagnostics.error_count
+        draft = writer.write(own_name, parts)
+        if diagnostics.error_count == errors_before:  # later stages would only repeat what is wrong
+            drafts.append(draft)
+    return drafts
+
+
+def _alternatives(parts: Iterable[ast.BodyPart]) -> list[tuple[ast.Atom | ast.Comparison, ...]]:
+    """The disjunctive normal form, cut off just above the limit."""
+    result: list[tuple[ast.Atom | ast.Comparison, ...]] = [()]
+    for part in parts:
+        if isinstance(part, ast.Disjunction):
+            choices = [choice for one in part.alternatives for choice in _alternatives(one.parts)]
+        else:
+            choices = [(part,)]
+        if len(result) * len(choices) > MOST_ALTERNATIVES:
+            return [()] * (MOST_ALTERNATIVES + 1)
+        result = [left + right for left, right in product(result, choices)]
+    return result
+
+
+def variable_names(rule: ast.Rule) -> frozenset[str]:
+    """Every variable name written in a rule."""
+    names: set[str] = set()
+
+    def visit(parts: Iterable[ast.BodyPart]) -> None:
+        for part in parts:
+            match part:
+                case ast.Atom(_, terms):
+                    names.update(v.name for term in terms for v in ast.variables_of(term))
+                case ast.Comparison(_, left, right):
+                    names.update(v.name for side in (left, right) for v in ast.variables_of(side))
+                case ast.Disjunction(alternatives):
+                    for alternative in alternatives:
+                        visit(alternative.parts)
+
+    names.update(v.name for term in rule.head.terms for v in ast.variables_of(term))
+    if rule.body:
+        visit(rule.body.parts)
+    return frozenset(names)
+
+
+class _DraftWriter:
+    def __init__(self, rule: ast.Rule, vocabulary: Vocabulary, diagnostics: Diagnostics) -> None:
+        self.rule = rule
+        self.vocabulary = vocabulary
+        self.diagnostics = diagnostics
+        self.taken = set(variable_names(rule))
+        self.anonymous: set[str] = set()
+        self.body: list[DraftLiteral] = []
+
+    def write(self, name: str, parts: tuple[ast.Atom | ast.Comparison, ...]) -> Draft:
+        for part in parts:
+            if isinstance(part, ast.Atom):
+                self._atom(part)
+            else:
+                left, right = self.value(part.left), self.value(part.right)
+                self.body.append(Compare(part.operator, left, right, part.span))
+        head = tuple(self._head_term(term) for term in self.rule.head.terms)
+        return Draft(name, self.rule, head, tuple(self.body), frozenset(self.anonymous))
+
+    def _fresh(self, span: Span) -> Variable:
+        number = 1
+        while f"_{number}" in self.taken:
+            number += 1
+        self.taken.add(f"_{number}")
+        return Variable(f"_{number}", span)
+
+    def _head_term(self, term: ast.HeadTerm) -> ast.HeadTerm:
+        if isinstance(term, ast.AggregateTerm):
+            return ast.AggregateTerm(term.function, tuple(map(self.value, term.arguments)), term.span)
+        return self.value(term)
+
+    def _atom(self, atom: ast.Atom) -> None:
+        if self.vocabulary.is_builtin(atom.predicate):
+            if atom.predicate in PROCEDURES:
+                self._procedure(atom)
+            else:
+                call = ast.Call(atom.predicate, tuple(map(self.value, atom.terms)), atom.span)
+                self._check_call(call)
+                self.body.append(Holds(call, atom.negated, atom.span))
+            return
+        terms = tuple(self._term(term) for term in atom.terms)
+        kind = Absent if atom.negated else Match
+        self.body.append(kind(atom.predicate, terms, atom.span))
+
+    def _term(self, term: Expression) -> Term:
+        match term:
+            case ast.Wildcard(span):
+                variable = self._fresh(span)
+                self.anonymous.add(variable.name)
+                return variable
+            case Variable() | ast.Constant():
+                return term
+            case _:
+                value = self.value(term)
+                if isinstance(value, ast.Constant):
+                    return value
+                variable = self._fresh(term.span)
+                self.body.append(Compare(ComparisonOperator.EQUAL, variable, value, term.span))
+                return variable
+
+    def _procedure(self, atom: ast.Atom) -> None:
+        counts = {"larger": 3, "encd": 3, "decd": 3}
+        if atom.negated:
+            message = f"`{atom.predicate}` computes a value, so it cannot be negated"
+            self.diagnostics.error("DL207", message, atom.span, PROCEDURES[atom.predicate], "compare the value instead")
+            return
+        if len(atom.terms) != counts.get(atom.predicate, len(atom.terms)) or len(atom.terms) < 2:
+            message = f"`{atom.predicate}` is not used like this"
+            self.diagnostics.error("DL207", message, atom.span, PROCEDURES[atom.predicate])
+            return
+        if atom.predicate == "encd":
+            self._assign(atom.terms[2], ast.Call("encd", tuple(map(self.value, atom.terms[:2])), atom.span))
+        elif atom.predicate == "decd":
+            pair = self.value(atom.terms[0])
+            self._assign(atom.terms[1], ast.Call("decd_first", (pair,), atom.span))
+            self._assign(atom.terms[2], ast.Call("decd_second", (pair,), atom.span))
+        else:
+            values = tuple(map(self.value, atom.terms[1:]))
+            largest = values[0] if len(values) == 1 else ast.Call("greatest", values, atom.span)
+            self._assign(atom.terms[0], largest)
+
+    def _assign(self, target: Expression, value: Expression) -> None:
+        if not isinstance(target, ast.Wildcard):
+            self.body.append(Compare(ComparisonOperator.EQUAL, self.value(target), value, value.span))
+
+    def value(self, expression: Expression) -> Expression:
+        """The expression with parameters replaced; names of functions are checked on the way."""
+        match expression:
+            case ast.Wildcard(span):
+                self.diagnostics.error(
+                    "DL209", "`_` has no value", span, "it can only stand as an argument of a relation"
+                )
+                return ast.Constant(0, span)
+            case ast.Parameter(name, span):
+                return self._parameter(name, span)
+            case ast.Unary(operand, span):
+                return ast.Unary(self.value(operand), span)
+            case ast.Binary(operator, left, right, span):
+                return ast.Binary(operator, self.value(left), self.value(right), span)
+            case ast.Call(function, arguments, span):
+                call = ast.Call(function, tuple(map(self.value, arguments)), span)
+                self._check_call(call)
+                return call
+            case Variable() | ast.Constant():
+                return expression
+            case _:
+                assert_never(expression)
+
+    def _parameter(self, name: str, span: Span) -> Expression:
+        given = self.vocabulary.parameters
+        if given is None:
+            return ast.Parameter(name, span)
+        if name not in given:
+            guess = nearest(name, given)
+            hints = [f"did you mean `${guess}`?"] if guess else []
+            hints.append(f'give it one: --param {name}=… or params={{"{name}": …}}')
+            self.diagnostics.error("DL211", f"the parameter `${name}` has no value", span, *hints)
+            return ast.Parameter(name, span)
+        return ast.Constant(given[name], span)
+
+    def _check_call(self, call: ast.Call) -> None:
+        function = self.vocabulary.functions.scalars.get(call.function)
+        if function is None:
+            guess = nearest(call.function, self.vocabulary.functions.scalars)
+            known = f"functions are {', '.join(self.vocabulary.functions.scalars)}"
+            hints = [f"did you mean `{guess}`?"] if guess else [known]
+            if call.function in self.vocabulary.relations:
+                hints = [f"`{call.function}` is a relation: it stands in the body by itself, separated by a comma"]
+            self.diagnostics.error("DL206", f"there is no function `{call.function}`", call.span, *hints)
+        elif not function.accepts(len(call.arguments)):
+            count = len(call.arguments)
+            self.diagnostics.error(
+                "DL207",
+                f"`{call.function}` does not take {count} argument{'' if count == 1 else 's'}",
+                call.span,
+                f"{function.signature}: {function.meaning}",
+            )

@@ -1,0 +1,86 @@
+"""Queries: the relation exists, the constants fit its columns, and only a stream has a window."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from emberlog.datatypes import FLOAT, INT, join_types
+from emberlog.diagnostics import Diagnostics
+from emberlog.semantics.expression_types import constant_type
+from emberlog.semantics.model import CheckedQuery, Column, Relation, Term
+from emberlog.syntax import ast
+from emberlog.syntax.ast import Constant, Parameter, Variable
+
+
+def check_queries(
+    program: ast.Program,
+    relations: Mapping[str, Relation],
+    params: Mapping[str, ast.Value] | None,
+    diagnostics: Diagnostics,
+) -> tuple[CheckedQuery, ...]:
+    """The queries whose relation exists; `resolve` has reported the others."""
+    queries = []
+    for statement in program.statements:
+        if not isinstance(statement, ast.Query):
+            continue
+        relation = relations.get(statement.atom.predicate)
+        if relation is None or relation.arity != len(statement.atom.terms):
+            continue
+        terms = tuple(
+            _term(term, index, relation, params, diagnostics) for index, term in enumerate(statement.atom.terms)
+        )
+        if statement.window is not None and not relation.is_stream:
+            diagnostics.error(
+                "DL241",
+                f"`{relation.name}` is not derived from a stream, so it has no window",
+                statement.window.span,
+                "declare the input with STREAM, its timestamp first, or leave the window out",
+            )
+        queries.append(CheckedQuery(relation.name, terms, statement.window, statement.span))
+    return tuple(queries)
+
+
+def _term(
+    term: ast.Expression,
+    index: int,
+    relation: Relation,
+    params: Mapping[str, ast.Value] | None,
+    diagnostics: Diagnostics,
+) -> Term | Parameter:
+    match term:
+        case ast.Wildcard(span):
+            return Variable(f"_{index + 1}", span)
+        case Variable():
+            return term
+        case Parameter(name, span):
+            if params is None:
+                return term
+            if name not in params:
+                hint = f'give it one: --param {name}=… or params={{"{name}": …}}'
+                diagnostics.error("DL211", f"the parameter `${name}` has no value", span, hint)
+                return term
+            return _constant(Constant(params[name], span), index, relation, diagnostics)
+        case Constant():
+            return _constant(term, index, relation, diagnostics)
+        case _:
+            diagnostics.error(
+                "DL218",
+                "an argument of a query is a constant, a parameter or a variable",
+                term.span,
+                "write the value itself, or a rule that computes it",
+            )
+            return Constant(0, term.span)
+
+
+def _constant(constant: Constant, index: int, relation: Relation, diagnostics: Diagnostics) -> Constant:
+    column: Column = relation.columns[index]
+    found = constant_type(constant)
+    if join_types(column.type, found) is None or (column.type == INT and found == FLOAT):
+        diagnostics.error(
+            "DL224",
+            f"column {index + 1} of `{relation.name}` is {column.type}, and this is {found.described}",
+            constant.span,
+        )
+    if column.type == FLOAT and found == INT:
+        return Constant(float(constant.value), constant.span)
+    return constant

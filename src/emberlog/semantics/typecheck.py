@@ -1,0 +1,296 @@
+"""Type inference: from declarations, registered data, constants and rules to the type of every column.
+
+Types only grow (unknown, then int, then float; or unknown, then any other), so the inference is a fixpoint over
+the rules. A second walk over the finished types reports what does not fit and widens int to float in heads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from emberlog.datatypes import BOOL, FLOAT, INT, UNKNOWN, DataType, join_types
+from emberlog.diagnostics import Diagnostics, Note
+from emberlog.semantics.expression_types import ExpressionTyper, constant_type
+from emberlog.semantics.functions import Functions
+from emberlog.semantics.model import (
+    Absent,
+    Bind,
+    Compare,
+    Contribution,
+    CoreRule,
+    HeadValue,
+    Holds,
+    Literal,
+    Match,
+    Term,
+)
+from emberlog.semantics.resolve import Signature
+from emberlog.source import NOWHERE, Span
+from emberlog.syntax import ast
+from emberlog.syntax.ast import ComparisonOperator, Constant, Expression, Variable
+
+DEEPEST_TYPE = 8
+"""Pairs and lists that nest deeper come from a recursion that wraps its own value: the type would grow for ever."""
+
+
+@dataclass(slots=True)
+class ColumnType:
+    type: DataType
+    span: Span
+    """The place that decided it."""
+    is_fixed: bool
+    """Declared, or the type of registered data."""
+
+
+class TypeTable:
+    """The types of all columns while they are being inferred."""
+
+    def __init__(self, signatures: Mapping[str, Signature]) -> None:
+        self.columns: dict[tuple[str, int], ColumnType] = {}
+        for name, signature in signatures.items():
+            for index in range(signature.arity):
+                self.columns[name, index] = self._initial(signature, index)
+
+    @staticmethod
+    def _initial(signature: Signature, index: int) -> ColumnType:
+        if signature.declaration is not None:
+            column = signature.declaration.columns[index]
+            return ColumnType(column.type, column.span, True)
+        if signature.given is not None and index < len(signature.given):
+            return ColumnType(signature.given[index].type, NOWHERE, True)
+        return ColumnType(UNKNOWN, NOWHERE, False)
+
+    def type_of(self, relation: str, index: int) -> DataType:
+        column = self.columns.get((relation, index))
+        return column.type if column else UNKNOWN
+
+    def widen(self, relation: str, index: int, found: DataType, span: Span) -> bool:
+        """Takes one more piece of evidence; True when it changed something."""
+        column = self.columns.get((relation, index))
+        if column is None or column.is_fixed or found == UNKNOWN:
+            return False
+        joined = join_types(column.type, found)
+        if joined is None or joined.depth > DEEPEST_TYPE or joined == column.type:
+            return False
+        column.type, column.span = joined, span
+        return True
+
+
+def infer_types(rules: Iterable[CoreRule], signatures: Mapping[str, Signature], functions: Functions) -> TypeTable:
+    """The types of the columns, as far as the program tells."""
+    rules = tuple(rules)
+    table = TypeTable(signatures)
+    silent = Diagnostics()
+    changed = True
+    while changed:
+        changed = False
+        for rule in rules:
+            types = variable_types(rule, table, functions)
+            typer = ExpressionTyper(types, functions, silent)
+            for literal in rule.body:
+                if isinstance(literal, Match) and not signatures[literal.relation].is_derived:
+                    for index, term in enumerate(literal.terms):
+                        found = types.get(term.name, UNKNOWN) if isinstance(term, Variable) else constant_type(term)
+                        changed |= table.widen(literal.relation, index, found, term.span)
+            for index, value in enumerate(rule.head):
+                changed |= table.widen(rule.relation, index, _head_type(value, typer), _head_span(rule, index))
+    return table
+
+
+def variable_types(rule: CoreRule, table: TypeTable, functions: Functions) -> dict[str, DataType]:
+    """The types of the rule's variables; where two do not fit, the first."""
+    types: dict[str, DataType] = {}
+
+    def note(variable: Variable, found: DataType) -> None:
+        current = types.get(variable.name, UNKNOWN)
+        types[variable.name] = join_types(current, found) or current
+
+    typer = ExpressionTyper(types, functions, Diagnostics())
+    for literal in rule.body:
+        match literal:
+            case Match(relation, terms) | Absent(relation, terms):
+                for index, term in enumerate(terms):
+                    if isinstance(term, Variable):
+                        note(term, table.type_of(relation, index))
+            case Bind(variable, expression):
+                note(variable, typer.type_of(expression))
+            case Compare(_, left, right):
+                for side, other in ((left, right), (right, left)):
+                    if isinstance(side, Variable) and types.get(side.name, UNKNOWN) == UNKNOWN:
+                        note(side, typer.type_of(other))
+            case Holds():
+                pass
+    return types
+
+
+def _head_type(value: HeadValue, typer: ExpressionTyper) -> DataType:
+    if not isinstance(value, Contribution):
+        return typer.type_of(value)
+    types = [typer.type_of(argument) for argument in value.arguments]
+    return typer.functions.aggregates[value.function].result(types)
+
+
+def _head_span(rule: CoreRule, index: int) -> Span:
+    return rule.statement.head.terms[index].span if rule.statement else NOWHERE
+
+
+def check_types(rule: CoreRule, table: TypeTable, functions: Functions, diagnostics: Diagnostics) -> CoreRule:
+    """Reports what does not fit; gives the rule with types and with ints widened where a column is float."""
+    return _RuleChecker(rule, table, functions, diagnostics).run()
+
+
+class _RuleChecker:
+    def __init__(self, rule: CoreRule, table: TypeTable, functions: Functions, diagnostics: Diagnostics) -> None:
+        self.rule = rule
+        self.table = table
+        self.diagnostics = diagnostics
+        self.types = variable_types(rule, table, functions)
+        self.typer = ExpressionTyper(self.types, functions, diagnostics)
+        self.first_use: dict[str, tuple[DataType, Span]] = {}
+
+    def run(self) -> CoreRule:
+        body: list[Literal] = []
+        for literal in self.rule.body:
+            match literal:
+                case Match(relation, terms):
+                    body.append(replace(literal, terms=self._terms(relation, terms)))
+                case Absent(relation, terms):
+                    body.append(replace(literal, terms=self._terms(relation, terms)))
+                case Bind(variable, expression):
+                    found = self.typer.type_of(expression)
+                    self._agree(variable, found, expression.span)
+                    body.append(literal)
+                case Compare():
+                    self._comparison(literal)
+                    body.append(literal)
+                case Holds(test):
+                    if self.typer.type_of(test) not in (BOOL, UNKNOWN):
+                        self.diagnostics.error("DL221", "this is not true or false", test.span)
+                    body.append(literal)
+        head = tuple(self._head(index, value) for index, value in enumerate(self.rule.head))
+        return replace(self.rule, head=head, body=tuple(body), types=self.types)
+
+    def _terms(self, relation: str, terms: tuple[Term, ...]) -> tuple[Term, ...]:
+        result: list[Term] = []
+        for index, term in enumerate(terms):
+            column = self.table.type_of(relation, index)
+            if isinstance(term, Variable):
+                self._agree(term, column, term.span)
+                result.append(term)
+            else:
+                result.append(self._constant(relation, index, column, term))
+        return tuple(result)
+
+    def _constant(self, relation: str, index: int, column: DataType, constant: Constant) -> Constant:
+        found = constant_type(constant)
+        joined = join_types(column, found)
+        if joined is None or (column == INT and found == FLOAT):
+            self._column_mismatch(relation, index, column, found, constant.span)
+        if column == FLOAT and found == INT:
+            return Constant(float(constant.value), constant.span)
+        return constant
+
+    def _agree(self, variable: Variable, found: DataType, span: Span) -> None:
+        """All uses of a variable in a body have one type: values of different types never meet."""
+        if not found.is_known:
+            return
+        earlier, place = self.first_use.setdefault(variable.name, (found, span))
+        if earlier == found:
+            return
+        hint = "join on values of one type; float(X) and to_string(X) convert"
+        if earlier.is_numeric and found.is_numeric:
+            hint = "convert the int: write `F = float(X)`, and use `F` where the float is"
+        self.diagnostics.error(
+            "DL220",
+            f"`{_shown(variable)}` is {earlier.described} in one place and {found.described} in another",
+            span,
+            Note(f"here it is {earlier.described}", place),
+            hint,
+        )
+
+    def _comparison(self, comparison: Compare) -> None:
+        left, right = self.typer.type_of(comparison.left), self.typer.type_of(comparison.right)
+        if join_types(left, right) is None:
+            self.diagnostics.error(
+                "DL223",
+                f"{left.described} cannot be compared with {right.described}",
+                comparison.span,
+                "to_string(X), to_number(S) and int(X) convert",
+            )
+        ordered = comparison.operator not in (ComparisonOperator.EQUAL, ComparisonOperator.NOT_EQUAL)
+        if ordered and "list" in (left.name, right.name):
+            self.diagnostics.error("DL223", "lists have no order", comparison.span)
+
+    def _head(self, index: int, value: HeadValue) -> HeadValue:
+        column = self.table.type_of(self.rule.relation, index)
+        if isinstance(value, Contribution):
+            return self._contribution(index, column, value)
+        found = self.typer.type_of(value)
+        self._fits(index, column, found)
+        return _widened(value, found, column)
+
+    def _contribution(self, index: int, column: DataType, value: Contribution) -> Contribution:
+        function = self.typer.functions.aggregates[value.function]
+        types = [self.typer.type_of(argument) for argument in value.arguments]
+        span = _head_span(self.rule, index)
+        aggregated = types[-1] if types else UNKNOWN
+        needs_number = function.numeric or (value.function in ("mcount", "msum") and len(types) == 2)
+        if needs_number and aggregated.is_known and not aggregated.is_numeric:
+            self.diagnostics.error(
+                "DL221",
+                f"`{value.function}` needs numbers, and this is {aggregated.described}",
+                span,
+                "to_number(S) reads a number from text; count<X> and collect<X> take any values",
+            )
+        if value.function in ("any", "all") and aggregated not in (BOOL, UNKNOWN):
+            self.diagnostics.error(
+                "DL221",
+                f"`{value.function}` needs true or false, and this is {aggregated.described}",
+                span,
+            )
+        self._fits(index, column, function.result(types))
+        # The contribution itself is widened; counts and keys stay as they are.
+        if column == FLOAT and value.function not in ("avg", "count", "countd") and aggregated == INT:
+            *others, last = value.arguments
+            return replace(value, arguments=(*others, _widened(last, aggregated, FLOAT)))
+        return value
+
+    def _fits(self, index: int, column: DataType, found: DataType) -> None:
+        joined = join_types(column, found)
+        span = _head_span(self.rule, index)
+        if joined is None:
+            self._column_mismatch(self.rule.relation, index, column, found, span)
+        elif column == INT and found == FLOAT:
+            declared = self.table.columns[self.rule.relation, index]
+            self.diagnostics.error(
+                "DL222",
+                f"this is a float, and column {index + 1} of `{self.rule.relation}` is declared int",
+                span,
+                Note("declared here", declared.span) if declared.span is not NOWHERE else Note("it is declared"),
+                "`/` gives a float; `div` divides ints, and int(X), floor(X) and round(X) convert",
+            )
+
+    def _column_mismatch(self, relation: str, index: int, column: DataType, found: DataType, span: Span) -> None:
+        known = self.table.columns[relation, index]
+        where = [Note(f"it is {column.described} here", known.span)] if known.span is not NOWHERE else []
+        verb = "is declared" if known.is_fixed and known.span is not NOWHERE else "is"
+        self.diagnostics.error(
+            "DL224",
+            f"column {index + 1} of `{relation}` {verb} {column}, and this is {found.described}",
+            span,
+            *where,
+        )
+
+
+def _widened(value: Expression, found: DataType, column: DataType) -> Expression:
+    if column != FLOAT or found != INT:
+        return value
+    if isinstance(value, Constant):
+        return Constant(float(value.value), value.span)
+    return ast.Call("float", (value,), value.span)
+
+
+def _shown(variable: Variable) -> str:
+    """A variable that stands for an expression or a wildcard is shown as it was written."""
+    return variable.name if not variable.name.startswith("_") else (variable.span.text or variable.name)
