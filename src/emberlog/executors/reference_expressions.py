@@ -1,0 +1,354 @@
+"""The value of an expression, as plain as possible: every function of the language in Python's own terms."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any, TypeAlias, assert_never
+
+from emberlog.datatypes import INT_MAX, INT_MIN
+from emberlog.diagnostics import InternalError
+from emberlog.semantics.functions import ScalarFunction
+from emberlog.semantics.model import CellValue
+from emberlog.syntax.ast import (
+    Binary,
+    BinaryOperator,
+    Call,
+    ComparisonOperator,
+    Constant,
+    Expression,
+    Parameter,
+    Unary,
+    Variable,
+    Wildcard,
+)
+
+Valuation: TypeAlias = Mapping[str, CellValue]
+Scalars: TypeAlias = Mapping[str, ScalarFunction]
+"""The functions that a program can call, by name."""
+
+
+class Fault(Exception):
+    """An expression has no value; whoever evaluates the rule says which rule and which values."""
+
+    def __init__(self, code: str, message: str, *hints: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hints = hints
+        self.expression: Expression | None = None
+        self.valuation: Valuation = {}
+
+
+def evaluate_expression(expression: Expression, valuation: Valuation, scalars: Scalars) -> CellValue:
+    """The value of the expression; raises a Fault that knows the smallest part that went wrong."""
+    try:
+        return _evaluate(expression, valuation, scalars)
+    except Fault as fault:
+        if fault.expression is None:
+            fault.expression = expression
+            fault.valuation = valuation
+        raise
+
+
+def _evaluate(expression: Expression, valuation: Valuation, scalars: Scalars) -> CellValue:
+    match expression:
+        case Constant(value):
+            return value
+        case Variable(name):
+            return valuation[name]
+        case Unary(operand):
+            operand_value = evaluate_expression(operand, valuation, scalars)
+            return None if operand_value is None else checked_number(-_number(operand_value))
+        case Binary(operator, left, right):
+            first = evaluate_expression(left, valuation, scalars)
+            second = evaluate_expression(right, valuation, scalars)
+            if first is None or second is None:
+                return None
+            return checked_number(_arithmetic(operator, _number(first), _number(second)))
+        case Call(function, arguments):
+            values = [evaluate_expression(argument, valuation, scalars) for argument in arguments]
+            if any(value is None for value in values):
+                return None
+            return _call(scalars[function], values)
+        case Parameter(name):
+            raise Fault("DL211", f"the parameter `${name}` has no value")
+        case Wildcard():
+            raise InternalError("a core rule holds a wildcard")
+    assert_never(expression)
+
+
+def agrees(left: CellValue, operator: ComparisonOperator, right: CellValue) -> bool:
+    """Whether the comparison holds; with a null on a side it never does."""
+    if left is None or right is None:
+        return False
+    left, right = _widened(left, right)
+    if operator is ComparisonOperator.EQUAL:
+        return left == right
+    if operator is ComparisonOperator.NOT_EQUAL:
+        return left != right
+    return _is_ordered(left, operator, right)
+
+
+def _is_ordered(left: Any, operator: ComparisonOperator, right: Any) -> bool:
+    if type(left) is not type(right):
+        raise Fault("DL403", f"{kind_of(left)} and {kind_of(right)} have no order")
+    match operator:
+        case ComparisonOperator.LESS:
+            return bool(left < right)
+        case ComparisonOperator.LESS_OR_EQUAL:
+            return bool(left <= right)
+        case ComparisonOperator.GREATER:
+            return bool(left > right)
+        case ComparisonOperator.GREATER_OR_EQUAL:
+            return bool(left >= right)
+        case ComparisonOperator.EQUAL | ComparisonOperator.NOT_EQUAL:
+            raise InternalError("equality needs no order")
+    assert_never(operator)
+
+
+def _widened(left: CellValue, right: CellValue) -> tuple[CellValue, CellValue]:
+    """Both values in one type: an int beside a float is a float."""
+    if isinstance(left, float) and _is_int(right):
+        return left, float(right)  # type: ignore[arg-type]
+    if isinstance(right, float) and _is_int(left):
+        return float(left), right  # type: ignore[arg-type]
+    return left, right
+
+
+def checked_number(value: int | float) -> int | float:
+    """The value, if it is one of the language: a 64-bit int or a finite float."""
+    if isinstance(value, int):
+        if not INT_MIN <= value <= INT_MAX:
+            raise Fault("DL502", "the result does not fit in a 64-bit int", "float(…) of an operand makes it a float")
+        return value
+    if not math.isfinite(value):
+        raise Fault("DL502", "the result is not a finite number")
+    return value + 0.0  # 0.0 and -0.0 are one value
+
+
+def shown(value: CellValue) -> str:
+    """The value as a message shows it."""
+    return f'"{value}"' if isinstance(value, str) else _to_string(value)
+
+
+def kind_of(value: CellValue) -> str:
+    """What a person calls such a value."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a bool"
+        case int():
+            return "an int"
+        case float():
+            return "a float"
+        case str():
+            return "a string"
+        case tuple():
+            return "a pair or a list"
+    assert_never(value)
+
+
+def _is_int(value: CellValue) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _number(value: CellValue) -> int | float:
+    if isinstance(value, float) or _is_int(value):
+        return value  # type: ignore[return-value]
+    raise Fault("DL403", f"{kind_of(value)} is not a number")
+
+
+def _text(value: CellValue) -> str:
+    if isinstance(value, str):
+        return value
+    raise Fault("DL403", f"{kind_of(value)} is not a string")
+
+
+def _pair(value: CellValue) -> tuple[CellValue, ...]:
+    if isinstance(value, tuple) and len(value) == 2:
+        return value
+    raise Fault("DL403", f"{kind_of(value)} is not a pair made by encd")
+
+
+def _arithmetic(operator: BinaryOperator, left: int | float, right: int | float) -> int | float:
+    try:
+        match operator:
+            case BinaryOperator.ADD:
+                return left + right
+            case BinaryOperator.SUBTRACT:
+                return left - right
+            case BinaryOperator.MULTIPLY:
+                return left * right
+            case BinaryOperator.DIVIDE:
+                return float(left) / float(right)
+            case BinaryOperator.INTEGER_DIVIDE:
+                return _truncated_quotient(left, right)
+            case BinaryOperator.MODULO:
+                return _remainder(left, right)
+    except ZeroDivisionError:
+        raise Fault("DL501", "division by zero") from None
+    except OverflowError:
+        raise Fault("DL502", "the result is not a finite number") from None
+    assert_never(operator)
+
+
+def _truncated_quotient(left: int | float, right: int | float) -> int:
+    """Towards zero, where Python's `//` goes down."""
+    if isinstance(left, int) and isinstance(right, int):
+        quotient = abs(left) // abs(right)
+        return quotient if (left < 0) == (right < 0) else -quotient
+    return math.trunc(left / right)
+
+
+def _remainder(left: int | float, right: int | float) -> int | float:
+    """With the sign of the dividend, where Python's `%` has that of the divisor."""
+    if right == 0:
+        raise ZeroDivisionError
+    if isinstance(left, int) and isinstance(right, int):
+        remainder = abs(left) % abs(right)
+        return -remainder if left < 0 else remainder
+    return math.fmod(left, right)
+
+
+def _call(function: ScalarFunction, values: Sequence[CellValue]) -> CellValue:
+    if function.implementation is not None:
+        return called(function.name, function.implementation, *values)
+    result = _FUNCTIONS[function.name](*values)
+    return checked_number(result) if isinstance(result, float) or _is_int(result) else result  # type: ignore[arg-type]
+
+
+def called(name: str, implementation: Callable[..., object], *arguments: object) -> CellValue:
+    """The result of a function that the user registered."""
+    try:
+        result = implementation(*arguments)
+    except Exception as error:
+        raise Fault("DL505", f"the function `{name}` failed with {type(error).__name__}: {error}") from error
+    if result is None or isinstance(result, (bool, int, float, str, tuple)):
+        return checked_number(result) if isinstance(result, (int, float)) and not isinstance(result, bool) else result
+    raise Fault("DL505", f"the function `{name}` gave a {type(result).__name__}, which is no value of a program")
+
+
+def _of_real(function: Callable[..., float]) -> Callable[..., float]:
+    """A function of the math module, whose complaints become faults."""
+
+    def wrapped(*values: CellValue) -> float:
+        try:
+            return function(*(float(_number(value)) for value in values))
+        except (ValueError, OverflowError):
+            raise Fault("DL502", "the result is not a finite number") from None
+
+    return wrapped
+
+
+_EXACT = Context(prec=800)
+"""Enough digits to write down any float in full."""
+
+
+def _round(value: CellValue, digits: CellValue | None = None) -> int | float:
+    """Halves go away from zero; a float counts as the decimal number that it prints as."""
+    number = _number(value)
+    if digits is None:
+        return number if isinstance(number, int) else int(_rounded(number, 0))
+    # No float has digits beyond these places.
+    places = max(-400, min(400, int(_number(digits))))
+    return float(_rounded(number, places))
+
+
+def _rounded(number: int | float, places: int) -> Decimal:
+    return Decimal(repr(number)).quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_UP, context=_EXACT)
+
+
+def _substr(text: CellValue, start: CellValue, length: CellValue) -> str:
+    first = int(_number(start))
+    behind = first + int(_number(length))
+    return _text(text)[max(first, 0) : max(behind, 0)]
+
+
+def _matches(text: CellValue, pattern: CellValue) -> bool:
+    try:
+        return re.fullmatch(_text(pattern), _text(text)) is not None
+    except (re.error, RecursionError, OverflowError) as error:
+        raise Fault("DL503", f"`{pattern}` is not a regular expression", str(error)) from None
+
+
+def _to_string(value: CellValue) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return value
+        case tuple():
+            return f"({', '.join(_to_string(part) for part in value)})"
+        case None:
+            return "null"
+        case int() | float():
+            return repr(value)
+    assert_never(value)
+
+
+_INT_TEXT = re.compile(r"[+-]?[0-9]+")
+_FLOAT_TEXT = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+def _to_float(value: CellValue) -> float:
+    if isinstance(value, str):
+        if not _FLOAT_TEXT.fullmatch(value.strip()):
+            raise Fault("DL503", f'"{value}" is not a number')
+        return float(value)
+    return float(value if isinstance(value, bool) else _number(value))
+
+
+def _to_int(value: CellValue) -> int:
+    if isinstance(value, str):
+        if not _INT_TEXT.fullmatch(value.strip()):
+            raise Fault("DL503", f'"{value}" is not an int')
+        try:
+            return int(value)
+        except ValueError:  # Python refuses to read thousands of digits
+            raise Fault("DL502", "the result does not fit in a 64-bit int") from None
+    return math.trunc(value if isinstance(value, bool) else _number(value))
+
+
+def _extreme(choose: Callable[..., Any]) -> Callable[..., CellValue]:
+    def wrapped(*values: CellValue) -> CellValue:
+        has_float = any(isinstance(value, float) for value in values)
+        of_one_type = [float(value) if has_float and _is_int(value) else value for value in values]  # type: ignore[arg-type]
+        if len({type(value) for value in of_one_type}) > 1:
+            raise Fault("DL403", f"{kind_of(of_one_type[0])} and values of other types have no order")
+        return choose(of_one_type)  # type: ignore[no-any-return]
+
+    return wrapped
+
+
+_FUNCTIONS: Mapping[str, Callable[..., CellValue]] = {
+    "abs": lambda x: abs(_number(x)),
+    "floor": lambda x: math.floor(_number(x)),
+    "ceil": lambda x: math.ceil(_number(x)),
+    "round": _round,
+    "sqrt": _of_real(math.sqrt),
+    "exp": _of_real(math.exp),
+    "log": _of_real(math.log),
+    "pow": _of_real(math.pow),
+    "least": _extreme(min),
+    "greatest": _extreme(max),
+    "cat": lambda *texts: "".join(_text(text) for text in texts),
+    "len": lambda text: len(_text(text)),
+    "substr": _substr,
+    "lower": lambda text: _text(text).lower(),
+    "upper": lambda text: _text(text).upper(),
+    "contains": lambda text, part: _text(part) in _text(text),
+    "starts_with": lambda text, prefix: _text(text).startswith(_text(prefix)),
+    "matches": _matches,
+    "to_string": _to_string,
+    "to_number": _to_float,
+    "int": _to_int,
+    "float": _to_float,
+    "string": _to_string,
+    "encd": lambda first, second: (first, second),
+    "decd_first": lambda pair: _pair(pair)[0],
+    "decd_second": lambda pair: _pair(pair)[1],
+}

@@ -1,0 +1,238 @@
+"""Small fact files, read and written in plain Python: `.csv` with commas, `.tsv` and `.facts` with tabs.
+
+One fact per line, no header unless asked for, quoting as in RFC 4180. A missing value (null) is `\\N`; in a column
+that is not of strings an empty cell is null too. Lists and pairs are JSON. What is written reads back as it was.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from emberlog.datatypes import BOOL, FLOAT, INT, INT_MAX, INT_MIN, STRING, TIMESTAMP, UNKNOWN, DataType
+from emberlog.diagnostics import fail
+from emberlog.io.delimited_text import Cell, read_rows, written_cell
+from emberlog.semantics.model import CellValue, Column, Fact
+from emberlog.source import Source, Span
+
+DELIMITERS = {".csv": ",", ".tsv": "\t", ".facts": "\t"}
+"""By the ending of the file's name."""
+
+NULL = r"\N"
+
+_INT = re.compile(r"[+-]?[0-9]{1,30}")
+_FLOAT = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def read_facts(path: Path, columns: Sequence[Column], *, header: bool = False) -> tuple[Fact, ...]:
+    """The facts of a file, in its order, repeated ones repeated."""
+    source, rows = _rows(path, len(columns), header)
+    types = [column.type for column in _with_inferred_types(columns, rows)]
+    return tuple(tuple(_parsed(source, cell, types[i], columns[i], i) for i, cell in enumerate(row)) for row in rows)
+
+
+def infer_columns(path: Path, columns: Sequence[Column], *, header: bool = False) -> tuple[Column, ...]:
+    """The columns, those of unknown type with the type of what the file holds: int, else float, else string."""
+    _, rows = _rows(path, len(columns), header)
+    return _with_inferred_types(columns, rows)
+
+
+def write_facts(path: Path, facts: Iterable[Fact], columns: Sequence[Column]) -> None:
+    """Writes the facts in order, null first. The file appears whole or not at all."""
+    delimiter = _delimiter(path)
+    lines = [
+        delimiter.join(
+            _written(value, column.type, delimiter, len(columns)) for value, column in zip(fact, columns, strict=True)
+        )
+        for fact in sorted(facts, key=in_order)
+    ]
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+        unfinished.replace(path)
+    except OSError as error:
+        raise fail("DL408", f"cannot write `{path}`: {_reason(error)}") from None
+    finally:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+
+
+def in_order(fact: Fact) -> tuple[tuple[bool, CellValue], ...]:
+    """A key to sort facts by, null before everything else."""
+    return tuple((value is not None, value) for value in fact)
+
+
+# --- reading --------------------------------------------------------------------------------------------------------
+
+
+def _rows(path: Path, arity: int, header: bool) -> tuple[Source, list[tuple[Cell, ...]]]:
+    delimiter = _delimiter(path)
+    try:
+        # Not as text: Python would change the line breaks inside quoted cells.
+        source = Source(str(path), path.read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        raise fail("DL405", f"cannot read `{path}`: {_reason(error)}") from None
+    except UnicodeDecodeError as error:
+        raise fail(
+            "DL406", f"`{path}` is not text in UTF-8", None, f"byte {error.start + 1:,} cannot stand there"
+        ) from None
+    rows = read_rows(source, delimiter)
+    for row in rows:
+        if len(row) != arity:
+            place = Span(source, row[0].start, row[-1].end)
+            raise fail(
+                "DL402",
+                f"this line has {_count(len(row), 'cell')}, but the relation has {_count(arity, 'column')}",
+                place,
+                *_hint_of_arity(row, path),
+            )
+    return source, rows[1:] if header else rows
+
+
+def _hint_of_arity(row: Sequence[Cell], path: Path) -> list[str]:
+    for delimiter, name in ((",", "commas"), ("\t", "tabs"), (";", "semicolons")):
+        if len(row) == 1 and delimiter in row[0].text:
+            wanted = "commas" if path.suffix == ".csv" else "tabs"
+            return [f"cells of a {path.suffix} file are separated by {wanted}; these look separated by {name}"]
+    return []
+
+
+def _delimiter(path: Path) -> str:
+    delimiter = DELIMITERS.get(path.suffix.lower())
+    if delimiter is None:
+        known = ", ".join(DELIMITERS)
+        raise fail("DL407", f"`{path}` is not a kind of fact file that is known", None, f"known are {known}")
+    return delimiter
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _with_inferred_types(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> tuple[Column, ...]:
+    return tuple(
+        column if column.type.is_known else Column(column.name, _inferred([row[i] for row in rows]), column.aggregate)
+        for i, column in enumerate(columns)
+    )
+
+
+def _inferred(cells: Sequence[Cell]) -> DataType:
+    texts = [cell.text.strip() for cell in cells if cell.text and not _is_null(cell, UNKNOWN)]
+    if not texts:
+        return STRING if cells else UNKNOWN
+    if all(_INT.fullmatch(text) for text in texts):
+        return INT
+    if all(_FLOAT.fullmatch(text) for text in texts):
+        return FLOAT
+    return STRING
+
+
+def _is_null(cell: Cell, type_: DataType) -> bool:
+    if cell.quoted:
+        return False
+    return cell.text == NULL or (type_ != STRING and not cell.text.strip())
+
+
+def _parsed(source: Source, cell: Cell, type_: DataType, column: Column, index: int) -> CellValue:
+    if _is_null(cell, type_):
+        return None
+    try:
+        return _value(cell.text, type_)
+    except ValueError:
+        problem = "does not fit in a 64-bit int" if _INT.fullmatch(cell.text.strip()) else _misfit(type_)
+        message = f"`{cell.text}` {problem}: column {index + 1}, `{column.name}`"
+        raise fail("DL404", message, Span(source, cell.start, cell.end)) from None
+
+
+def _misfit(type_: DataType) -> str:
+    return f"is not {'an' if type_ == INT else 'a'} {type_}"
+
+
+def _value(text: str, type_: DataType) -> CellValue:
+    """The value that the text spells; a ValueError if it spells none."""
+    if type_ in (STRING, UNKNOWN):
+        return text
+    if type_ == INT:
+        return _int(text.strip())
+    if type_ == FLOAT:
+        return _float(text.strip())
+    if type_ == BOOL:
+        return _bool(text.strip().lower())
+    if type_ == TIMESTAMP:
+        return _timestamp(text.strip())
+    return _structured(json.loads(text), type_)
+
+
+def _bool(text: str) -> bool:
+    if text not in ("true", "false"):
+        raise ValueError(text)
+    return text == "true"
+
+
+def _int(text: str) -> int:
+    if not _INT.fullmatch(text) or not INT_MIN <= int(text) <= INT_MAX:
+        raise ValueError(text)
+    return int(text)
+
+
+def _float(text: str) -> float:
+    if not _FLOAT.fullmatch(text) or abs(float(text)) == float("inf"):
+        raise ValueError(text)
+    return float(text)
+
+
+def _timestamp(text: str) -> int:
+    """Microseconds since 1970 in UTC. A date and time without a zone is in UTC."""
+    if _INT.fullmatch(text):
+        return _int(text)
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def _structured(value: object, type_: DataType) -> CellValue:
+    """A list or a pair from its JSON form."""
+    if isinstance(value, list):
+        parts = type_.parts * len(value) if type_.name == "list" else type_.parts
+        if len(parts) != len(value):
+            raise ValueError(value)
+        return tuple(_structured(element, part) for element, part in zip(value, parts, strict=True))
+    if type_ == FLOAT and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise ValueError(value)
+
+
+# --- writing --------------------------------------------------------------------------------------------------------
+
+
+def _written(value: CellValue, type_: DataType, delimiter: str, arity: int) -> str:
+    if value is None:
+        # A line that holds nothing at all is no fact, so a lone null is spelled out.
+        return NULL if type_ == STRING or not type_.is_known or arity == 1 else ""
+    text = _text(value)
+    must_quote = isinstance(value, str) and (text == NULL or (not text and arity == 1))
+    return written_cell(text, delimiter, must_quote=must_quote)
+
+
+def _text(value: CellValue) -> str:
+    match value:
+        case str():
+            return value
+        case bool() | tuple() | None:
+            return json.dumps(value, ensure_ascii=False)
+        case _:
+            return repr(value)
