@@ -1,0 +1,110 @@
+"""Runs a logical plan in plain Python: hash joins, hash aggregates, semi-naive recursion.
+
+It serves small data and interactive use, and it is the second opinion on plans: it shares nothing with the
+reference evaluator, which never sees a plan, so a pass that changes an answer shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import assert_never
+
+from emberlog.config import DEFAULT_LIMITS, Limits
+from emberlog.diagnostics import InternalError
+from emberlog.executors.interpreter_expressions import as_one_type
+from emberlog.executors.interpreter_faults import Fault
+from emberlog.executors.interpreter_fixpoint import run_fixpoint
+from emberlog.executors.interpreter_inputs import read_input
+from emberlog.executors.interpreter_limits import Watch
+from emberlog.executors.interpreter_operators import Facts, Operators, Rows, rule_names
+from emberlog.logical.nodes import Definition, Fixpoint, LogicalPlan, PlannedStratum, Version
+from emberlog.logical.traverse import plans_of, scans
+from emberlog.semantics.model import CellValue, CheckedQuery, Fact
+from emberlog.syntax.ast import Constant, Parameter, Variable
+
+
+def run(
+    plan: LogicalPlan, inputs: Mapping[str, Iterable[Fact]], limits: Limits = DEFAULT_LIMITS
+) -> dict[str, frozenset[Fact]]:
+    """The facts of every output, restricted by the queries."""
+    watch = Watch(limits)
+    strata, names = _needed(plan)
+    known = _Known({name: read_input(name, plan.inputs[name], inputs) for name in plan.inputs if name in names})
+    for stratum in strata:
+        watch.enter(stratum.index, stratum.relations)
+        match stratum.root:
+            case Definition():
+                new = {stratum.root.relation: _run_definition(stratum.root, known, watch)}
+            case Fixpoint():
+                new = run_fixpoint(stratum.root, known, watch)
+            case _:
+                assert_never(stratum.root)
+        watch.leave(sum(map(len, new.values())))
+        known.relations.update(new)
+    return {name: _answers(plan, name, known.relations[name]) for name in plan.outputs}
+
+
+class _Known(Facts):
+    """The relations that are complete."""
+
+    def __init__(self, relations: dict[str, frozenset[Fact]]) -> None:
+        self.relations = relations
+
+    def read(self, relation: str, version: Version) -> Rows:
+        if version is not Version.FULL:
+            raise InternalError(f"DL902: {relation} is complete and has no {version.value} version")
+        return self.relations[relation]
+
+
+def _needed(plan: LogicalPlan) -> tuple[list[PlannedStratum], set[str]]:
+    """The strata that outputs need, in their order, and the names of all relations that have a part in it.
+
+    What nobody needs is not computed, so that a fault in it is nobody's concern, and its inputs may be missing.
+    """
+    names = set(plan.outputs)
+    strata: list[PlannedStratum] = []
+    for stratum in reversed(plan.strata):
+        if names.intersection(stratum.relations):
+            strata.insert(0, stratum)
+            names.update(scan.relation for one in plans_of(stratum.root) for scan in scans(one))
+    return strata, names
+
+
+def _run_definition(definition: Definition, known: Facts, watch: Watch) -> frozenset[Fact]:
+    try:
+        return frozenset(Operators(known, watch).rows(definition.plan))
+    except Fault as fault:
+        raise fault.in_relation(definition.relation, rule_names((definition.plan,))) from None
+
+
+def _answers(plan: LogicalPlan, name: str, facts: frozenset[Fact]) -> frozenset[Fact]:
+    if not plan.queries:
+        return facts
+    queries = [query for query in plan.queries if query.relation == name]
+    return frozenset(fact for fact in facts if any(_agrees(query, fact) for query in queries))
+
+
+def _agrees(query: CheckedQuery, fact: Fact) -> bool:
+    bound: dict[str, CellValue] = {}
+    for term, value in zip(query.terms, fact, strict=True):
+        match term:
+            case Constant(wanted):
+                if not _is_equal(wanted, value):
+                    return False
+            case Variable(variable):
+                if variable in bound and not _is_equal(bound[variable], value):
+                    return False
+                bound[variable] = value
+            case Parameter(parameter):
+                raise InternalError(f"DL902: the parameter ${parameter} has no value")
+            case _:
+                assert_never(term)
+    return True
+
+
+def _is_equal(one: CellValue, other: CellValue) -> bool:
+    """Null equals nothing."""
+    if one is None or other is None:
+        return False
+    left, right = as_one_type(one, other)
+    return left == right

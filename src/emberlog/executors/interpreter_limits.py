@@ -1,0 +1,78 @@
+"""Watches over the limits of a run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+
+from emberlog.config import Limits
+from emberlog.diagnostics import EmberlogError, fail
+from emberlog.executors.interpreter_faults import value_text
+from emberlog.semantics.model import Fact
+
+_CALLS_BETWEEN_LOOKS = 1_000
+_FACTS_SHOWN = 3
+
+
+class Watch:
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._end = None if limits.timeout is None else time.monotonic() + limits.timeout
+        self._calls = 0
+        self._kept = 0
+        self._stratum = ""
+        self._progress: Callable[[], str] = _no_progress
+
+    def enter(self, index: int, relations: Sequence[str]) -> None:
+        self._stratum = f"stratum {index}: {', '.join(relations)}"
+        self._progress = _no_progress
+
+    def leave(self, facts: int) -> None:
+        """A stratum is complete, and has so many facts."""
+        self._kept += facts
+        self._check_rows(0)
+
+    def finish_iteration(self, number: int, added: Sequence[tuple[str, Collection[Fact]]], facts: int) -> None:
+        """An iteration changed something; the stratum now has so many facts."""
+        self._progress = lambda: _progress(number, added, facts)
+        limit = self._limits.max_iterations
+        if limit is not None and number > limit:
+            raise self._stopped("DL510", f"the limit of {limit:,} iterations", "max_iterations")
+        self._check_rows(facts)
+        self.check_time()
+
+    def _check_rows(self, facts: int) -> None:
+        limit = self._limits.max_rows
+        if limit is not None and self._kept + facts > limit:
+            raise self._stopped("DL511", f"the limit of {limit:,} rows", "max_rows")
+
+    def check_time(self) -> None:
+        if self._end is not None and time.monotonic() > self._end:
+            raise self._stopped("DL512", f"the timeout of {self._limits.timeout:,} seconds", "timeout")
+
+    def check_now_and_then(self) -> None:
+        """For long loops: looks at the clock once in many calls."""
+        self._calls += 1
+        if self._calls % _CALLS_BETWEEN_LOOKS == 0:
+            self.check_time()
+
+    def _stopped(self, code: str, limit: str, option: str) -> EmberlogError:
+        return fail(
+            code,
+            f"{limit} was passed in {self._stratum}",
+            None,
+            self._progress(),
+            f"if the program comes to an end by itself, raise {option}; "
+            "if it makes new values for ever, bound them with a condition such as `D < 1000`",
+        )
+
+
+def _no_progress() -> str:
+    return "no iteration was finished"
+
+
+def _progress(number: int, added: Sequence[tuple[str, Collection[Fact]]], facts: int) -> str:
+    texts = sorted(f"{name}({', '.join(map(value_text, fact))})" for name, new in added for fact in new)
+    shown = ", ".join(texts[:_FACTS_SHOWN]) + (", …" if len(texts) > _FACTS_SHOWN else "")
+    plural = "" if len(texts) == 1 else "s"
+    return f"iteration {number:,} added {len(texts):,} fact{plural}, {facts:,} in all: {shown}"

@@ -1,0 +1,117 @@
+"""What is known about the rows of a plan without running it."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from emberlog.logical.expressions import Risk, condition_risk, risk_of, type_of_value
+from emberlog.logical.nodes import (
+    Aggregate,
+    AntiJoin,
+    Distinct,
+    Filter,
+    Join,
+    Plan,
+    Project,
+    Scan,
+    Union,
+    Values,
+)
+from emberlog.logical.traverse import column_names, column_types, walk
+from emberlog.semantics.model import Compare
+from emberlog.syntax.ast import ComparisonOperator, Constant, Variable
+
+
+def is_empty(plan: Plan) -> bool:
+    """Whether the plan is the one that stands for no rows at all."""
+    return isinstance(plan, Values) and not plan.rows
+
+
+def is_unit(plan: Plan) -> bool:
+    """Whether the plan is one row without columns: what a join can do without."""
+    return isinstance(plan, Values) and not plan.columns and len(plan.rows) == 1
+
+
+def plan_risk(plan: Plan) -> Risk:
+    """How evaluating the plan can end in an error."""
+    return max((_own_risk(node) for node in walk(plan)), default=Risk.NONE)
+
+
+def _own_risk(plan: Plan) -> Risk:
+    match plan:
+        case Filter(source, conditions):
+            types = column_types(source)
+            return max((condition_risk(condition, types) for condition in conditions), default=Risk.NONE)
+        case Project(source, outputs):
+            types = column_types(source)
+            return max((risk_of(output.expression, types) for output in outputs), default=Risk.NONE)
+        case Aggregate():
+            return Risk.FAULT
+        case Scan() | Values() | Join() | AntiJoin() | Union() | Distinct():
+            return Risk.NONE
+    assert_never(plan)
+
+
+def is_set(plan: Plan) -> bool:
+    """Whether no row can occur twice. Facts of a relation never do, in whatever version."""
+    match plan:
+        case Scan() | Distinct() | Aggregate():
+            return True
+        case Values(_, rows):
+            return len(set(rows)) == len(rows)
+        case Filter(source):
+            return is_set(source)
+        case Project(source, outputs):
+            kept = {output.expression.name for output in outputs if isinstance(output.expression, Variable)}
+            return kept.issuperset(column_names(source)) and is_set(source)
+        case Join(left, right):
+            return is_set(left) and is_set(right)
+        case AntiJoin(left):
+            return is_set(left)
+        case Union(inputs):
+            return len(inputs) == 1 and is_set(inputs[0])
+    assert_never(plan)
+
+
+def constant_columns(plan: Plan) -> dict[str, Constant]:
+    """The columns that have the same known value in every row: exactly that value, of exactly that type."""
+    match plan:
+        case Values(columns, rows):
+            return {
+                field.name: Constant(cell)
+                for field, cell in zip(columns, rows[0] if len(rows) == 1 else (), strict=False)
+                if isinstance(cell, bool | int | float | str) and type_of_value(cell) == field.type
+            }
+        case Filter(source, conditions):
+            types = column_types(source)
+            known = constant_columns(source)
+            for condition in conditions:
+                match condition:
+                    case Compare(ComparisonOperator.EQUAL, Variable(name), Constant(value) as constant) | Compare(
+                        ComparisonOperator.EQUAL, Constant(value) as constant, Variable(name)
+                    ) if types[name] == type_of_value(value):
+                        known[name] = constant
+                    case _:
+                        pass
+            return known
+        case Project(source, outputs):
+            below = constant_columns(source)
+            known = {}
+            for output in outputs:
+                match output.expression:
+                    case Constant() as constant:
+                        known[output.field.name] = constant
+                    case Variable(name) if name in below:
+                        known[output.field.name] = below[name]
+                    case _:
+                        pass
+            return known
+        case Join(left, right):
+            return {**constant_columns(right), **constant_columns(left)}
+        case AntiJoin(source) | Distinct(source):
+            return constant_columns(source)
+        case Aggregate(source, keys):
+            return {name: constant for name, constant in constant_columns(source).items() if name in keys}
+        case Scan() | Union():
+            return {}
+    assert_never(plan)

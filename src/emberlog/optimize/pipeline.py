@@ -1,0 +1,115 @@
+"""The passes in their order, and the driver that runs them and checks the plan after each.
+
+Demand is rewritten in the rules, before there is a plan; all other passes go from plan to plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+
+from emberlog.diagnostics import Diagnostics, nearest
+from emberlog.logical.build import build
+from emberlog.logical.invariants import check_invariants
+from emberlog.logical.nodes import LogicalPlan
+from emberlog.optimize.context import PassContext, PassFunction
+from emberlog.optimize.derive_delta_rules import derive_delta_rules
+from emberlog.optimize.eliminate_dead_relations import eliminate_dead_relations
+from emberlog.optimize.fold_constants import fold_constants
+from emberlog.optimize.prune_columns import prune_columns
+from emberlog.optimize.push_down_filter import push_down_filter
+from emberlog.optimize.rewrite_demand import Rewritten, rewrite_demand
+from emberlog.optimize.simplify import simplify
+from emberlog.semantics.model import CheckedProgram
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    run: PassFunction
+    reason: str
+    """Why it is worth running, and why at this place, in one sentence."""
+
+    @property
+    def name(self) -> str:
+        return self.run.__name__
+
+
+PASSES = (
+    Pass(fold_constants, "What is known before the data is there should not be computed for every row."),
+    Pass(push_down_filter, "A row that is dropped early is not joined, sent or sorted."),
+    Pass(prune_columns, "Columns that nobody reads cost memory and network; filters have found their places by now."),
+    Pass(simplify, "The passes before leave nodes behind that do nothing, and emptied plans empty others."),
+    Pass(eliminate_dead_relations, "What no output needs is not computed; emptied plans have stopped reading by now."),
+    Pass(
+        derive_delta_rules, "An iteration should only look at what the last one added; last, so that deltas are final."
+    ),
+)
+
+DEMAND_REASON = "Constants in a query should restrict what is derived, not only what is shown of it."
+
+PASS_NAMES = (rewrite_demand.__name__, *(one.name for one in PASSES))
+
+
+@dataclass(frozen=True, slots=True)
+class PassChange:
+    """What one pass did."""
+
+    name: str
+    reason: str
+    before: LogicalPlan
+    after: LogicalPlan
+    is_off: bool = False
+    note: str = ""
+    """What it did, or why it did nothing, in a few words."""
+
+    @property
+    def changed(self) -> bool:
+        return self.after is not self.before
+
+
+@dataclass(frozen=True, slots=True)
+class Optimized:
+    plan: LogicalPlan
+    changes: tuple[PassChange, ...]
+    """One per pass, in their order, those without effect included."""
+
+
+def plan_program(checked: CheckedProgram, *, off: Set[str] = frozenset()) -> Optimized:
+    """The optimised plan of a program; passes named in `off` are left out."""
+    _check_names(off)
+    is_off = rewrite_demand.__name__ in off
+    written = build(checked)
+    rewritten = Rewritten(checked, "") if is_off else rewrite_demand(checked)
+    restricted = written if rewritten.checked is checked else build(rewritten.checked)
+    demand = PassChange(
+        rewrite_demand.__name__, DEMAND_REASON, written, restricted, is_off=is_off, note=rewritten.reason
+    )
+    optimized = optimize(restricted, off=off)
+    return Optimized(optimized.plan, (demand, *optimized.changes))
+
+
+def optimize(plan: LogicalPlan, *, off: Set[str] = frozenset()) -> Optimized:
+    """Runs every pass but those switched off by name."""
+    _check_names(off)
+    context = PassContext(frozenset(off))
+    check_invariants(plan, "build")
+    changes = []
+    for one in PASSES:
+        before = plan
+        if one.name not in off:
+            plan = one.run(before, context)
+            if plan is not before:
+                check_invariants(plan, one.name)
+        changes.append(PassChange(one.name, one.reason, before, plan, one.name in off))
+    return Optimized(plan, tuple(changes))
+
+
+def _check_names(off: Set[str]) -> None:
+    diagnostics = Diagnostics()
+    for name in sorted(off - set(PASS_NAMES)):
+        guess = nearest(name, PASS_NAMES)
+        notes = [f"did you mean `{guess}`?"] if guess else []
+        diagnostics.error(
+            "DL301", f"there is no pass `{name}` to switch off", None, *notes, f"the passes: {', '.join(PASS_NAMES)}"
+        )
+    diagnostics.raise_errors()

@@ -1,0 +1,337 @@
+"""Demand: constants in a query restrict the recursion itself (magic sets).
+
+A relation asked for with some arguments bound becomes a version that derives only facts whose bound arguments
+somebody demands; a demand relation holds those. Bodies hand bindings on from literal to literal, so that
+`tc(977, Y)?` costs about a search from 977. The answer to the query is the same, because a rule loses only
+derivations of facts that nobody asked for, and a demanded group of an aggregate keeps all its contributions.
+
+Some relations are computed in full all the same: negated ones (they must be complete), those of a bounded or
+staged recursion (restricting it would change its rounds), and those asked for with nothing bound. If the
+rewritten program would aggregate inside a recursion that the written one does not have, nothing is rewritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias, assert_never
+
+from emberlog.datatypes import DataType
+from emberlog.diagnostics import Diagnostics
+from emberlog.logical.expressions import Risk, condition_risk, risk_of, substitute, substitute_in_condition
+from emberlog.optimize.information_order import bound_by, information_order
+from emberlog.semantics.dependencies import rules_by_relation
+from emberlog.semantics.model import (
+    Absent,
+    Bind,
+    CheckedProgram,
+    Compare,
+    Contribution,
+    CoreRule,
+    Fact,
+    HeadValue,
+    Holds,
+    Literal,
+    Match,
+    RecursionCase,
+    Relation,
+    Term,
+)
+from emberlog.semantics.stratify import stratify
+from emberlog.syntax.ast import ComparisonOperator, Constant, Parameter, Variable
+
+Version: TypeAlias = tuple[str, str]
+"""A relation and which of its arguments are bound: `("tc", "bf")`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    checked: CheckedProgram
+    reason: str
+    """What was done, or why nothing was."""
+
+
+def rewrite_demand(checked: CheckedProgram) -> Rewritten:
+    """The program that computes only what its queries need, or the same program."""
+    if not checked.queries:
+        return Rewritten(checked, "there is no query")
+    if any(relation.is_stream for relation in checked.relations.values()):
+        return Rewritten(checked, "a stream keeps all its facts")
+    calls = _Calls(checked)
+    if not calls.versions:
+        return Rewritten(checked, "no query binds an argument of a relation that could be restricted")
+    rewritten = _Writer(checked, calls).run()
+    if rewritten is None:
+        return Rewritten(checked, "restricting it would put an aggregate into a recursion that it is not in now")
+    shown = ", ".join(f"{name}[{binding}]" for name, binding in calls.versions)
+    return Rewritten(rewritten, f"restricted to what the query demands: {shown}")
+
+
+class _Calls:
+    """Which versions of which relations are called, and which relations are needed in full."""
+
+    def __init__(self, checked: CheckedProgram) -> None:
+        self.checked = checked
+        self.rules_of = rules_by_relation(checked.rules)
+        self.kept_whole = {
+            name
+            for stratum in checked.strata
+            if stratum.recursion and stratum.recursion.case in (RecursionCase.BOUNDED, RecursionCase.STAGED)
+            for name in stratum.relations
+        }
+        self.full: set[str] = set()
+        called: dict[Version, None] = {}
+        pending: list[Version] = []
+
+        def call(name: str, binding: str) -> None:
+            version = self.version(name, binding)
+            if version is None:
+                self._need_full(name)
+            elif version not in called:
+                called[version] = None
+                pending.append(version)
+
+        for query in checked.queries:
+            call(query.relation, "".join("f" if isinstance(term, Variable) else "b" for term in query.terms))
+        while pending:
+            version = pending.pop()
+            for rule in self.rules_of[version[0]]:
+                for literal, known in self.walk(rule, version):
+                    if isinstance(literal, Match):
+                        call(literal.relation, binding_of(literal, known))
+                    elif isinstance(literal, Absent):
+                        self._need_full(literal.relation)
+        # What is computed in full anyway answers every call.
+        self.versions = tuple(version for version in called if version[0] not in self.full)
+
+    def version(self, name: str, binding: str) -> Version | None:
+        """The version for such a call, or None when the relation is used in full."""
+        if name not in self.rules_of or name in self.kept_whole or name in self.full:
+            return None
+        # An aggregated value is known only when its group is complete, so it cannot restrict.
+        columns = self.checked.relations[name].columns
+        usable = "".join("f" if column.aggregate else mark for mark, column in zip(binding, columns, strict=True))
+        return (name, usable) if "b" in usable else None
+
+    def _need_full(self, name: str) -> None:
+        """The relation as written, and everything below it."""
+        pending = [name]
+        while pending:
+            name = pending.pop()
+            if name not in self.full:
+                self.full.add(name)
+                for rule in self.rules_of.get(name, ()):
+                    pending += [literal.relation for literal in rule.body if isinstance(literal, Match | Absent)]
+
+    def walk(self, rule: CoreRule, version: Version) -> Iterator[tuple[Literal, frozenset[str]]]:
+        """The body in the order in which bindings pass through it, each literal with what is bound before it."""
+        known = {
+            value.name
+            for value, mark in zip(rule.head, version[1], strict=True)
+            if mark == "b" and isinstance(value, Variable)
+        }
+        for literal in information_order(rule.body, known, self._is_at_hand, lambda one: _may_fail(one, rule)):
+            yield literal, frozenset(known)
+            known |= bound_by(literal)
+
+    def _is_at_hand(self, atom: Match) -> bool:
+        return atom.relation not in self.rules_of or atom.relation in self.kept_whole
+
+
+def _may_fail(literal: Literal, rule: CoreRule) -> bool:
+    match literal:
+        case Bind(_, expression):
+            return risk_of(expression, rule.types) is not Risk.NONE
+        case Compare() | Holds():
+            return condition_risk(literal, rule.types) is not Risk.NONE
+        case _:
+            return False
+
+
+def binding_of(atom: Match, known: frozenset[str]) -> str:
+    return "".join("f" if isinstance(term, Variable) and term.name not in known else "b" for term in atom.terms)
+
+
+class _Writer:
+    """Writes the rules of the called versions, of their demand, and what is kept in full."""
+
+    def __init__(self, checked: CheckedProgram, calls: _Calls) -> None:
+        self.checked = checked
+        self.calls = calls
+        self.relations = {name: r for name, r in checked.relations.items() if name in calls.full}
+        self.facts = {name: rows for name, rows in checked.facts.items() if name in calls.full}
+        self.rules = [rule for rule in checked.rules if rule.relation in calls.full]
+
+    def run(self) -> CheckedProgram | None:
+        for version in self.calls.versions:
+            self._declare(version)
+            for rule in self.calls.rules_of[version[0]]:
+                self._rule(version, rule)
+            if version[0] in self.checked.facts:
+                self._written_facts(version)
+        self._queries()
+        self._put_constants_for_single_demands()
+        diagnostics = Diagnostics()
+        strata = stratify(self.relations, self.rules, self.checked.queries, None, diagnostics)
+        if diagnostics.has_errors:
+            return None
+        return replace(self.checked, relations=self.relations, facts=self.facts, rules=tuple(self.rules), strata=strata)
+
+    def _name(self, version: Version) -> str:
+        """The only version of a relation keeps its name, so that plans read as the program does."""
+        others = [other for other in self.calls.versions if other[0] == version[0]]
+        return version[0] if len(others) == 1 else f"{version[0]}[{version[1]}]"
+
+    def _demand_name(self, version: Version) -> str:
+        return f"demand for {self._name(version)}"
+
+    def _declare(self, version: Version) -> None:
+        relation = self.checked.relations[version[0]]
+        bound = tuple(column for column, mark in zip(relation.columns, version[1], strict=True) if mark == "b")
+        name, demand = self._name(version), self._demand_name(version)
+        self.relations[demand] = Relation(demand, bound, is_derived=True)
+        self.relations[name] = replace(relation, name=name)
+
+    def _rule(self, version: Version, rule: CoreRule) -> None:
+        guard, computed, types = self._guard(version, rule)
+        typed = replace(rule, types=types)
+        body: list[Literal] = [guard]
+        for literal, known in self.calls.walk(rule, version):
+            if isinstance(literal, Match):
+                literal = self._call(typed, body, literal, binding_of(literal, known))
+            body.append(literal)
+        self.rules.append(replace(typed, relation=self._name(version), body=(*body, *computed)))
+
+    def _guard(self, version: Version, rule: CoreRule) -> tuple[Match, list[Compare], dict[str, DataType]]:
+        """The demand for the facts of this head; an argument that the head computes is compared at the end."""
+        terms: list[Term] = []
+        computed: list[Compare] = []
+        types = dict(rule.types)
+        columns = self.checked.relations[rule.relation].columns
+        for index, (value, mark) in enumerate(zip(rule.head, version[1], strict=True)):
+            if mark == "f" or isinstance(value, Contribution):
+                continue
+            if isinstance(value, Variable | Constant):
+                terms.append(value)
+                continue
+            wanted = Variable(f"_wanted{index + 1}")
+            types[wanted.name] = columns[index].type
+            terms.append(wanted)
+            computed.append(Compare(ComparisonOperator.EQUAL, wanted, value))
+        return Match(self._demand_name(version), tuple(terms)), computed, types
+
+    def _call(self, rule: CoreRule, before: Sequence[Literal], atom: Match, binding: str) -> Match:
+        """The atom over the version it needs; what is bound before it is a demand for that version."""
+        version = self.calls.version(atom.relation, binding)
+        if version is None:
+            return atom
+        wanted = tuple(term for term, mark in zip(atom.terms, version[1], strict=True) if mark == "b")
+        demand = Match(self._demand_name(version), wanted)
+        if before[0] != demand:  # otherwise it demands only what is demanded already
+            self.rules.append(
+                CoreRule(
+                    f"demand of {rule.name}",
+                    demand.relation,
+                    wanted,
+                    tuple(before),
+                    types=rule.types,
+                    statement=rule.statement,
+                )
+            )
+        return replace(atom, relation=self._name(version))
+
+    def _written_facts(self, version: Version) -> None:
+        """The facts that the program writes for the relation, those that are demanded."""
+        relation = self.checked.relations[version[0]]
+        written = f"facts of {version[0]}"
+        plain = tuple(replace(column, aggregate=None) for column in relation.columns)
+        self.relations[written] = Relation(written, plain, is_derived=True)
+        self.facts[written] = self.checked.facts[version[0]]
+        variables = tuple(Variable(f"V{index + 1}") for index in range(relation.arity))
+        head: tuple[HeadValue, ...] = tuple(
+            Contribution(column.aggregate, (variable,)) if column.aggregate else variable
+            for variable, column in zip(variables, relation.columns, strict=True)
+        )
+        wanted = tuple(v for v, mark in zip(variables, version[1], strict=True) if mark == "b")
+        body = (Match(self._demand_name(version), wanted), Match(written, variables))
+        types = {v.name: column.type for v, column in zip(variables, relation.columns, strict=True)}
+        self.rules.append(CoreRule("fact", self._name(version), head, body, types=types))
+
+    def _queries(self) -> None:
+        """What the queries demand; where a relation has several versions, its facts are those of all queried ones."""
+        for query in self.checked.queries:
+            binding = "".join("f" if isinstance(term, Variable) else "b" for term in query.terms)
+            version = self.calls.version(query.relation, binding)
+            if version is None:
+                continue
+            self._seed(version, [t for t, mark in zip(query.terms, version[1], strict=True) if mark == "b"])
+            if self._name(version) != query.relation:
+                self._answer(version)
+
+    def _seed(self, version: Version, values: Sequence[Term | Parameter]) -> None:
+        demand = self._demand_name(version)
+        constants = [value.value for value in values if isinstance(value, Constant)]
+        if len(constants) == len(values):
+            fact: Fact = tuple(constants)
+            self.facts[demand] = tuple(dict.fromkeys((*self.facts.get(demand, ()), fact)))
+        else:  # parameters are not known yet
+            self.rules.append(CoreRule("query", demand, tuple(values), ()))
+
+    def _answer(self, version: Version) -> None:
+        relation = self.checked.relations[version[0]]
+        plain = tuple(replace(column, aggregate=None) for column in relation.columns)
+        self.relations[relation.name] = replace(relation, columns=plain)
+        variables = tuple(Variable(f"V{index + 1}") for index in range(relation.arity))
+        types = {v.name: column.type for v, column in zip(variables, plain, strict=True)}
+        rule = CoreRule("query", relation.name, variables, (Match(self._name(version), variables),), types=types)
+        if rule not in self.rules:
+            self.rules.append(rule)
+
+    def _put_constants_for_single_demands(self) -> None:
+        """A demand that is one fact of the query for good is not joined: its constants are put into the rules."""
+        demands = {self._demand_name(version) for version in self.calls.versions}
+        derived = {rule.relation for rule in self.rules}
+        single = {name: self.facts[name][0] for name in demands - derived if len(self.facts.get(name, ())) == 1}
+        self.rules = [rule for one in self.rules if (rule := _with_constants(one, single)) is not None]
+        for name in single:
+            del self.facts[name], self.relations[name]
+
+
+def _with_constants(rule: CoreRule, single: Mapping[str, Fact]) -> CoreRule | None:
+    """The rule with the demand in front replaced; None when a constant of its head is not demanded."""
+    first = rule.body[0] if rule.body else None
+    if not isinstance(first, Match) or first.relation not in single:
+        return rule
+    wanted: dict[str, Constant] = {}
+    for term, value in zip(first.terms, single[first.relation], strict=True):
+        assert isinstance(value, int | float | str)
+        constant = Constant(value)
+        if isinstance(term, Variable):
+            if wanted.setdefault(term.name, constant) != constant:
+                return None
+        elif term != constant:
+            return None
+    return replace(
+        rule,
+        head=tuple(_head_with(value, wanted) for value in rule.head),
+        body=tuple(_literal_with(literal, wanted) for literal in rule.body[1:]),
+    )
+
+
+def _head_with(value: HeadValue, constants: Mapping[str, Constant]) -> HeadValue:
+    if isinstance(value, Contribution):
+        return replace(value, arguments=tuple(substitute(argument, constants) for argument in value.arguments))
+    return substitute(value, constants)
+
+
+def _literal_with(literal: Literal, constants: Mapping[str, Constant]) -> Literal:
+    match literal:
+        case Match(_, terms) | Absent(_, terms):
+            put = tuple(constants.get(term.name, term) if isinstance(term, Variable) else term for term in terms)
+            return replace(literal, terms=put)
+        case Bind(_, expression):
+            return replace(literal, expression=substitute(expression, constants))
+        case Compare() | Holds():
+            return substitute_in_condition(literal, constants)
+        case _:
+            assert_never(literal)

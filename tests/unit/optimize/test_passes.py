@@ -1,0 +1,80 @@
+"""Every pass, alone, on the programs of its fixture file."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import pytest
+
+from emberlog.logical.build import build
+from emberlog.logical.explain import plan_text
+from emberlog.logical.invariants import check_invariants
+from emberlog.logical.nodes import LogicalPlan
+from emberlog.optimize.context import PassContext
+from emberlog.optimize.pipeline import PASS_NAMES, PASSES
+from emberlog.optimize.rewrite_demand import rewrite_demand
+from tests.programs import checked
+from tests.unit.optimize.fixture_file import FIXTURES, Case, read_cases, write_cases
+
+
+def run_passes(plan: LogicalPlan, names: tuple[str, ...]) -> LogicalPlan:
+    for one in PASSES:
+        if one.name in names:
+            plan = one.run(plan, PassContext())
+            check_invariants(plan, one.name)
+    return plan
+
+
+def shown(plan: LogicalPlan, other: LogicalPlan) -> str:
+    """The strata in which the plans differ, or all of the plan where strata come or go; types are left out."""
+    kept = plan.strata
+    if len(plan.strata) == len(other.strata):
+        kept = tuple(one for one, two in zip(plan.strata, other.strata, strict=True) if one != two)
+    inputs = plan.inputs if plan.inputs != other.inputs else {}
+    return plan_text(replace(plan, strata=kept, inputs=inputs, outputs=(), queries=())) or "(the same)"
+
+
+def before_and_after(name: str, case: Case) -> tuple[str, str]:
+    program = checked(case.program, params={})
+    before = run_passes(build(program), case.passes_first)
+    if name == rewrite_demand.__name__:  # the one pass that goes from rules to rules
+        rewritten = rewrite_demand(program)
+        after = before if rewritten.checked is program else build(rewritten.checked)
+    else:
+        after = run_passes(before, (name,))
+    if after is before:
+        everything = plan_text(replace(before, inputs={}, outputs=(), queries=()))
+        return everything, "(the same)"
+    return shown(before, after), shown(after, before)
+
+
+def update_fixtures(name: str) -> None:
+    cases = []
+    for case in read_cases(name):
+        before, after = before_and_after(name, case)
+        cases.append(replace(case, before=before, after=after))
+    write_cases(name, cases)
+
+
+if os.environ.get("EMBERLOG_UPDATE"):
+    for pass_name in PASS_NAMES:
+        update_fixtures(pass_name)
+
+ALL_CASES = [(name, case) for name in PASS_NAMES for case in read_cases(name)]
+
+
+@pytest.mark.parametrize(("name", "case"), ALL_CASES, ids=lambda value: getattr(value, "title", value))
+def test_pass_gives_the_plan_of_its_fixture(name: str, case: Case) -> None:
+    assert before_and_after(name, case) == (case.before, case.after)
+
+
+@pytest.mark.parametrize(("name", "case"), ALL_CASES, ids=lambda value: getattr(value, "title", value))
+def test_pass_returns_the_same_object_when_it_has_nothing_to_do(name: str, case: Case) -> None:
+    done = run_passes(build(checked(case.program, params={})), (*case.passes_first, name))
+    if name != "derive_delta_rules":  # which does not ask whether somebody ran it before
+        assert run_passes(done, (name,)) is done
+
+
+def test_every_pass_has_a_fixture_file_and_every_fixture_file_a_pass() -> None:
+    assert sorted(path.stem for path in FIXTURES.glob("*.txt")) == sorted(PASS_NAMES)
