@@ -1,0 +1,82 @@
+"""Core rules, literals and values as a person would write them."""
+
+from __future__ import annotations
+
+import re
+from typing import assert_never
+
+from emberlog.semantics.model import (
+    Absent,
+    Bind,
+    CellValue,
+    CheckedQuery,
+    Compare,
+    Contribution,
+    HeadValue,
+    Holds,
+    Literal,
+    Match,
+)
+from emberlog.syntax.ast import Expression, Variable
+from emberlog.syntax.printer import print_expression, print_value, print_window
+
+_KEYED = ("mcount", "msum")
+"""Their two arguments are a key and its value: `msum<(K, V)>`."""
+
+_GENERATED = re.compile(r"_\d+")
+
+
+def atom_text(relation: str, terms: tuple[Expression, ...]) -> str:
+    return f"{relation}({', '.join(print_expression(term) for term in terms)})"
+
+
+def head_text(relation: str, head: tuple[HeadValue, ...]) -> str:
+    return f"{relation}({', '.join(head_value_text(value) for value in head)})"
+
+
+def head_value_text(value: HeadValue) -> str:
+    if isinstance(value, Contribution):
+        return aggregate_text(value.function, tuple(print_expression(argument) for argument in value.arguments))
+    return print_expression(value)
+
+
+def aggregate_text(function: str, arguments: tuple[str, ...]) -> str:
+    """`min<D>`, `count<_>`, `msum<(K, V)>`."""
+    listed = ", ".join(arguments) or "_"
+    if function in _KEYED and len(arguments) > 1:
+        listed = f"({listed})"
+    return f"{function}<{listed}>"
+
+
+def literal_text(literal: Literal) -> str:
+    match literal:
+        case Match(relation, terms):
+            return atom_text(relation, terms)
+        case Absent(relation, terms):
+            return f"!{atom_text(relation, terms)}"
+        case Bind(variable, expression):
+            return f"{variable.name} = {print_expression(expression)}"
+        case Compare(operator, left, right):
+            return f"{print_expression(left)} {operator.value} {print_expression(right)}"
+        case Holds(test, negated):
+            return f"{'!' if negated else ''}{print_expression(test)}"
+        case _:
+            assert_never(literal)
+
+
+def query_text(query: CheckedQuery) -> str:
+    """The query as it was written: analysis gives each `_` a name of its own."""
+    terms: tuple[Expression, ...] = tuple(
+        Variable("_") if isinstance(term, Variable) and _GENERATED.fullmatch(term.name) else term
+        for term in query.terms
+    )
+    atom = atom_text(query.relation, terms)
+    return f"query {atom}, {print_window(query.window)}." if query.window else f"{atom}?"
+
+
+def cell_text(value: CellValue) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, tuple):
+        return f"({', '.join(cell_text(part) for part in value)})"
+    return print_value(value)

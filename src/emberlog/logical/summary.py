@@ -1,0 +1,96 @@
+"""What a checked program is, in sentences: its size, why its recursion is right, what its time columns mean."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from emberlog.semantics.model import CheckedProgram, Recursion, RecursionCase, Relation, Stratum, TimeRole
+from emberlog.syntax.printer import print_window
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 rule`, `1,204 facts`, `2 strata`."""
+    plural = {"stratum": "strata", "query": "queries"}.get(noun, f"{noun}s")
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def program_summary(checked: CheckedProgram) -> str:
+    """`3 relations (1 input, 2 derived), 3 rules, 2 strata (1 recursive)`"""
+    inputs = len(checked.inputs)
+    derived = len(checked.relations) - inputs
+    recursive = sum(stratum.recursion is not None for stratum in checked.strata)
+    kinds = [counted(inputs, "input")] if inputs else []
+    kinds += [f"{derived:,} derived"] if derived else []
+    parts = [counted(len(checked.relations), "relation") + (f" ({', '.join(kinds)})" if kinds else "")]
+    facts = sum(map(len, checked.facts.values()))
+    parts += [counted(facts, "fact")] if facts else []
+    parts.append(counted(len(checked.rules), "rule"))
+    parts.append(counted(len(checked.strata), "stratum") + (f" ({recursive:,} recursive)" if recursive else ""))
+    parts += [counted(len(checked.queries), "query")] if checked.queries else []
+    return ", ".join(parts)
+
+
+def recursion_kind(recursion: Recursion) -> str:
+    """`linear, meet aggregate`: the shape of a recursion and what makes it right."""
+    parts = ["linear" if recursion.is_linear else "non-linear"]
+    if recursion.is_mutual:
+        parts.append("mutual")
+    match recursion.case:
+        case RecursionCase.SET | RecursionCase.MEET | RecursionCase.MONOTONE_SUM:
+            parts.append(recursion.case.value)
+        case RecursionCase.STAGED:
+            limit = "" if recursion.stage_limit is None else f" up to stage {recursion.stage_limit:,}"
+            parts.append(recursion.case.value + limit)
+        case RecursionCase.BOUNDED:
+            rounds = "" if recursion.iterations is None else f", at most {counted(recursion.iterations, 'round')}"
+            parts.append(recursion.case.value + rounds)
+        case _:
+            assert_never(recursion.case)
+    return ", ".join(parts)
+
+
+def stratum_kind(recursion: Recursion | None) -> str:
+    return "not recursive" if recursion is None else f"recursive, {recursion_kind(recursion)}"
+
+
+def aggregate_notes(checked: CheckedProgram) -> tuple[str, ...]:
+    """For each recursion through an aggregate, which of the legal cases it is, and why."""
+    return tuple(
+        f"{', '.join(stratum.relations)}: {stratum.recursion.case.value}; {stratum.recursion.reason}"
+        for stratum in checked.strata
+        if stratum.recursion is not None and _aggregates(checked, stratum)
+    )
+
+
+def _aggregates(checked: CheckedProgram, stratum: Stratum) -> bool:
+    return any(checked.relations[name].is_aggregated for name in stratum.relations)
+
+
+def stream_notes(checked: CheckedProgram) -> tuple[str, ...]:
+    """What is a stream, what its time column means, and which windows are asked for."""
+    notes = [f"{relation.name}: {_time(relation)}" for relation in checked.relations.values() if relation.is_stream]
+    windows = [
+        f"{query.relation}: asked for in {print_window(query.window)}"
+        + ("" if query.window.slide else ", with a slide of one time unit")
+        for query in checked.queries
+        if query.window is not None
+    ]
+    return (*notes, *windows)
+
+
+def _time(relation: Relation) -> str:
+    origin = "derived from a stream" if relation.is_derived else "a stream"
+    match relation.time:
+        case TimeRole.NONE:
+            return f"{origin}, without a time column"
+        case TimeRole.ANNOTATION if not relation.is_derived:
+            return f"{origin}, its time is {relation.columns[0].name}"
+        case TimeRole.ANNOTATION:
+            return f"{origin}; {relation.columns[0].name} is when a fact became true and does not identify it"
+        case TimeRole.ORDINARY:
+            return (
+                f"{origin}; the program compares or computes with {relation.columns[0].name}, "
+                "so it is a column like any other"
+            )
+        case _:
+            assert_never(relation.time)
