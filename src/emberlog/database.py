@@ -1,0 +1,422 @@
+"""What people touch in Python: a database of named relations, the programs that run on it, and their results."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from emberlog.config import DEFAULT_LIMITS, Limits
+from emberlog.datatypes import TYPE_NAMES, DataType
+from emberlog.diagnostics import Diagnostics, EmberlogError, fail, nearest
+from emberlog.events import Listener, ignore
+from emberlog.io.conversions import as_result
+from emberlog.io.relations import Registered, register
+from emberlog.io.writers import write_relations
+from emberlog.logical.build import build
+from emberlog.logical.explain import explain_text
+from emberlog.logical.nodes import LogicalPlan
+from emberlog.logical.traverse import plans_of, scans
+from emberlog.optimize.pipeline import Optimized, plan_program
+from emberlog.semantics.analysis import analyze
+from emberlog.semantics.connection_graph import build_connection_graph
+from emberlog.semantics.functions import BUILT_IN
+from emberlog.semantics.model import CheckedProgram, Column
+from emberlog.source import NOWHERE, Source, Span
+from emberlog.syntax import ast
+from emberlog.syntax.parser import parse
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from emberlog.executors.dataframe.run import Relations
+
+ProgramLike = str | os.PathLike[str] | ast.Program
+"""A program's text, a file that holds it, or a parsed program."""
+
+
+class Database(MutableMapping[str, object]):
+    """Relations by name, on a Spark session.
+
+    `Database(spark)` uses your session, classic or Spark Connect, and leaves it as it was. `Database()` uses the active
+    session or starts a local one, which it stops when it is closed.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession | None = None,
+        *,
+        master: str | None = None,
+        memory: str | None = None,
+        conf: Mapping[str, str] | None = None,
+    ) -> None:
+        from emberlog.executors.session import active_session, start_session
+
+        existing = spark or active_session()
+        self._owns_session = existing is None
+        self.spark: SparkSession = existing or start_session(master, memory=memory, conf=conf)
+        self._registered: dict[str, Registered] = {}
+        self._functions = BUILT_IN
+        self._rules: tuple[ast.Statement, ...] = ()
+
+    # --- relations --------------------------------------------------------------------------------------------------
+
+    def __setitem__(self, name: str, data: object) -> None:
+        """Registers a DataFrame, the name of a table, a path, pandas or Arrow data, or a list of tuples."""
+        self.register(name, data)
+
+    def register(
+        self,
+        name: str,
+        data: object,
+        *,
+        columns: Sequence[str] | None = None,
+        header: bool = False,
+        format: str | None = None,
+    ) -> None:
+        """The same as `db[name] = data`, with a choice of columns, and with what a path does not say: whether its files
+        begin with the names of their columns, and what format they have."""
+        self._registered[name] = register(self.spark, name, data, columns=columns, header=header, format=format)
+
+    def __getitem__(self, name: str) -> DataFrame:
+        if name not in self._registered:
+            raise self._missing(name)
+        return self._registered[name].original()
+
+    def __delitem__(self, name: str) -> None:
+        if name not in self._registered:
+            raise self._missing(name)
+        del self._registered[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._registered
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._registered)
+
+    def __len__(self) -> int:
+        return len(self._registered)
+
+    def __repr__(self) -> str:
+        return f"Database({', '.join(self._registered)})"
+
+    def _missing(self, name: str) -> EmberlogError:
+        guess = nearest(name, self._registered)
+        hints = [f"did you mean `{guess}`?"] if guess else []
+        return fail("DL401", f"no data is registered for `{name}`", None, *hints)
+
+    # --- functions --------------------------------------------------------------------------------------------------
+
+    def function(
+        self,
+        name: str,
+        implementation: Callable[..., object],
+        parameters: Sequence[str | DataType],
+        result: str | DataType,
+    ) -> None:
+        """A function of one row for programs: `db.function("soundex", soundex, ["string"], "string")`."""
+        types = [_type(one) for one in parameters]
+        self._functions = self._functions.with_scalar(name, implementation, types, _type(result))
+
+    def aggregate(
+        self, name: str, implementation: Callable[[Sequence[object]], object], result: str | DataType
+    ) -> None:
+        """An aggregate for programs, a function of the sorted list of a group's values:
+        `db.aggregate("median", statistics.median, "float")`."""
+        self._functions = self._functions.with_aggregate(name, implementation, _type(result))
+
+    # --- programs ---------------------------------------------------------------------------------------------------
+
+    def datalog(
+        self,
+        program: ProgramLike,
+        *,
+        params: Mapping[str, ast.Value] | None = None,
+        iterations: int | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        listener: Listener = ignore,
+        off: Iterable[str] = (),
+    ) -> Result:
+        """Runs a program. Recursive relations are computed before this returns; the others are Spark queries, run when
+        they are read. `iterations` bounds recursions that need a bound; `off` names passes that are left out."""
+        from emberlog.executors.dataframe.run import run
+
+        explained = self.check(program, params=params, iterations=iterations, off=off)
+        checked = explained.checked
+        _refuse_streams(checked)
+        frames = self._frames(explained)
+        relations = run(
+            explained.optimized.plan,
+            frames,
+            self.spark,
+            limits,
+            listener,
+            functions=checked.functions,
+            places=explained.places,
+        )
+        plain_times = any(
+            self._registered[name].has_plain_times(checked.relations[name])
+            for name in frames
+        )
+        return Result(explained, relations, plain_times=plain_times)
+
+    def rules(self, program: ProgramLike) -> None:
+        """Adds the rules, facts and declarations of a program to those that `query` asks about."""
+        statements = parsed(program).statements
+        self._rules += tuple(one for one in statements if not isinstance(one, ast.Query))
+
+    def query(
+        self,
+        query: str,
+        *,
+        params: Mapping[str, ast.Value] | None = None,
+        iterations: int | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        listener: Listener = ignore,
+    ) -> DataFrame:
+        """The facts that answer one query, `db.query("tc(1, Y)?")`, over the rules given so far."""
+        asked = parsed(query if query.rstrip().endswith(("?", ".")) else f"{query}?")
+        queries = [one for one in asked.statements if isinstance(one, ast.Query)]
+        if len(queries) != 1:
+            found = "no query" if not queries else f"{len(queries):,} queries"
+            raise fail("DL410", f"this text has {found}, not one", None, "datalog() runs whole programs")
+        program = ast.Program(asked.source, (*self._rules, *asked.statements))
+        result = self.datalog(program, params=params, iterations=iterations, limits=limits, listener=listener)
+        return result[queries[0].atom.predicate]
+
+    def check(
+        self,
+        program: ProgramLike,
+        *,
+        params: Mapping[str, ast.Value] | None = None,
+        iterations: int | None = None,
+        off: Iterable[str] = (),
+    ) -> Explained:
+        """The program, checked against the registered data and planned, but not run. Raises EmberlogError."""
+        tree = parsed(program)
+        checked = analyze(
+            tree,
+            params=params or {},
+            inputs=self._input_columns(tree),
+            iterations=iterations,
+            functions=self._functions,
+        )
+        plan = build(checked)
+        return Explained(checked, plan, plan_program(checked, off=frozenset(off)))
+
+    def _input_columns(self, program: ast.Program) -> dict[str, Sequence[Column]]:
+        """The columns of the registered data that a program speaks of."""
+        columns: dict[str, Sequence[Column]] = {}
+        declarations = {one.predicate: one for one in program.statements if isinstance(one, ast.Declaration)}
+        for name in _predicates(program):
+            if name not in self._registered:
+                continue
+            declaration = declarations.get(name)
+            declared = [Column(one.name, one.type) for one in declaration.columns] if declaration else None
+            found = self._registered[name].columns(declared)
+            if found is not None:
+                columns[name] = found
+        return columns
+
+    def _frames(self, explained: Explained) -> dict[str, DataFrame]:
+        """The facts of every input that the plan reads; raises an error that names all that are missing."""
+        checked = explained.checked
+        missing = Diagnostics()
+        for name in explained.inputs:
+            if name not in self._registered:
+                guess = nearest(name, self._registered)
+                hints = [f"did you mean `{guess}`? it is registered"] if guess else []
+                span = checked.relations[name].span
+                missing.error(
+                    "DL401",
+                    f"there are no facts for the relation `{name}`",
+                    None if span is NOWHERE else span,
+                    *hints,
+                    f'register them: db["{name}"] = …',
+                )
+        missing.raise_errors()
+        return {name: self._registered[name].frame(checked.relations[name]) for name in explained.inputs}
+
+    # --- the end ----------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Forgets the relations, and stops the session if this started it."""
+        self._registered.clear()
+        if self._owns_session:
+            self.spark.stop()
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A program that can be run, and how."""
+
+    checked: CheckedProgram
+    logical: LogicalPlan
+    optimized: Optimized
+
+    @property
+    def places(self) -> dict[str, Span]:
+        """Where each rule stands in the program."""
+        return {rule.name: rule.span for rule in self.checked.rules if rule.span is not NOWHERE}
+
+    @property
+    def inputs(self) -> list[str]:
+        """The relations that have to be registered for it to run."""
+        plan = self.optimized.plan
+        read = {scan.relation for stratum in plan.strata for one in plans_of(stratum.root) for scan in scans(one)}
+        return [name for name in plan.inputs if name in read or name in plan.outputs]
+
+    def __str__(self) -> str:
+        return explain_text(self.checked, build_connection_graph(self.checked), self.logical, self.optimized)
+
+    def _repr_html_(self) -> str:
+        from emberlog.logical.pictures.html import explanation_page
+
+        page = explanation_page(self.checked, build_connection_graph(self.checked), self.logical, self.optimized)
+        return f'<iframe srcdoc="{html.escape(page)}" style="width: 100%; height: 40em; border: 0"></iframe>'
+
+
+class Result(Mapping[str, "DataFrame"]):
+    """The relations that a program gives, each a Spark DataFrame.
+
+    Recursive relations are held in Spark's memory. `close`, or the end of a `with` block, gives it back at once;
+    without them Spark does so some time after the last frame that reads them is gone.
+    """
+
+    def __init__(self, explained: Explained, relations: Relations, *, plain_times: bool = False) -> None:
+        self.explained = explained
+        self._relations = relations
+        self._frames = {
+            name: as_result(frame, explained.checked.relations[name], plain_times=plain_times)
+            for name, frame in relations.items()
+        }
+
+    @property
+    def program(self) -> ast.Program:
+        return self.explained.checked.program
+
+    @property
+    def plan(self) -> LogicalPlan:
+        """What was run."""
+        return self.explained.optimized.plan
+
+    def explain(self) -> str:
+        """How the program was understood, planned and improved."""
+        return str(self.explained)
+
+    def __getitem__(self, name: str) -> DataFrame:
+        if name not in self._frames:
+            guess = nearest(name, self._frames)
+            hint = f"did you mean `{guess}`?" if guess else f"it has {', '.join(self._frames)}"
+            raise fail("DL401", f"the program has no output `{name}`", None, hint)
+        return self._frames[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._frames)
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def write(self, folder: str | Path, format: str = "csv", *, header: bool = False) -> None:
+        """Writes every relation into a folder of its own name in this one, which must not be there yet."""
+        from emberlog.executors.dataframe.faults import coded_errors
+
+        with coded_errors(self.explained.places):
+            write_relations(self._frames, folder, format, header=header)
+
+    def close(self) -> None:
+        """Gives back the memory of recursive relations, which can no longer be read then."""
+        self._relations.close()
+
+    def __enter__(self) -> Result:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return "\n".join(_described(name, frame) for name, frame in self._frames.items())
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align: left'>{html.escape(name)}</th>"
+            f"<td style='text-align: left'>{html.escape(_columns_text(frame))}</td></tr>"
+            for name, frame in self._frames.items()
+        )
+        plan = html.escape(self.explain())
+        return f"<table>{rows}</table><details><summary>plan</summary><pre>{plan}</pre></details>"
+
+
+def _described(name: str, frame: DataFrame) -> str:
+    return f"{name}({_columns_text(frame)})"
+
+
+def _columns_text(frame: DataFrame) -> str:
+    return ", ".join(f"{field.name}: {field.dataType.simpleString()}" for field in frame.schema.fields)
+
+
+def parsed(program: ProgramLike) -> ast.Program:
+    """The program as a tree. A string is a program's text, unless it is the name of a `.dl` file."""
+    if isinstance(program, ast.Program):
+        return program
+    if isinstance(program, str) and not (program.endswith(".dl") and "\n" not in program):
+        return parse(Source("<text>", program))
+    path = Path(program)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise fail("DL405", f"cannot read `{path}`: {(error.strerror or str(error)).lower()}") from None
+    except UnicodeDecodeError:
+        raise fail("DL406", f"`{path}` is not text in UTF-8") from None
+    return parse(Source(str(path), text))
+
+
+def _predicates(program: ast.Program) -> list[str]:
+    """The relations that a program speaks of, each once."""
+    from emberlog.semantics.resolve import body_atoms
+
+    names: list[str] = []
+    for statement in program.statements:
+        match statement:
+            case ast.Rule(head, body):
+                names.append(head.predicate)
+                names += [atom.predicate for atom in body_atoms(body.parts if body else ())]
+            case ast.Query(atom):
+                names.append(atom.predicate)
+            case ast.Declaration(_, predicate):
+                names.append(predicate)
+    return list(dict.fromkeys(names))
+
+
+def _type(given: str | DataType) -> DataType:
+    if isinstance(given, DataType):
+        return given
+    if given.lower() not in TYPE_NAMES:
+        guess = nearest(given.lower(), TYPE_NAMES)
+        hints = [f"did you mean `{guess}`?"] if guess else []
+        raise fail("DL219", f"there is no type `{given}`", None, *hints, f"types are {', '.join(TYPE_NAMES)}")
+    return TYPE_NAMES[given.lower()]
+
+
+def _refuse_streams(checked: CheckedProgram) -> None:
+    streams = [relation for relation in checked.relations.values() if relation.is_stream]
+    if streams:
+        raise fail(
+            "DL320",
+            f"stream programs are checked and explained here, not run: `{streams[0].name}` is a stream",
+            streams[0].span,
+        )

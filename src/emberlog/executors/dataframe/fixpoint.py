@@ -1,0 +1,31 @@
+"""Chooses how a recursive stratum is evaluated, and runs it under the settings that its rounds need."""
+
+from __future__ import annotations
+
+from emberlog.executors.dataframe.environment import Environment, RelationResult, Session
+from emberlog.executors.dataframe.partitions import Partitions
+from emberlog.executors.dataframe.rounds import WholeRounds, full_plans
+from emberlog.executors.dataframe.semi_naive import SemiNaive, delta_plans, has_delta_plans
+from emberlog.executors.dataframe.settings import recursion_settings
+from emberlog.executors.dataframe.stages import Staged, stage_ranks, staged_plans
+from emberlog.logical.nodes import Fixpoint
+from emberlog.optimize.derive_delta_rules import INCREMENTAL
+from emberlog.semantics.model import RecursionCase
+
+
+def run_fixpoint(session: Session, fixpoint: Fixpoint) -> dict[str, RelationResult]:
+    """The facts of the relations of a recursive stratum, computed."""
+    is_incremental = fixpoint.recursion.case in INCREMENTAL and has_delta_plans(fixpoint)
+    environment = Environment(session, fixpoint, delta_plans(fixpoint) if is_incremental else full_plans(fixpoint))
+    environment.prepare()
+    with recursion_settings(session.spark) as most_partitions:
+        environment.begin(Partitions(session.spark, most_partitions))
+        # A count of nothing is a fact that no change brings about.
+        if is_incremental and not any(one.has_value_of_nothing for one in environment.contributions.values()):
+            return SemiNaive(environment).run()
+        ranks = stage_ranks(fixpoint) if fixpoint.recursion.case is RecursionCase.STAGED else None
+        if ranks is not None:
+            staged = Staged(environment, ranks, staged_plans(fixpoint))
+            if staged.begin():
+                return staged.run()
+        return WholeRounds(environment).run()

@@ -1,0 +1,214 @@
+"""Runs a logical plan on Spark: strata without recursion as one lazy query, recursive ones as series of jobs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from typing import assert_never
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from emberlog.config import DEFAULT_LIMITS, Limits
+from emberlog.diagnostics import InternalError
+from emberlog.events import Listener, RunFinished, RunStarted, StratumFinished, StratumStarted, ignore
+from emberlog.executors.dataframe.duplicates import inputs_that_must_be_sets
+from emberlog.executors.dataframe.environment import RelationResult, Session
+from emberlog.executors.dataframe.expressions import compared, constant
+from emberlog.executors.dataframe.faults import Places, coded_errors
+from emberlog.executors.dataframe.fixpoint import run_fixpoint
+from emberlog.executors.dataframe.plans import PlanCompiler
+from emberlog.executors.dataframe.resources import Kept, Resources
+from emberlog.executors.dataframe.scope import Typed, leaf
+from emberlog.executors.dataframe.watch import Watch
+from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, Plan, PlannedStratum, Scan, Version
+from emberlog.logical.traverse import plans_of, scans
+from emberlog.semantics.functions import BUILT_IN, Functions
+from emberlog.semantics.model import CheckedQuery
+from emberlog.syntax.ast import ComparisonOperator, Constant, Parameter
+
+MOST_SCANS_IN_A_QUERY = 200
+"""A definition that reads more relations, all definitions below it written out, is computed before it is read: two
+relations that each read the one below twice make a query of 2ⁿ scans."""
+
+
+class Relations(Mapping[str, DataFrame]):
+    """The outputs of a run. Recursive ones are computed and stay in Spark's memory until this is closed, or until
+    nothing refers to them any more; the others are queries that Spark runs when they are read."""
+
+    def __init__(self, frames: Mapping[str, DataFrame], resources: Resources) -> None:
+        self._frames = dict(frames)
+        self._resources = resources
+
+    def __getitem__(self, name: str) -> DataFrame:
+        return self._frames[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._frames)
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def close(self) -> None:
+        """Gives back the memory. The frames can no longer be read."""
+        self._resources.release_all()
+
+
+def run(
+    plan: LogicalPlan,
+    inputs: Mapping[str, DataFrame],
+    spark: SparkSession,
+    limits: Limits = DEFAULT_LIMITS,
+    listener: Listener = ignore,
+    *,
+    functions: Functions = BUILT_IN,
+    places: Places | None = None,
+) -> Relations:
+    """The outputs of the plan. An input has the columns of its relation in order, in the types of `spark_type`; its
+    names do not matter, and it may hold rows twice. `places` say where the rules stand, for errors."""
+    resources = Resources(spark)
+    watch = Watch(spark, limits, listener, places or {})
+    try:
+        with watch.guarded(), coded_errors(places or {}):
+            frames = _Run(plan, inputs, spark, functions, resources, watch, listener).run()
+    except BaseException:
+        resources.release_all()
+        raise
+    return Relations(frames, resources)
+
+
+class _Run:
+    def __init__(
+        self,
+        plan: LogicalPlan,
+        inputs: Mapping[str, DataFrame],
+        spark: SparkSession,
+        functions: Functions,
+        resources: Resources,
+        watch: Watch,
+        listener: Listener,
+    ) -> None:
+        self.plan = plan
+        self.spark = spark
+        self.listener = listener
+        sets = inputs_that_must_be_sets(plan)
+        self.sources = _CompleteRelations(
+            {name: frame.distinct() if name in sets else frame for name, frame in inputs.items()}
+        )
+        self.compiler = PlanCompiler(spark, functions, self.sources)
+        self.session = Session(spark, functions, resources, watch, self.compiler)
+        self.fields = dict(plan.inputs)
+        self.weights = dict.fromkeys(inputs, 1)
+        """How many scans of inputs and computed relations a query has that reads the relation."""
+        self.lasting: set[Kept] = set()
+        """What the relations that are complete need."""
+
+    def run(self) -> dict[str, DataFrame]:
+        since = time.monotonic()
+        strata = _needed(self.plan)
+        self.listener(RunStarted(len(strata)))
+        for stratum in strata:
+            self._stratum(stratum)
+        outputs = {name: self._output(name) for name in self.plan.outputs}
+        self.listener(RunFinished(time.monotonic() - since))
+        return outputs
+
+    def _stratum(self, stratum: PlannedStratum) -> None:
+        since = time.monotonic()
+        is_recursive = isinstance(stratum.root, Fixpoint)
+        self.listener(StratumStarted(stratum.index, stratum.relations, is_recursive))
+        iterations, rows = 0, None
+        match stratum.root:
+            case Definition(relation, plan):
+                self._define(relation, plan)
+            case Fixpoint():
+                results = self._fixpoint(stratum.index, stratum.root)
+                iterations, rows = self.session.watch.iteration, sum(result.rows for result in results.values())
+            case _:
+                assert_never(stratum.root)
+        seconds = time.monotonic() - since
+        self.listener(StratumFinished(stratum.index, stratum.relations, iterations, rows, seconds))
+
+    def _define(self, relation: str, plan: Plan) -> None:
+        frame = self.compiler.ordered(plan)
+        weight = sum(self.weights[scan.relation] for scan in scans(plan))
+        if weight > MOST_SCANS_IN_A_QUERY:
+            kept = self.session.resources.keep(frame)
+            self.lasting.add(kept)
+            frame, weight = kept.frame, 1
+        self.sources.frames[relation] = frame
+        self.weights[relation] = weight
+        self.fields[relation] = plan.columns
+
+    def _fixpoint(self, index: int, fixpoint: Fixpoint) -> dict[str, RelationResult]:
+        relations = fixpoint.relations
+        self.session.watch.enter(
+            index,
+            tuple(relation.name for relation in relations),
+            [rule.name for relation in relations for rule in relation.rules],
+        )
+        results = run_fixpoint(self.session, fixpoint)
+        self.session.watch.leave(sum(result.rows for result in results.values()))
+        self.lasting.update(kept for result in results.values() for kept in result.kept)
+        self.session.resources.release_all(but=self.lasting)
+        for relation in relations:
+            self.sources.frames[relation.name] = results[relation.name].frame
+            self.weights[relation.name] = 1
+            self.fields[relation.name] = relation.columns
+        return results
+
+    def _output(self, name: str) -> DataFrame:
+        """The facts of a relation that the queries ask for, under the names that people know."""
+        fields = self.fields[name]
+        frame = self.sources.frames[name].toDF(*(f"column {i}" for i in range(len(fields))))
+        queries = [query for query in self.plan.queries if query.relation == name]
+        if queries:
+            frame = frame.where(reduce(Column.__or__, (_agrees(query, fields) for query in queries)))
+        return frame.toDF(*(field.name for field in fields))
+
+
+def _agrees(query: CheckedQuery, fields: Sequence[Field]) -> Column:
+    """Whether a row agrees with the constants of a query, and with itself where a variable is repeated."""
+    agrees = F.lit(True)
+    first: dict[str, Typed] = {}
+    for index, (term, field) in enumerate(zip(query.terms, fields, strict=True)):
+        own = leaf(f"column {index}", field.type)
+        if isinstance(term, Constant):
+            agrees = agrees & compared(ComparisonOperator.EQUAL, own, constant(term.value))
+        elif isinstance(term, Parameter):
+            raise InternalError(f"DL902: the parameter ${term.name} has no value")
+        elif term.name in first:
+            agrees = agrees & compared(ComparisonOperator.EQUAL, own, first[term.name])
+        else:
+            first[term.name] = own
+    return agrees
+
+
+def _needed(plan: LogicalPlan) -> list[PlannedStratum]:
+    """The strata that outputs need, in their order: a fault in any other is nobody's concern."""
+    names = set(plan.outputs)
+    strata: list[PlannedStratum] = []
+    for stratum in reversed(plan.strata):
+        if names.intersection(stratum.relations):
+            strata.insert(0, stratum)
+            names.update(scan.relation for one in plans_of(stratum.root) for scan in scans(one))
+    return strata
+
+
+class _CompleteRelations:
+    """The sources of plans that read only what is complete."""
+
+    def __init__(self, frames: dict[str, DataFrame]) -> None:
+        self.frames = frames
+
+    def read(self, scan: Scan) -> DataFrame:
+        if scan.version is not Version.FULL:
+            raise InternalError(f"DL902: {scan.relation} is complete and has no {scan.version.value} version")
+        return self.frames[scan.relation]
+
+    def prepared(self, _plan: Plan, _on: tuple[str, ...]) -> DataFrame | None:
+        return None
+
+    def join_hints(self, _left: Plan, _right: Plan) -> tuple[str | None, str | None]:
+        return None, None

@@ -1,0 +1,132 @@
+"""Starts a Spark of our own, for people who do not bring a session: local, quiet, and closed to the network."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from emberlog.diagnostics import EmberlogError, fail
+from emberlog.executors.java import find_java, home_to_launch
+
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+
+_LOGGING = """\
+status = ERROR
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n
+# A fault in a rule comes back as an error with a code; Spark would print it twice more, with its stack.
+logger.executor.name = org.apache.spark.executor.Executor
+logger.executor.level = off
+logger.tasks.name = org.apache.spark.scheduler.TaskSetManager
+logger.tasks.level = off
+logger.scheduler.name = org.apache.spark.scheduler.TaskSchedulerImpl
+logger.scheduler.level = off
+logger.python.name = org.apache.spark.api.python.PythonRunner
+logger.python.level = off
+# Spark announces the level of the Python shell if it is not that of everything else.
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = error
+logger.native.name = org.apache.hadoop.util.NativeCodeLoader
+logger.native.level = off
+"""
+
+
+def active_session() -> SparkSession | None:
+    """The session that this process works with already, if any."""
+    return SparkSession.getActiveSession()
+
+
+def start_session(
+    master: str | None = None, *, memory: str | None = None, conf: Mapping[str, str] | None = None
+) -> SparkSession:
+    """A local session."""
+    settings = {**_defaults(memory), **(conf or {})}
+    settings[_JAVA_OPTIONS] = f"{_logging_option()} {settings.get(_JAVA_OPTIONS, '')}".strip()
+    with _environment():
+        builder = SparkSession.builder.master(master or "local[*]").appName("emberlog")
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        try:
+            return builder.getOrCreate()
+        except Exception as error:
+            raise _did_not_start(error) from error
+
+
+def _defaults(memory: str | None) -> dict[str, str]:
+    return {
+        "spark.driver.memory": memory or _sensible_memory(),
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "16",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.pyspark.python": sys.executable,
+        "spark.pyspark.driver.python": sys.executable,
+        # Looking up the line of code behind every column takes longer than making the column.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
+    }
+
+
+def _sensible_memory() -> str:
+    """Half of the machine's memory, but not less than Spark needs nor more than a heap is good for."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return "2g"
+    return f"{max(1024, min(total // 2**20 // 2, 30 * 1024))}m"
+
+
+def _logging_option() -> str:
+    """Spark reads its logging from a file, and wants it before anything else."""
+    folder = Path(tempfile.gettempdir()) / f"emberlog-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    file = folder / "log4j2.properties"
+    if not file.exists() or file.read_text(encoding="utf-8") != _LOGGING:
+        unfinished = folder / f"log4j2.{os.getpid()}.properties"
+        unfinished.write_text(_LOGGING, encoding="utf-8")
+        unfinished.replace(file)
+    return f"-Dlog4j2.configurationFile={file.as_uri()}"
+
+
+@contextlib.contextmanager
+def _environment() -> Iterator[None]:
+    """What Spark's launcher reads from the environment, as it was before when the session is there."""
+    wanted = {
+        "JAVA_HOME": str(home_to_launch(find_java())),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
+        "PYSPARK_DRIVER_PYTHON": os.environ.get("PYSPARK_DRIVER_PYTHON", sys.executable),
+    }
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _did_not_start(error: Exception) -> EmberlogError:
+    first = str(error).strip().splitlines()[:1]
+    return fail(
+        "DL421",
+        "Spark did not start",
+        None,
+        *first,
+        "`emberlog doctor` tells what is missing",
+    )

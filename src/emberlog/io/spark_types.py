@@ -1,0 +1,41 @@
+"""Types of the language as types of Spark. A timestamp is a number of microseconds while a program runs, as in every
+executor, and a timestamp of Spark outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import types as spark_types
+
+from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType
+from emberlog.diagnostics import InternalError
+
+FIRST, SECOND = "first", "second"
+"""The fields of a pair."""
+
+_PLAIN = {
+    INT: spark_types.LongType(),
+    FLOAT: spark_types.DoubleType(),
+    STRING: spark_types.StringType(),
+    BOOL: spark_types.BooleanType(),
+    TIMESTAMP: spark_types.LongType(),
+    UNKNOWN: spark_types.StringType(),
+}
+
+
+def spark_type(type_: DataType) -> spark_types.DataType:
+    """How values of the type are kept while a program runs."""
+    if type_.name == "pair":
+        first, second = map(spark_type, type_.parts)
+        return spark_types.StructType([spark_types.StructField(FIRST, first), spark_types.StructField(SECOND, second)])
+    if type_.name == "list":
+        return spark_types.ArrayType(spark_type(type_.parts[0]))
+    if type_ not in _PLAIN:
+        raise InternalError(f"DL903: there is no Spark type for {type_}")
+    return _PLAIN[type_]
+
+
+def schema_of(names: Sequence[str], types: Sequence[DataType]) -> spark_types.StructType:
+    return spark_types.StructType(
+        [spark_types.StructField(name, spark_type(type_)) for name, type_ in zip(names, types, strict=True)]
+    )

@@ -1,0 +1,126 @@
+"""Results written to folders by Spark: whole or not at all, and never over something that is there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as spark_types
+
+from emberlog.diagnostics import EmberlogError, fail
+from emberlog.io.text_files import NULL
+
+FORMATS = ("csv", "tsv", "parquet", "json")
+
+
+def write_relations(
+    frames: Mapping[str, DataFrame], folder: str | os.PathLike[str], format: str = "csv", *, header: bool = False
+) -> None:
+    """Writes the facts of each relation into a folder of its name in this one, which must not be there yet. They are
+    written beside it, and put in place together when they are complete."""
+
+    def write(place: str) -> None:
+        for name, frame in frames.items():
+            _write(frame, f"{place}/{name}", format, header)
+
+    _put_in_place(next(iter(frames.values())).sparkSession if frames else None, os.fspath(folder), format, write)
+
+
+def write_relation(
+    frame: DataFrame, folder: str | os.PathLike[str], format: str = "csv", *, header: bool = False
+) -> None:
+    """Writes the facts of one relation into a folder, which must not be there yet."""
+    _put_in_place(frame.sparkSession, os.fspath(folder), format, lambda place: _write(frame, place, format, header))
+
+
+def _put_in_place(spark: SparkSession | None, target: str, format: str, write: Callable[[str], None]) -> None:
+    if format not in FORMATS:
+        raise fail("DL407", f"relations are not written as `{format}`", None, f"known are {', '.join(FORMATS)}")
+    if "://" in target:
+        _put_far_away(spark, target, write)
+        return
+    place = Path(target).absolute()
+    if place.exists():
+        raise _is_there(target)
+    unfinished = place.with_name(f".{place.name}.{uuid.uuid4().hex}.unfinished")
+    try:
+        unfinished.mkdir(parents=True)  # Spark would say less clearly that this is not allowed
+        write((unfinished / "facts").as_uri())
+        (unfinished / "facts").rename(place)
+    except OSError as error:
+        raise _is_not_written(target, (error.strerror or str(error)).lower()) from None
+    finally:
+        with suppress(OSError):
+            shutil.rmtree(unfinished)
+
+
+def _put_far_away(spark: SparkSession | None, target: str, write: Callable[[str], None]) -> None:
+    """To a file system that only Spark can reach."""
+    session: Any = spark
+    jvm: Any = getattr(session, "_jvm", None)
+    if jvm is None:  # Spark Connect reaches it from the server only, which refuses what is there already
+        write(target)
+        return
+    place = jvm.org.apache.hadoop.fs.Path(target)
+    files = place.getFileSystem(session.sparkContext._jsc.hadoopConfiguration())
+    if files.exists(place):
+        raise _is_there(target)
+    unfinished = jvm.org.apache.hadoop.fs.Path(place.getParent(), f".{place.getName()}.{uuid.uuid4().hex}.unfinished")
+    try:
+        write(unfinished.toString())
+        if not files.rename(unfinished, place):
+            raise _is_not_written(target, "it could not be put in place")
+    finally:
+        with suppress(Exception):
+            files.delete(unfinished, True)
+
+
+def _is_there(target: str) -> EmberlogError:
+    return fail("DL408", f"`{target}` is there already", None, "choose another folder, or take it away")
+
+
+def _is_not_written(target: str, reason: str) -> EmberlogError:
+    return fail("DL408", f"cannot write `{target}`: {reason}")
+
+
+def _write(frame: DataFrame, place: str, format: str, header: bool) -> None:
+    if format == "parquet":
+        frame.write.parquet(place)
+    elif format == "json":
+        frame.write.json(place, ignoreNullFields=False)
+    else:
+        separator = "," if format == "csv" else "\t"
+        as_text(frame).write.csv(
+            place, sep=separator, header=header, quote='"', escape='"', nullValue=NULL, emptyValue='""'
+        )
+
+
+def as_text(frame: DataFrame) -> DataFrame:
+    """The frame with columns that a text file can hold: lists and pairs are JSON, moments are in UTC."""
+    return frame.select(
+        *(_cell(F.col(f"`{field.name}`"), field.dataType).alias(field.name) for field in frame.schema.fields)
+    )
+
+
+def _cell(value: Column, type_: spark_types.DataType) -> Column:
+    if isinstance(type_, spark_types.TimestampType):
+        return F.date_format(F.to_utc_timestamp(value, F.current_timezone()), "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'")
+    if isinstance(type_, spark_types.ArrayType):
+        return F.to_json(value)
+    if isinstance(type_, spark_types.StructType):
+        first, second = (_json_of(value[field.name]) for field in type_.fields)
+        return F.when(value.isNotNull(), F.concat(F.lit("["), first, F.lit(","), second, F.lit("]")))
+    return value
+
+
+def _json_of(value: Column) -> Column:
+    """A value as JSON: what is between the brackets of a list that holds it alone."""
+    text = F.to_json(F.array(value))
+    return F.substring(text, F.lit(2), F.length(text) - 2)
