@@ -10,6 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from emberlog.config import Limits as Limits
+    from emberlog.database import Database as Database
+    from emberlog.database import Explained as Explained
+    from emberlog.database import Result as Result
     from emberlog.diagnostics import Diagnostic as Diagnostic
     from emberlog.diagnostics import EmberlogError as EmberlogError
     from emberlog.syntax.ast import Program as Program
@@ -17,12 +21,16 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME_OF = {
+    "Database": "emberlog.database",
     "Diagnostic": "emberlog.diagnostics",
     "EmberlogError": "emberlog.diagnostics",
+    "Explained": "emberlog.database",
+    "Limits": "emberlog.config",
     "Program": "emberlog.syntax.ast",
+    "Result": "emberlog.database",
 }
 
-__all__ = ("Diagnostic", "EmberlogError", "Program", "__version__")
+__all__ = ("Database", "Diagnostic", "EmberlogError", "Explained", "Limits", "Program", "Result", "__version__")
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,146 @@
+"""`emberlog explain`: how a program is evaluated, or what an error code means."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+from emberlog.cli import exit_codes
+from emberlog.cli.parameters import add_program_options, as_mapping
+
+if TYPE_CHECKING:
+    from emberlog.syntax.ast import Value
+
+FORMATS = ("text", "dot", "mermaid", "svg", "html")
+
+_FORMAT_OF_SUFFIX = {
+    ".txt": "text",
+    ".dot": "dot",
+    ".gv": "dot",
+    ".mmd": "mermaid",
+    ".mermaid": "mermaid",
+    ".svg": "svg",
+    ".html": "html",
+    ".htm": "html",
+}
+
+_CODE = re.compile(r"DL\d{3}", re.IGNORECASE)
+
+NAME = "explain"
+
+EXAMPLES = """\
+examples:
+  emberlog explain tc.dl                     connection graph, strata, plan, what each pass changed
+  emberlog explain tc.dl --passes            the whole plan before and after each pass
+  emberlog explain tc.dl --off prune_columns without one of the passes
+  emberlog explain tc.dl --output tc.html    a page with pictures; also .svg, .dot and .mmd
+  emberlog explain DL231                     what an error code means and how to mend it
+"""
+
+
+def register(commands: Any) -> None:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        NAME,
+        help="show how a program is evaluated, or what an error code means",
+        description="Shows how a program will be evaluated, in text or in pictures. Given an error code, explains it.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("subject", metavar="FILE|CODE", help="a program (- is standard input), or a code such as DL231")
+    parser.add_argument("--passes", action="store_true", help="the whole plan before and after each pass")
+    parser.add_argument("--off", metavar="PASS", action="append", default=[], help="leave a pass out; may be repeated")
+    parser.add_argument("--format", choices=FORMATS, help="default: what the name of --output says, otherwise text")
+    parser.add_argument("--output", metavar="FILE", help="write to a file")
+    add_program_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if _CODE.fullmatch(arguments.subject) and not os.path.exists(arguments.subject):
+        return _explain_code(arguments.subject.upper())
+    suffix = os.path.splitext(arguments.output or "")[1].lower()
+    form = arguments.format or _FORMAT_OF_SUFFIX.get(suffix, "text")
+    text = explanation(
+        arguments.subject,
+        form,
+        params=as_mapping(arguments.params),
+        iterations=arguments.iterations,
+        off=frozenset(arguments.off),
+        passes_in_full=arguments.passes,
+    )
+    if arguments.output:
+        _write(arguments.output, text)
+    elif form == "text":
+        from emberlog.cli.terminal import with_bold_headings
+
+        sys.stdout.write(with_bold_headings(text, sys.stdout))
+    else:
+        sys.stdout.write(text)
+    return exit_codes.FINE
+
+
+def explanation(
+    name: str,
+    form: str,
+    *,
+    params: dict[str, Value],
+    iterations: int | None,
+    off: frozenset[str],
+    passes_in_full: bool,
+) -> str:
+    """The explanation of a program in one of the formats, with a final line break."""
+    from emberlog.cli.check import check_file
+    from emberlog.logical.build import build
+    from emberlog.optimize.pipeline import plan_program
+    from emberlog.semantics.connection_graph import build_connection_graph
+
+    checked = check_file(name, params, iterations)
+    graph = build_connection_graph(checked)
+    plan = build(checked)
+    optimized = plan_program(checked, off=off)
+    title = checked.program.source.name
+    if form == "text":
+        from emberlog.logical.explain import explain_text
+
+        return explain_text(checked, graph, plan, optimized, passes_in_full=passes_in_full) + "\n"
+    if form == "html":
+        from emberlog.logical.pictures.html import explanation_page
+
+        return explanation_page(checked, graph, plan, optimized)
+    from emberlog.logical.pictures.drawing import draw_all
+
+    drawings = draw_all(graph, optimized.plan)
+    if form == "dot":
+        from emberlog.logical.pictures.graphviz import drawings_dot
+
+        return drawings_dot(drawings, title)
+    if form == "mermaid":
+        from emberlog.logical.pictures.mermaid import drawings_mermaid
+
+        return drawings_mermaid(drawings, title)
+    from emberlog.logical.pictures.svg import drawings_svg
+
+    return drawings_svg(drawings, title)
+
+
+def _explain_code(code: str) -> int:
+    from emberlog.catalogue import CATALOGUE, entry_text
+    from emberlog.diagnostics import nearest
+
+    if code not in CATALOGUE:
+        guess = nearest(code, CATALOGUE)
+        hint = f"; did you mean {guess}?" if guess else ""
+        print(f"emberlog explain: there is no code {code}{hint}", file=sys.stderr)
+        return exit_codes.USAGE
+    print(entry_text(CATALOGUE[code]))
+    return exit_codes.FINE
+
+
+def _write(name: str, text: str) -> None:
+    from emberlog.cli.program_files import write_text
+
+    write_text(name, text)
+    print(f"{name}: {len(text.encode()):,} bytes written", file=sys.stderr)

@@ -1,0 +1,57 @@
+"""Where the facts of a program are: a file for each relation, in a folder or named one by one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from emberlog.diagnostics import fail
+
+FACTS_FOLDER = "facts"
+"""Used without being asked for, when it lies beside a program."""
+
+KINDS = (".csv", ".tsv", ".facts", ".parquet", ".json", ".jsonl", ".orc")
+"""By the end of a name, before that of a compression. Those of io.relations, which loads Spark."""
+
+COMPRESSIONS = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
+
+
+def facts_beside(program: str | Path) -> Path | None:
+    folder = Path(program).parent / FACTS_FOLDER
+    return folder if folder.is_dir() else None
+
+
+def files_in_folder(folder: Path) -> dict[str, Path]:
+    """Relation → file, or folder of files. What is of another kind is left alone."""
+    try:
+        names = sorted(folder.iterdir())
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise fail("DL405", f"cannot read the folder `{folder}`: {reason}") from None
+    files: dict[str, Path] = {}
+    for path in names:
+        if path.name.startswith((".", "_")) or not is_fact_file(path):
+            continue
+        relation = relation_of_file(path)
+        if relation in files:
+            message = f"`{folder}` has two files for the relation `{relation}`: {files[relation].name} and {path.name}"
+            raise fail("DL407", message, None, "take one of them away, or name the right one with --input")
+        files[relation] = path
+    return files
+
+
+def relation_of_file(path: Path) -> str:
+    """`arc` for `arc.csv.gz`."""
+    plain = path.with_suffix("") if path.suffix in COMPRESSIONS else path
+    return plain.stem
+
+
+def is_fact_file(path: Path) -> bool:
+    """By its name; a folder also by the names of the files in it, as a run writes them."""
+    if _kind(path) in KINDS:
+        return True
+    return path.is_dir() and any(_kind(one) in KINDS for one in path.iterdir() if not one.name.startswith((".", "_")))
+
+
+def _kind(path: Path) -> str:
+    plain = path.with_suffix("") if path.suffix in COMPRESSIONS else path
+    return plain.suffix.lower()

@@ -1,0 +1,146 @@
+"""What Emberlog needs of a machine, looked at one by one: is it there, is it right, and what to do if not."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from emberlog.diagnostics import EmberlogError
+
+GIB = 2**30
+
+LEAST_MEMORY = 2 * GIB
+LEAST_FREE_DISK = 1 * GIB
+
+MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")
+
+PACKAGES = ("pyspark", "pandas", "pyarrow", "numpy")
+
+
+class State(Enum):
+    FINE = "fine"
+    DOUBTFUL = "doubtful"
+    """It will work, but not well."""
+    MISSING = "missing"
+    """Nothing will run before this is mended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    state: State
+    subject: str
+    text: str
+    remedy: str = ""
+
+
+def findings() -> Iterator[Finding]:
+    yield _python()
+    yield _java()
+    yield from (_package(name) for name in PACKAGES)
+    yield _memory()
+    yield _slots()
+    yield _disk()
+
+
+def _python() -> Finding:
+    """An older one than 3.11 would not have come this far."""
+    return Finding(State.FINE, "Python", f"{platform.python_version()}, {sys.executable}")
+
+
+def _java() -> Finding:
+    from emberlog.executors.java import find_java
+
+    try:
+        java = find_java()
+    except EmberlogError as error:
+        (diagnostic,) = error.diagnostics
+        *reasons, remedy = (note.text for note in diagnostic.notes)
+        return Finding(State.MISSING, "Java", "; ".join((diagnostic.message, *reasons)), remedy)
+    return Finding(State.FINE, "Java", f"{java.version}, from {java.origin}: {java.home}")
+
+
+def _package(name: str) -> Finding:
+    from importlib.metadata import PackageNotFoundError, version
+
+    wanted = _wanted(name)
+    install = f'pip install "{name}{wanted}"'
+    try:
+        found = version(name)
+    except PackageNotFoundError:
+        return Finding(State.MISSING, name, "not installed", install)
+    if not _fits(found, wanted):
+        return Finding(State.MISSING, name, f"{found}, but Emberlog needs {wanted}", install)
+    return Finding(State.FINE, name, found)
+
+
+def _wanted(name: str) -> str:
+    """The versions that Emberlog asks for, as `>=4.3,<4.4`; nothing if Emberlog itself is not installed."""
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        requirements = requires("emberlog") or []
+    except PackageNotFoundError:
+        return ""
+    for requirement in requirements:
+        match = re.fullmatch(r"([\w.-]+)\s*([<>=!~][^;]*)?(;.*)?", requirement.strip())
+        if match and match[1].lower() == name and not match[3]:
+            return ",".join(sorted((match[2] or "").replace(" ", "").split(","), reverse=True))
+    return ""
+
+
+def _fits(version: str, wanted: str) -> bool:
+    own = _numbers(version)
+    bounds = re.findall(r"(>=|<)([\d.]+)", wanted)
+    return all((own >= _numbers(bound)) == (sign == ">=") for sign, bound in bounds)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", version)))
+
+
+def _memory() -> Finding:
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return Finding(State.DOUBTFUL, "memory", "this system does not say how much it has")
+    text = f"{total / GIB:,.1f} GiB; a local session takes half of it, at most 30 GiB"
+    allowed = _container_limit()
+    if allowed is not None and allowed < min(total // 2, 30 * GIB):
+        text = f"{allowed / GIB:,.1f} GiB in this container, and a local session would take more"
+        return Finding(State.DOUBTFUL, "memory", text, f"--conf spark.driver.memory={allowed // 2**20 * 2 // 3}m")
+    if total >= LEAST_MEMORY:
+        return Finding(State.FINE, "memory", text)
+    return Finding(State.DOUBTFUL, "memory", text, "with less than 2 GiB expect large inputs to fail")
+
+
+def _container_limit() -> int | None:
+    """What the kernel allows this container, where there is one."""
+    try:
+        return int(MEMORY_LIMIT.read_text())
+    except (OSError, ValueError):  # no such file, or the word `max`
+        return None
+
+
+def _slots() -> Finding:
+    slots = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    text = f"{slots:,} (tasks that run at the same time in a local session)"
+    if slots > 1:
+        return Finding(State.FINE, "slots", text)
+    return Finding(State.DOUBTFUL, "slots", text, "one task at a time is slow; give the machine more cores")
+
+
+def _disk() -> Finding:
+    folder = tempfile.gettempdir()
+    free = shutil.disk_usage(folder).free
+    text = f"{free / GIB:,.1f} GiB free in {folder}, where Spark puts what does not fit in memory"
+    if free >= LEAST_FREE_DISK:
+        return Finding(State.FINE, "disk", text)
+    return Finding(State.DOUBTFUL, "disk", text, "make room, or set SPARK_LOCAL_DIRS to a larger disk")

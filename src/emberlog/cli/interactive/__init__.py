@@ -1,0 +1,1 @@
+"""What `emberlog repl` is made of: the conversation, its commands, and the engines that answer."""

@@ -1,0 +1,70 @@
+"""What a person has entered interactively: rules, facts and files, entry by entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from emberlog.semantics.analysis import parameters_of
+from emberlog.source import Source
+from emberlog.syntax import ast
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What one input, or one file, added."""
+
+    statements: tuple[ast.Statement, ...] = ()
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """Relation → its facts."""
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        """The relations that it says something about."""
+        names = [name for statement in self.statements if (name := _relation_of(statement)) is not None]
+        return tuple(dict.fromkeys((*names, *self.files)))
+
+
+@dataclass(slots=True)
+class Workbook:
+    params: dict[str, ast.Value]
+    entries: list[Entry] = field(default_factory=list)
+
+    @property
+    def statements(self) -> tuple[ast.Statement, ...]:
+        return tuple(statement for entry in self.entries for statement in entry.statements)
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """Relation → its facts; the file that came last counts."""
+        return {name: path for entry in self.entries for name, path in entry.files.items()}
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for entry in self.entries for name in entry.relations))
+
+    def program(self, more: Iterable[ast.Statement] = ()) -> ast.Program:
+        """Everything entered, and more behind it."""
+        return ast.Program(Source("<repl>", ""), (*self.statements, *more))
+
+    def params_of(self, program: ast.Program) -> dict[str, ast.Value]:
+        """The values that this program uses; a value that waits for its parameter is no mistake here."""
+        used = {name for statement in program.statements for name in parameters_of(statement)}
+        return {name: value for name, value in self.params.items() if name in used}
+
+    def rules_and_facts(self, relation: str) -> tuple[int, int]:
+        """How many of each the program has for the relation; facts in files are not counted."""
+        own = [one for one in self.statements if isinstance(one, ast.Rule) and one.head.predicate == relation]
+        rules = sum(one.body is not None for one in own)
+        return rules, len(own) - rules
+
+
+def _relation_of(statement: ast.Statement) -> str | None:
+    match statement:
+        case ast.Rule():
+            return statement.head.predicate
+        case ast.Declaration():
+            return statement.predicate
+        case ast.Query() | ast.ProgramOption():
+            return None

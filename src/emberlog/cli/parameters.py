@@ -1,0 +1,92 @@
+"""`--param source=977` and `--iterations 20`: what a program may ask of its caller."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from emberlog.syntax.ast import Value
+
+_INT = re.compile(r"[+-]?\d+")
+_FLOAT = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+)([eE][+-]?\d+)?")
+
+
+def add_program_options(parser: argparse.ArgumentParser) -> None:
+    add_parameter_option(parser)
+    parser.add_argument(
+        "--iterations",
+        metavar="N",
+        type=positive_int,
+        help="N rounds at most, for recursions that are legal only with a bound, as @iterations(N). says in a program",
+    )
+
+
+def add_parameter_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--param",
+        dest="params",
+        metavar="NAME=VALUE",
+        action="append",
+        type=parse_parameter,
+        default=[],
+        help="the value of $NAME; a number, true, false or a text. Quotes make it a text: --param 'code=\"007\"'",
+    )
+
+
+def parse_parameter(text: str) -> tuple[str, Value]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise argparse.ArgumentTypeError(f"write NAME=VALUE, as in source=977, not `{text}`")
+    return name, parse_value(value)
+
+
+def parse_value(text: str) -> Value:
+    if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'":
+        return text[1:-1]
+    if text in ("true", "false"):
+        return text == "true"
+    if _INT.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    return text
+
+
+def positive_int(text: str) -> int:
+    if not _INT.fullmatch(text) or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a whole number larger than 0 is needed, not `{text}`")
+    return int(text)
+
+
+def whole_number(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"a whole number is needed, not `{text}`")
+    return int(text)
+
+
+def positive_number(text: str) -> float:
+    if not _FLOAT.fullmatch(text) or float(text) <= 0:
+        raise argparse.ArgumentTypeError(f"a number larger than 0 is needed, not `{text}`")
+    return float(text)
+
+
+def as_mapping(params: Sequence[tuple[str, Value]]) -> dict[str, Value]:
+    """The last value given for a name counts."""
+    return dict(params)
+
+
+def named_path(text: str) -> tuple[str, str]:
+    name, equals, path = text.partition("=")
+    if not equals or not name.isidentifier() or not path:
+        raise argparse.ArgumentTypeError(f"write RELATION=PATH, as in arc=roads.csv, not `{text}`")
+    return name, path
+
+
+def setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise argparse.ArgumentTypeError(f"write NAME=VALUE, as in spark.driver.memory=4g, not `{text}`")
+    return name, value

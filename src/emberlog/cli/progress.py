@@ -1,0 +1,47 @@
+"""What a run tells while it goes on, as a person reads it: which stratum, which iteration, how many facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from emberlog.cli.live_line import LiveLine
+from emberlog.events import Event, IterationFinished, RunFinished, RunStarted, StratumFinished, StratumStarted
+from emberlog.logical.summary import counted
+
+
+class Progress:
+    """A listener that keeps one line per recursive stratum. Others are computed when someone reads them."""
+
+    def __init__(self, line: LiveLine) -> None:
+        self._line = line
+        self.seconds = 0.0
+        """How long the run took."""
+
+    def __call__(self, event: Event, /) -> None:
+        match event:
+            case RunStarted():
+                self._line.begin("  planning")
+            case StratumStarted(_, relations, is_recursive):
+                if is_recursive:
+                    self._line.begin(f"  {_names(relations)}   first iteration")
+            case IterationFinished():
+                self._line.show(
+                    f"  {_names(event.relations)}   iteration {event.iteration:,}   "
+                    f"+{counted(event.delta_rows, 'fact')}   {event.total_rows:,} in all"
+                )
+            case StratumFinished(_, relations, iterations, rows, seconds):
+                if iterations:
+                    facts = "" if rows is None else f"   {counted(rows, 'fact')}"
+                    self._line.keep(
+                        f"  {_names(relations)}   {counted(iterations, 'iteration')}{facts}   {seconds:,.1f} s"
+                    )
+            case RunFinished(seconds):
+                self.seconds = seconds
+                self._line.clear()
+            case _:
+                assert_never(event)
+
+
+def _names(relations: Sequence[str]) -> str:
+    return ", ".join(relations)

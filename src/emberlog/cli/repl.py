@@ -1,0 +1,129 @@
+"""`emberlog repl`: rules tried out one after the other."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from emberlog.cli import exit_codes
+from emberlog.cli.limits import add_limit_options, limits_of
+from emberlog.cli.parameters import add_parameter_option, as_mapping, whole_number
+
+if TYPE_CHECKING:
+    from emberlog.cli.interactive.console import Console
+    from emberlog.cli.interactive.engine import Engine
+
+NAME = "repl"
+
+PROMPT = "> "
+CONTINUATION = "… "
+
+EXAMPLES = """\
+examples:
+  emberlog repl                     an empty program; type rules, facts and queries
+  emberlog repl examples/org_chart  with a program and its facts
+  emberlog repl facts/              with a folder of facts, a file for each relation
+  emberlog repl --spark             answers from Spark instead of plain Python
+  emberlog repl < session.txt       the lines of a file (exit code 1 when one of them is a mistake)
+
+A statement may go over several lines and ends with a full stop, a query with a question mark. A statement with
+an error is shown and not kept. Lines that begin with a full stop are commands: .help lists them.
+"""
+
+
+def register(commands: Any) -> None:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        NAME,
+        help="try rules interactively",
+        description="Takes rules, facts and queries one after the other and answers each query at once.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("paths", metavar="PATH", nargs="*", help="a program, facts or a folder to begin with")
+    parser.add_argument(
+        "--spark", action="store_true", help="answer with Spark; plain Python is quicker for small data"
+    )
+    parser.add_argument("--show", metavar="N", type=whole_number, default=20, help="facts of an answer shown (20)")
+    add_parameter_option(parser)
+    add_limit_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from emberlog.cli.interactive.console import Console
+    from emberlog.cli.terminal import wants_colour
+
+    is_conversation = sys.stdin.isatty()
+    engine = _engine(arguments)
+    console = Console(engine, as_mapping(arguments.params), print, show=arguments.show, colour=wants_colour(sys.stdout))
+    try:
+        if is_conversation:
+            _greet(engine)
+        for path in arguments.paths:
+            console.feed(f".load {path}")
+        if is_conversation:
+            _converse(console)
+        else:
+            _read_lines(console)
+    finally:
+        engine.close()
+    return exit_codes.FINE if is_conversation or not console.mistakes else exit_codes.ERRORS
+
+
+def _engine(arguments: argparse.Namespace) -> Engine:
+    limits = limits_of(arguments)
+    if arguments.spark:
+        from emberlog.cli.interactive.spark_engine import SparkEngine
+
+        return SparkEngine(limits)
+    from emberlog.cli.interactive.python_engine import PythonEngine
+
+    return PythonEngine(limits)
+
+
+def _greet(engine: Engine) -> None:
+    from emberlog import __version__
+
+    print(f"Emberlog {__version__}. Rules and facts end with a full stop, queries with a question mark.")
+    print(f"{engine.introduction} .help lists the commands, .quit leaves.")
+
+
+def _converse(console: Console) -> None:
+    _prepare_editing(console)
+    while not console.is_over:
+        try:
+            console.feed(input(CONTINUATION if console.is_in_a_statement else PROMPT))
+        except KeyboardInterrupt:
+            console.forget_unfinished()
+            print()
+        except EOFError:
+            print()
+            return
+
+
+def _prepare_editing(console: Console) -> None:
+    """Arrow keys, a history, and Tab for commands and relations, where the terminal has them."""
+    try:
+        import readline
+    except ImportError:  # not on Windows
+        return
+    from emberlog.cli.interactive.commands import COMMANDS
+
+    def complete(begun: str, number: int) -> str | None:
+        words = [*COMMANDS, *(f"{name}(" for name in console.workbook.relations)]
+        fitting = [word for word in words if word.startswith(begun)]
+        return fitting[number] if number < len(fitting) else None
+
+    readline.set_completer(complete)
+    readline.set_completer_delims(" \t\n,;:!(")
+    readline.parse_and_bind("tab: complete")
+
+
+def _read_lines(console: Console) -> None:
+    for line in sys.stdin:
+        console.feed(line.rstrip("\n"))
+        if console.is_over:
+            return
+    if console.is_in_a_statement:
+        console.feed("")

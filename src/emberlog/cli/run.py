@@ -1,0 +1,118 @@
+"""`emberlog run`: computes the facts of a program on Spark, shows them and keeps them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from emberlog.cli import exit_codes
+from emberlog.cli.limits import add_limit_options, limits_of
+from emberlog.cli.parameters import add_program_options, as_mapping, named_path, setting, whole_number
+
+if TYPE_CHECKING:
+    from emberlog.cli.running import Task
+
+NAME = "run"
+
+EXECUTORS = ("dataframe",)
+FORMATS = ("csv", "parquet", "json")
+
+EXAMPLES = """\
+examples:
+  emberlog run tc.dl                             facts in the program, or in a folder `facts` beside it
+  emberlog run tc.dl --facts data                data/arc.csv holds the facts of arc, and so on
+  emberlog run tc.dl --input arc=roads.parquet   one relation, one file or folder
+  emberlog run tc.dl --query 'tc(1, Y)?'         only this, instead of the queries of the program
+  emberlog run tc.dl --output result             keep the facts, in a folder for each relation: result/tc
+  emberlog run sssp.dl --param source=1          with the value of $source
+  emberlog run tc.dl --master 'local[4]' --conf spark.driver.memory=8g
+
+Facts are read from .csv, .tsv, .facts, .parquet, .json and .orc, also compressed. The answers go to standard output,
+everything else to standard error. Ctrl-C stops the run and leaves nothing behind.
+"""
+
+
+def register(commands: Any) -> None:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        NAME,
+        help="compute the facts of a program on Spark",
+        description="Runs a program on Spark, shows the first facts of each answer, and writes them all if asked to.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("program", metavar="FILE", help="a program, or a folder with program.dl; - is standard input")
+    add_program_options(parser)
+    parser.add_argument(
+        "--query", metavar="QUERY", action="append", default=[], help="ask this instead; may be repeated"
+    )
+    _add_data_options(parser.add_argument_group("facts"))
+    add_limit_options(parser)
+    _add_spark_options(parser.add_argument_group("Spark"))
+    parser.set_defaults(run=run)
+
+
+def _add_data_options(group: Any) -> None:
+    group.add_argument("--facts", metavar="DIR", help="a folder with a file for each relation; default: facts/")
+    group.add_argument(
+        "--input",
+        dest="inputs",
+        metavar="RELATION=PATH",
+        action="append",
+        type=named_path,
+        default=[],
+        help="the facts of one relation; may be repeated, and goes before --facts",
+    )
+    group.add_argument("--header", action="store_true", help="text files begin with the names of their columns")
+    group.add_argument("--output", metavar="DIR", help="write all facts there; it must not exist yet")
+    group.add_argument("--format", choices=FORMATS, default="csv", help="of the output (csv)")
+    group.add_argument("--show", metavar="N", type=whole_number, default=10, help="facts of an answer shown (10)")
+
+
+def _add_spark_options(group: Any) -> None:
+    group.add_argument("--executor", choices=EXECUTORS, default=EXECUTORS[0], help="how recursion is run (dataframe)")
+    group.add_argument("--off", metavar="PASS", action="append", default=[], help="leave a pass of the optimizer out")
+    group.add_argument("--master", metavar="URL", help="where Spark runs (local[*])")
+    group.add_argument(
+        "--conf",
+        metavar="NAME=VALUE",
+        action="append",
+        type=setting,
+        default=[],
+        help="a setting of Spark; may be repeated",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from emberlog.cli.running import carry_out, prepare
+
+    # Everything that can be wrong without Spark is said before Spark takes its seconds to start.
+    task = prepare(
+        arguments.program,
+        params=as_mapping(arguments.params),
+        iterations=arguments.iterations,
+        queries=arguments.query,
+        facts=arguments.facts,
+        inputs=dict(arguments.inputs),
+        off=arguments.off,
+        output=arguments.output,
+    )
+    _tell_warnings(task)
+    carry_out(
+        task,
+        limits=limits_of(arguments),
+        header=arguments.header,
+        form=arguments.format,
+        show=arguments.show,
+        master=arguments.master,
+        conf=dict(arguments.conf),
+    )
+    return exit_codes.FINE
+
+
+def _tell_warnings(task: Task) -> None:
+    from emberlog.cli.terminal import wants_colour
+    from emberlog.diagnostics import render
+
+    if task.checked.warnings:
+        print(render(task.checked.warnings, colour=wants_colour(sys.stderr)), file=sys.stderr)
