@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 STAMP = VENV / "installed"
 VENV_PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-MAIN_JOB = "explain"
+MAIN_JOB = "run"
 EXAMPLE = "examples/fares.dl"
 
 

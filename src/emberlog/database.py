@@ -158,10 +158,7 @@ class Database(MutableMapping[str, object]):
             functions=checked.functions,
             places=explained.places,
         )
-        plain_times = any(
-            self._registered[name].has_plain_times(checked.relations[name])
-            for name in frames
-        )
+        plain_times = any(self._registered[name].has_plain_times(checked.relations[name]) for name in frames)
         return Result(explained, relations, plain_times=plain_times)
 
     def rules(self, program: ProgramLike) -> None:

@@ -100,8 +100,9 @@ DATA_ENTRIES = (
     Entry(
         "DL408",
         "a file that cannot be written",
-        "The folder does not exist, may not be written to, or its disk is full.",
-        "Check the path and the permissions. What was there before is still there.",
+        "The folder does not exist, may not be written to, or its disk is full; or something is already where the "
+        "results of a run were to be written.",
+        "Check the path and the permissions, or choose another folder. What was there before is still there.",
         "`emberlog explain tc.dl --output /nowhere/tc.html`",
         FoundBy.OTHER,
     ),

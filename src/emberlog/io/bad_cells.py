@@ -50,9 +50,7 @@ def _lines(file: Path, header: bool) -> Iterator[tuple[int, str]]:
         raise fail("DL405", f"cannot read `{file}`: {(error.strerror or str(error)).lower()}") from None
 
 
-def _complaint(
-    file: Path, number: int, line: str, delimiter: str, columns: Sequence[Column]
-) -> EmberlogError | None:
+def _complaint(file: Path, number: int, line: str, delimiter: str, columns: Sequence[Column]) -> EmberlogError | None:
     # Line breaks in the place of the lines before make the error show the right number.
     before = number - 1
     source = Source(str(file), "\n" * before + line)

@@ -219,7 +219,7 @@ def _from_path(spark: SparkSession, name: str, path: str, *, header: bool, kind:
             "DL407",
             f"`{path}` is not a kind of file that is known",
             None,
-            f"known are {', '.join(KINDS)}, also compressed; say format=\"csv\" if its name does not tell",
+            f'known are {", ".join(KINDS)}, also compressed; say format="csv" if its name does not tell',
         )
     location = path if not is_local else f"file://{os.path.abspath(path)}"
     try:

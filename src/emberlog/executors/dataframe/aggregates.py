@@ -17,7 +17,7 @@ from emberlog.diagnostics import InternalError
 from emberlog.executors.dataframe.columns import column, spark_name
 from emberlog.executors.dataframe.faults import raise_fault
 from emberlog.executors.dataframe.python_functions import aggregate_udf
-from emberlog.executors.dataframe.scope import OVERFLOW, Scope, Typed
+from emberlog.executors.dataframe.scope import NOT_FINITE, OVERFLOW
 from emberlog.logical.nodes import AggregateColumn
 from emberlog.semantics.functions import Functions
 
@@ -117,9 +117,7 @@ class Aggregator:
             other = frame.select(
                 *(F.col(key).alias(name) for key, name in zip(self.keys, other_keys, strict=True)), *values
             )
-            same = [
-                F.col(key).eqNullSafe(F.col(name)) for key, name in zip(self.keys, other_keys, strict=True)
-            ]
+            same = [F.col(key).eqNullSafe(F.col(name)) for key, name in zip(self.keys, other_keys, strict=True)]
             combined = combined.join(other, same).drop(*other_keys)
         return combined
 
@@ -169,7 +167,7 @@ class Aggregator:
         )
 
     def _finite(self, result: Column) -> Column:
-        return Scope(self.rules).finite(Typed(result, FLOAT, frozenset())).column
+        return F.nanvl((result + F.lit(0.0)) % F.lit(float("inf")), raise_fault("DL502", NOT_FINITE, self.rules))
 
 
 def row_count() -> Column:

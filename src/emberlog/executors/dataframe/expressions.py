@@ -1,8 +1,7 @@
 """Expressions and conditions of rules as columns of Spark.
 
-Each node of an expression becomes a column that refers to its operands once, or binds them first, so the column of a
-deep expression stays small. Where Spark would give null, infinity or a wrapped number for an operation without a value,
-the column raises a fault that names the rule. Spark's `try_…` functions do that the same in ANSI mode and out of it.
+Where Spark would give null, infinity or a wrapped number for an operation without a value, the column raises a fault
+that names the rule. Spark's `try_…` functions help to do that the same in ANSI mode and out of it.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from emberlog.diagnostics import InternalError
 from emberlog.executors.dataframe.columns import spark_name
 from emberlog.executors.dataframe.python_functions import scalar_udf
 from emberlog.executors.dataframe.scalar_functions import BUILT_IN_FUNCTIONS
-from emberlog.executors.dataframe.scope import OVERFLOW, Scope, Typed, leaf, leaves_of
+from emberlog.executors.dataframe.scope import OVERFLOW, Check, Scope, Typed, arithmetic, from_operands, leaf
 from emberlog.logical.expressions import type_of_value
 from emberlog.logical.nodes import Condition
 from emberlog.semantics.functions import Functions
@@ -37,6 +36,8 @@ from emberlog.syntax.ast import (
     Wildcard,
 )
 
+DIVISION_BY_ZERO = "division by zero"
+
 
 class ExpressionCompiler:
     """Compiles the expressions of one node of a plan."""
@@ -47,20 +48,8 @@ class ExpressionCompiler:
         self.scope = scope
 
     def compile(self, expression: Expression) -> Typed:
-        match expression:
-            case Variable(name):
-                return leaf(spark_name(name), self.types[name])
-            case Constant(value):
-                return constant(value)
-            case Unary(operand):
-                return self._negated(self.compile(operand))
-            case Binary(operator, left, right):
-                return self._arithmetic(operator, self.compile(left), self.compile(right))
-            case Call(function, arguments):
-                return self._call(function, [self.compile(argument) for argument in arguments])
-            case Wildcard() | Parameter():
-                raise InternalError(f"DL902: a plan that is run holds {expression!r}")
-        assert_never(expression)
+        """A column that has a value, is null where something that it reads is null, or ends in a fault."""
+        return self.scope.closed(self._open(expression))
 
     def condition(self, condition: Condition) -> Column:
         match condition:
@@ -71,40 +60,56 @@ class ExpressionCompiler:
                 return ~tested if negated else tested
         assert_never(condition)
 
+    def _open(self, expression: Expression) -> Typed:
+        match expression:
+            case Variable(name):
+                return leaf(spark_name(name), self.types[name])
+            case Constant(value):
+                return constant(value)
+            case Unary(operand):
+                return self._negated(self._open(operand))
+            case Binary(operator, left, right):
+                return self._arithmetic(operator, self._open(left), self._open(right))
+            case Call(function, arguments):
+                return self._call(function, [self._open(argument) for argument in arguments])
+            case Wildcard() | Parameter():
+                raise InternalError(f"DL902: a plan that is run holds {expression!r}")
+        assert_never(expression)
+
     def _negated(self, operand: Typed) -> Typed:
-        if operand.type == FLOAT:
-            return operand.derived(F.lit(0.0) - operand.column, FLOAT)
-        negated = operand.derived(F.try_subtract(F.lit(0), operand.column), INT)
-        return self.scope.or_fault(negated, "DL502", OVERFLOW)
+        zero = F.lit(0.0) if operand.type == FLOAT else F.lit(0)
+        difference = zero - operand.column if operand.type == FLOAT else F.try_subtract(zero, operand.column)
+        return arithmetic(difference, operand.type, [operand])
 
     def _arithmetic(self, operator: BinaryOperator, left: Typed, right: Typed) -> Typed:
-        leaves = left.leaves | right.leaves
+        operands = [left, right]
         match operator:
             case BinaryOperator.DIVIDE:
-                quotient = Typed(F.try_divide(left.as_float(), right.as_float()), FLOAT, leaves)
-                return self.scope.finite(self.scope.or_fault(quotient, "DL501", "division by zero"))
+                quotient = F.try_divide(left.as_float(), right.as_float())
+                return arithmetic(quotient, FLOAT, operands, _division_by_zero(right))
             case BinaryOperator.INTEGER_DIVIDE:
-                return Typed(self._whole_quotient(left, right), INT, leaves)
+                return self._whole_quotient(left, right)
             case BinaryOperator.MODULO:
-                remainder = Typed(F.try_mod(left.column, right.column), INT, leaves)
-                return self.scope.or_fault(remainder, "DL501", "division by zero")
+                return arithmetic(F.try_mod(left.column, right.column), INT, operands, _division_by_zero(right))
             case BinaryOperator.ADD | BinaryOperator.SUBTRACT | BinaryOperator.MULTIPLY:
                 if FLOAT in (left.type, right.type):
-                    result = _of_floats(operator, left.as_float(), right.as_float())
-                    return self.scope.finite(Typed(result, FLOAT, leaves))
-                result = _of_ints(operator, left.column, right.column)
-                return self.scope.or_fault(Typed(result, INT, leaves), "DL502", OVERFLOW)
+                    return arithmetic(_of_floats(operator, left.as_float(), right.as_float()), FLOAT, operands)
+                return arithmetic(_of_ints(operator, left.column, right.column), INT, operands)
         assert_never(operator)
 
-    def _whole_quotient(self, left: Typed, right: Typed) -> Column:
+    def _whole_quotient(self, left: Typed, right: Typed) -> Typed:
+        divisor = right.constant
+        if isinstance(divisor, int) and divisor not in (0, -1):
+            return arithmetic(F.call_function("div", left.column, right.column), INT, [left, right])
         left, right = self.scope.bound(left), self.scope.bound(right)
         # Nothing is divided by 0 here: what comes of that depends on Spark's ANSI mode.
         quotient = F.call_function("div", left.column, F.when(right.column != 0, right.column))
-        return (
-            F.when((right.column == 0) & left.column.isNotNull(), self.scope.fault("DL501", "division by zero"))
+        column = (
+            F.when((right.column == 0) & left.column.isNotNull(), self.scope.fault("DL501", DIVISION_BY_ZERO))
             .when((right.column == -1) & (left.column == F.lit(INT_MIN)), self.scope.fault("DL502", OVERFLOW))
             .otherwise(quotient)
         )
+        return from_operands(column, INT, [left, right], conditions=2)
 
     def _call(self, name: str, arguments: list[Typed]) -> Typed:
         function = self.functions.scalars[name]
@@ -113,16 +118,22 @@ class ExpressionCompiler:
         result = function.result([argument.type for argument in arguments])
         udf = scalar_udf(name, function.implementation, result, self.scope.rules)
         given = [
-            argument.converted(wanted) for argument, wanted in zip(arguments, function.parameters, strict=True)
+            self.scope.closed(argument).converted(wanted)
+            for argument, wanted in zip(arguments, function.parameters, strict=True)
         ]
-        return self.scope.as_leaf(Typed(udf(*given), result, leaves_of(arguments)))
+        # It may be null for reasons of its own.
+        return self.scope.as_leaf(Typed(udf(*given), result))
+
+
+def _division_by_zero(divisor: Typed) -> Check:
+    return Check(divisor.column == 0, "DL501", DIVISION_BY_ZERO)
 
 
 def constant(value: Value) -> Typed:
     type_ = type_of_value(value)
     # A small number would be a 32-bit one for Spark.
     column = F.lit(value).cast("long") if type_ == INT else F.lit(value)
-    return Typed(column, type_, frozenset(), is_simple=True, constant=value)
+    return Typed(column, type_, is_simple=True, constant=value)
 
 
 def compared(operator: ComparisonOperator, left: Typed, right: Typed) -> Column:

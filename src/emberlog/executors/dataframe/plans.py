@@ -131,9 +131,7 @@ class PlanCompiler:
         self._columns[id(plan)] = plan, scope, columns
         return scope, columns
 
-    def _sides(
-        self, left: Plan, right: Plan, on: tuple[str, ...], rules: str | None
-    ) -> tuple[DataFrame, DataFrame]:
+    def _sides(self, left: Plan, right: Plan, on: tuple[str, ...], rules: str | None) -> tuple[DataFrame, DataFrame]:
         sides = []
         for plan, other, hint in zip((left, right), (right, left), self.sources.join_hints(left, right), strict=True):
             frame = self.sources.prepared(plan, on)

@@ -64,9 +64,7 @@ class WholeRounds:
         seed = self.environment.seeds[relation.name].frame
         derived = [self.environment.rule_frame(relation.name, rule.plan, rule.name) for rule in relation.rules]
         contributions = self.environment.gathered([seed, *derived])
-        return self.environment.resources.keep(
-            self.environment.contributions[relation.name].all_facts(contributions)
-        )
+        return self.environment.resources.keep(self.environment.contributions[relation.name].all_facts(contributions))
 
     def _changed_rows(self, name: str, after: Kept) -> int:
         """The facts that were not there the round before."""

@@ -1,20 +1,22 @@
 """The scalar functions of the language, each as a column made of its arguments' columns.
 
-Every function gives null when an argument is null, and only then, which `Typed.leaves` records.
+Every function gives null when an argument is null, and only then, which `Typed.leaves` records. Functions of numbers
+take open operands and give open results; the others close theirs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from emberlog.datatypes import BOOL, FLOAT, INT, INT_MIN, STRING, TIMESTAMP, UNKNOWN, DataType, join_types, pair_of
+from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType, join_types, pair_of
 from emberlog.diagnostics import fail
 from emberlog.executors.dataframe.python_functions import float_text_udf, rounding_udf
-from emberlog.executors.dataframe.scope import OVERFLOW, Scope, Typed, leaves_of, no_nulls
+from emberlog.executors.dataframe.scope import OVERFLOW, Scope, Typed, arithmetic, from_operands, leaves_of, no_nulls
 from emberlog.io.spark_types import FIRST, SECOND
 
 ScalarCompiler: TypeAlias = Callable[[Scope, list[Typed]], Typed]
@@ -31,12 +33,10 @@ _BEYOND_INTS = float(2**63)
 
 
 def _abs(scope: Scope, arguments: list[Typed]) -> Typed:
-    (one,) = arguments
+    one = scope.bound(arguments[0])
     if one.type == FLOAT:
-        return one.derived(F.abs(one.column), FLOAT)
-    one = scope.bound(one)
-    overflow = scope.fault("DL502", OVERFLOW)
-    return one.derived(F.when(one.column == F.lit(INT_MIN), overflow).otherwise(F.abs(one.column)), INT)
+        return from_operands(F.abs(one.column), FLOAT, [one])
+    return arithmetic(F.try_multiply(one.column, F.signum(one.column).cast("long")), INT, [one])
 
 
 def _to_neighbour(function: Callable[[Column], Column]) -> ScalarCompiler:
@@ -47,48 +47,48 @@ def _to_neighbour(function: Callable[[Column], Column]) -> ScalarCompiler:
         if one.type == INT:
             return one
         is_outside = (one.column >= F.lit(_BEYOND_INTS)) | (one.column < F.lit(-_BEYOND_INTS))
-        return one.derived(F.when(is_outside, scope.fault("DL502", OVERFLOW)).otherwise(function(one.column)), INT)
+        column = F.when(is_outside, scope.fault("DL502", OVERFLOW)).otherwise(function(one.column))
+        return from_operands(column, INT, [one], conditions=1)
 
     return compiled
 
 
 def _round(scope: Scope, arguments: list[Typed]) -> Typed:
     one, *digits = arguments
-    if digits:
-        places = digits[0].constant
-        if isinstance(places, int):  # no float has digits beyond these places
-            rounded = F.round(one.as_float(), max(-400, min(400, places)))
-        else:
-            rounded = rounding_udf()(one.as_float(), digits[0].column)
-        return scope.finite(Typed(rounded, FLOAT, leaves_of(arguments)))
-    return one if one.type == INT else _truncated(scope, one.derived(F.round(one.column), FLOAT))
-
-
-def _truncated(scope: Scope, one: Typed) -> Typed:
-    return scope.or_fault(one.derived(one.column.try_cast("long"), INT), "DL502", OVERFLOW)
+    if not digits:
+        return one if one.type == INT else arithmetic(F.round(one.column).try_cast("long"), INT, [one])
+    places = digits[0].constant
+    if isinstance(places, int):  # no float has digits beyond these places
+        return arithmetic(F.round(one.as_float(), max(-400, min(400, places))), FLOAT, [one])
+    number, places_wanted = scope.closed(one), scope.closed(digits[0])
+    rounded = rounding_udf()(number.as_float(), places_wanted.column)
+    return arithmetic(rounded, FLOAT, [number, places_wanted])
 
 
 def _of_reals(function: Callable[..., Column]) -> ScalarCompiler:
     """A function of floats; where Spark gives null there is no finite value either."""
 
-    def compiled(scope: Scope, arguments: list[Typed]) -> Typed:
-        result = function(*(argument.as_float() for argument in arguments))
-        typed = Typed(result, FLOAT, leaves_of(arguments))
-        return scope.finite(scope.or_fault(typed, "DL502", "the result is not a finite number"))
+    def compiled(_scope: Scope, arguments: list[Typed]) -> Typed:
+        return arithmetic(function(*(argument.as_float() for argument in arguments)), FLOAT, arguments)
 
     return compiled
+
+
+def _pow(scope: Scope, arguments: list[Typed]) -> Typed:
+    """A number that is none to the power 0 is 1, so the operands have to be numbers first."""
+    return _of_reals(F.pow)(scope, [scope.closed(argument) for argument in arguments])
 
 
 def _extreme(function: Callable[..., Column]) -> ScalarCompiler:
     """`least` and `greatest`, which in Spark pass over nulls."""
 
-    def compiled(_scope: Scope, arguments: list[Typed]) -> Typed:
+    def compiled(scope: Scope, arguments: list[Typed]) -> Typed:
+        closed = [scope.closed(argument) for argument in arguments]
         type_ = UNKNOWN
-        for argument in arguments:
+        for argument in closed:
             type_ = join_types(type_, argument.type) or UNKNOWN
-        leaves = leaves_of(arguments)
-        result = function(*(argument.converted(type_) for argument in arguments))
-        return Typed(F.when(no_nulls(leaves), result), type_, leaves)
+        result = function(*(argument.converted(type_) for argument in closed))
+        return from_operands(F.when(no_nulls(leaves_of(closed)), result), type_, closed, conditions=1)
 
     return compiled
 
@@ -97,8 +97,9 @@ def _extreme(function: Callable[..., Column]) -> ScalarCompiler:
 
 
 def _of_text(function: Callable[..., Column], result: DataType) -> ScalarCompiler:
-    def compiled(_scope: Scope, arguments: list[Typed]) -> Typed:
-        return Typed(function(*(argument.column for argument in arguments)), result, leaves_of(arguments))
+    def compiled(scope: Scope, arguments: list[Typed]) -> Typed:
+        closed = [scope.closed(argument) for argument in arguments]
+        return from_operands(function(*(argument.column for argument in closed)), result, closed)
 
     return compiled
 
@@ -108,14 +109,15 @@ def _length(text: Column) -> Column:
 
 
 def _substr(scope: Scope, arguments: list[Typed]) -> Typed:
-    text, start, length = arguments[0], scope.bound(arguments[1]), scope.bound(arguments[2])
+    text, start, length = scope.closed(arguments[0]), scope.bound(arguments[1]), scope.bound(arguments[2])
     # No text is longer than this, and the sum of two such numbers still fits.
     first, count = (_clamped(one.column, 2**31 - 2) for one in (start, length))
     behind = F.greatest(first + count, F.lit(0))
     first = F.greatest(first, F.lit(0))
     taken = F.greatest(behind - first, F.lit(0))
     part = F.substring(text.column, (first + 1).cast("int"), _clamped(taken, 2**31 - 2).cast("int"))
-    return Typed(F.when(no_nulls(leaves_of(arguments)), part), STRING, leaves_of(arguments))
+    operands = [text, start, length]
+    return from_operands(F.when(no_nulls(leaves_of(operands)), part), STRING, operands, conditions=1)
 
 
 def _clamped(column: Column, limit: int) -> Column:
@@ -129,9 +131,9 @@ def _matches(text: Column, pattern: Column) -> Column:
 # --- conversions ----------------------------------------------------------------------------------------------------
 
 
-def _to_string(_scope: Scope, arguments: list[Typed]) -> Typed:
-    (one,) = arguments
-    return one.derived(_text_of(one.column, one.type), STRING)
+def _to_string(scope: Scope, arguments: list[Typed]) -> Typed:
+    one = scope.bound(arguments[0])
+    return from_operands(_text_of(one.column, one.type), STRING, [one])
 
 
 def _text_of(column: Column, type_: DataType) -> Column:
@@ -151,42 +153,45 @@ def _text_of(column: Column, type_: DataType) -> Column:
 
 
 def _to_float(scope: Scope, arguments: list[Typed]) -> Typed:
-    one = scope.bound(arguments[0])
-    if one.type in (INT, BOOL, FLOAT):
-        return one.derived(one.column.cast("double"), FLOAT)
-    _check_is_text(one)
-    fault = scope.fault("DL503", '" is not a number', F.concat(F.lit('"'), one.column))
-    number = F.when(~F.rlike(one.column, F.lit(_FLOAT_TEXT)), fault).otherwise(one.column.try_cast("double"))
-    return scope.finite(one.derived(number, FLOAT))
+    (one,) = arguments
+    if one.type == FLOAT:
+        return one
+    if one.type == INT:
+        return replace(one, column=one.column.cast("double"), type=FLOAT, is_simple=False, constant=None)
+    one = scope.bound(one)
+    if one.type == BOOL:
+        return from_operands(one.column.cast("double"), FLOAT, [one])
+    return arithmetic(_read(scope, one, _FLOAT_TEXT, "double", '" is not a number'), FLOAT, [one])
 
 
 def _to_int(scope: Scope, arguments: list[Typed]) -> Typed:
-    one = scope.bound(arguments[0])
-    if one.type in (INT, TIMESTAMP):
-        return one.derived(one.column, INT)
-    if one.type == BOOL:
-        return one.derived(one.column.cast("long"), INT)
+    (one,) = arguments
+    if one.type == INT:
+        return one
     if one.type == FLOAT:
-        return _truncated(scope, one)
-    _check_is_text(one)
-    fault = scope.fault("DL503", '" is not an int', F.concat(F.lit('"'), one.column))
-    number = F.when(~F.rlike(one.column, F.lit(_INT_TEXT)), fault).otherwise(one.column.try_cast("long"))
-    return scope.or_fault(one.derived(number, INT), "DL502", OVERFLOW)
+        return arithmetic(one.column.try_cast("long"), INT, [one])
+    one = scope.bound(one)
+    if one.type in (BOOL, TIMESTAMP):
+        return from_operands(one.column.cast("long"), INT, [one])
+    return arithmetic(_read(scope, one, _INT_TEXT, "long", '" is not an int'), INT, [one])
 
 
-def _check_is_text(one: Typed) -> None:
-    if one.type not in (STRING, UNKNOWN):
-        raise fail("DL403", f"a {one.type} is not a number")
+def _read(scope: Scope, text: Typed, pattern: str, spark_type: str, complaint: str) -> Column:
+    """The number that a text spells; null if it is out of range."""
+    if text.type not in (STRING, UNKNOWN):
+        raise fail("DL403", f"a {text.type} is not a number")
+    fault = scope.fault("DL503", complaint, F.concat(F.lit('"'), text.column))
+    return F.when(~F.rlike(text.column, F.lit(pattern)), fault).otherwise(text.column.try_cast(spark_type))
 
 
 # --- pairs ----------------------------------------------------------------------------------------------------------
 
 
-def _encd(_scope: Scope, arguments: list[Typed]) -> Typed:
-    first, second = arguments
-    leaves = leaves_of(arguments)
+def _encd(scope: Scope, arguments: list[Typed]) -> Typed:
+    first, second = operands = [scope.closed(argument) for argument in arguments]
     pair = F.struct(first.column.alias(FIRST), second.column.alias(SECOND))
-    return Typed(F.when(no_nulls(leaves), pair), pair_of(first.type, second.type), leaves)
+    type_ = pair_of(first.type, second.type)
+    return from_operands(F.when(no_nulls(leaves_of(operands)), pair), type_, operands, conditions=1)
 
 
 def _decd(part: int) -> ScalarCompiler:
@@ -194,7 +199,7 @@ def _decd(part: int) -> ScalarCompiler:
         (pair,) = arguments
         if pair.type.name != "pair":
             raise fail("DL403", f"a {pair.type} is not a pair made by encd")
-        return pair.derived(pair.column[(FIRST, SECOND)[part]], pair.type.parts[part])
+        return from_operands(pair.column[(FIRST, SECOND)[part]], pair.type.parts[part], [pair])
 
     return compiled
 
@@ -207,7 +212,7 @@ BUILT_IN_FUNCTIONS: dict[str, ScalarCompiler] = {
     "sqrt": _of_reals(F.sqrt),
     "exp": _of_reals(F.exp),
     "log": _of_reals(F.ln),
-    "pow": _of_reals(F.pow),
+    "pow": _pow,
     "least": _extreme(F.least),
     "greatest": _extreme(F.greatest),
     "cat": _of_text(F.concat, STRING),

@@ -54,9 +54,7 @@ class SemiNaive:
         return self.states[relation.name].changes(frames)
 
     def _reads_changes(self, plan: Plan) -> bool:
-        return all(
-            self.states[scan.relation].delta_rows > 0 for scan in scans(plan) if scan.version is Version.DELTA
-        )
+        return all(self.states[scan.relation].delta_rows > 0 for scan in scans(plan) if scan.version is Version.DELTA)
 
     def _advance(self, changes: dict[str, Segment | None]) -> None:
         for name, changed in changes.items():
@@ -70,6 +68,4 @@ class SemiNaive:
         )
 
     def _deltas(self) -> dict[str, DataFrame | None]:
-        return {
-            name: state.delta_facts() if state.delta_rows else None for name, state in self.states.items()
-        }
+        return {name: state.delta_facts() if state.delta_rows else None for name, state in self.states.items()}

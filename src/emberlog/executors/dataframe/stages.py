@@ -190,9 +190,7 @@ class Staged:
         self.ranks = ranks
         self.plans = plans
         """The delta plans of each rule's plan."""
-        self.states = {
-            relation.name: StagedState(environment, relation) for relation in environment.fixpoint.relations
-        }
+        self.states = {relation.name: StagedState(environment, relation) for relation in environment.fixpoint.relations}
         environment.states = self.states
 
     def begin(self) -> bool:
