@@ -1,0 +1,166 @@
+"""The command line of the benchmarks: python -m benchmarks run | report | compare | list | install | record."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks import installation, machine, results
+from benchmarks.engines.catalogue import ENGINES, WITHOUT, Entry, find
+from benchmarks.engines.protocol import Settings, Unavailable
+from benchmarks.locations import REPOSITORY
+from benchmarks.recording import record_agreed_answers
+from benchmarks.report.comparison import compare
+from benchmarks.report.write import write_report
+from benchmarks.runner import Options, Runner
+from benchmarks.workloads.catalogue import SETS, WORKLOADS, choose
+
+_DEFAULTS = {"smoke": (1, 60.0, False), "small": (3, 120.0, True), "full": (3, 600.0, True)}
+"""For each set: repetitions, seconds for one run, whether each workload gets new processes."""
+
+
+def main(arguments: list[str]) -> int:
+    parsed = _parser().parse_args(arguments)
+    # Being ended from outside must end the engines too, as Ctrl-C does.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        code: int = parsed.command(parsed)
+    except (installation.InstallationFailed, FileNotFoundError) as problem:
+        print(problem, file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        # The reader, such as `head`, has seen enough. Python must not try to write the rest when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("stopped; what was measured so far is kept", file=sys.stderr)
+        return 130
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Emberlog beside its peers.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    run = commands.add_parser("run", help="measure, and write results.json and a report")
+    run.add_argument("--set", choices=SETS, default="smoke", dest="set_name")
+    run.add_argument(
+        "--only", nargs="+", default=[], metavar="PATTERN", help="programs or workloads, such as tc or cc/rmat1-*"
+    )
+    run.add_argument("--engines", nargs="+", type=_engine, default=list(ENGINES.values()), metavar="ENGINE")
+    run.add_argument("--repeat", type=int, help="timed runs after the first one")
+    run.add_argument("--timeout", type=float, help="seconds for one run")
+    run.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    run.add_argument(
+        "--memory", type=float, metavar="GIB", help="what one engine may use; half of the machine if not given"
+    )
+    run.add_argument(
+        "--papers-data", type=Path, metavar="DIR", help="the graphs of the papers: tree11, grid150, gnp10K .csv"
+    )
+    run.add_argument("--output", type=Path, metavar="DIR", help="benchmarks/.cache/results/DATE if not given")
+    run.set_defaults(command=_run)
+
+    report = commands.add_parser("report", help="write the report of a run again, or of several that belong together")
+    report.add_argument("folders", type=Path, nargs="+", metavar="DIR")
+    report.add_argument("--output", type=Path, metavar="DIR", help="where to write; the first folder if not given")
+    report.set_defaults(command=_report)
+
+    comparison = commands.add_parser("compare", help="what changed between two runs")
+    comparison.add_argument("before", type=Path)
+    comparison.add_argument("after", type=Path)
+    comparison.set_defaults(command=_compare)
+
+    listing = commands.add_parser("list", help="workloads and engines")
+    listing.set_defaults(command=_list)
+
+    install = commands.add_parser("install", help="fetch the peers that pip can give")
+    names = installation.INSTALLABLE
+    install.add_argument("--engines", nargs="+", choices=names, default=list(names), metavar="ENGINE")
+    install.set_defaults(command=_install)
+
+    record = commands.add_parser("record", help="keep answers on which independent engines agreed as the expected ones")
+    record.add_argument("folder", type=Path)
+    record.set_defaults(command=_record)
+    return parser
+
+
+def _engine(name: str) -> Entry:
+    try:
+        entry = find(name)
+        entry.create()
+    except KeyError:
+        known = ", ".join(ENGINES)
+        raise argparse.ArgumentTypeError(f"there is no engine {name}; there are {known}") from None
+    except Unavailable as problem:
+        raise argparse.ArgumentTypeError(str(problem)) from None
+    return entry
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    workloads = choose(arguments.set_name, arguments.only)
+    if not workloads:
+        print(f"nothing in the set {arguments.set_name} fits {' '.join(arguments.only)}", file=sys.stderr)
+        return 2
+    repeat, timeout, fresh = _DEFAULTS[arguments.set_name]
+    memory = arguments.memory or max(1.0, machine.memory_bytes("MemTotal") / 2**31)
+    options = Options(
+        set_name=arguments.set_name,
+        settings=Settings(arguments.threads, round(memory, 1)),
+        repeat=arguments.repeat or repeat,
+        timeout=arguments.timeout or timeout,
+        fresh=fresh,
+        papers_data=arguments.papers_data,
+    )
+    now = datetime.now(UTC).strftime("%Y-%m-%d-%H%M%S")
+    output = arguments.output or REPOSITORY / "benchmarks" / ".cache" / "results" / now
+    order = list(ENGINES)
+    entries = sorted(arguments.engines, key=lambda entry: (order.index(entry.name.partition(WITHOUT)[0]), entry.name))
+    runner = Runner(entries, options, lambda line: print(line, flush=True))
+    run = runner.run(workloads, output)
+    for path in write_report(run, output):
+        print(path)
+    wrong = [one for one in run.measurements if one.status in (results.WRONG, results.DISAGREES)]
+    return 1 if wrong else 0
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    run = results.merged([results.read(folder) for folder in arguments.folders])
+    for path in write_report(run, arguments.output or arguments.folders[0]):
+        print(path)
+    return 0
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    print(compare(results.read(arguments.before), results.read(arguments.after)))
+    return 0
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    for workload in WORKLOADS.values():
+        sets = " ".join(name for name in SETS if name in workload.sets)
+        print(f"{workload.name:45} {sets:17} {workload.program.title}; {workload.dataset.about}")
+    print()
+    for entry in ENGINES.values():
+        engine = entry.create()
+        print(f"{entry.name:22} {engine.title} ({engine.installed_by})")
+    return 0
+
+
+def _install(arguments: argparse.Namespace) -> int:
+    for line in installation.install(arguments.engines):
+        print(line)
+    return 0
+
+
+def _record(arguments: argparse.Namespace) -> int:
+    for line in record_agreed_answers(results.read(arguments.folder)):
+        print(line)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

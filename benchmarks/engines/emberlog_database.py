@@ -1,0 +1,93 @@
+"""Emberlog on Spark, through the same `Database` that users have; one engine for each executor and mode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.engines.protocol import Engine, Outcome, Settings, Unavailable
+from benchmarks.engines.spark_session import ShuffleMeter, answer_of, open_session, spark_version
+from benchmarks.workloads.answer import Answer
+from benchmarks.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from emberlog.database import Result
+    from emberlog.events import Event
+
+
+class Rounds:
+    """Listens to a run, and counts the rounds that found something new after the seed, as the papers count them."""
+
+    def __init__(self) -> None:
+        self._productive: dict[int, int] = {}
+
+    def __call__(self, event: Event, /) -> None:
+        from emberlog.events import IterationFinished
+
+        if isinstance(event, IterationFinished) and event.delta_rows > 0:
+            self._productive[event.stratum] = self._productive.get(event.stratum, -1) + 1
+
+    def metrics(self) -> dict[str, float]:
+        return {"iterations": max(self._productive.values())} if self._productive else {}
+
+
+class EmberlogOnSpark(Engine):
+    installed_by = "Emberlog itself"
+    off: tuple[str, ...] = ()
+    """Passes of the optimizer that are left out, for ablations."""
+
+    timing = "the inputs are registered Parquet files; the time is from there to the count, planning included"
+
+    def leave_out(self, name: str, part: str) -> None:
+        self.name, self.title, self.off = name, f"{self.title}, without {part}", (part,)
+
+    def version(self) -> str:
+        import emberlog
+
+        spark_version()
+        try:
+            import emberlog.database
+        except ImportError as problem:
+            raise Unavailable(f"this version of Emberlog has no Database: {problem}") from None
+        return emberlog.__version__
+
+    def start(self, settings: Settings) -> None:
+        super().start(settings)
+        self._spark = open_session(settings)
+
+    def prepare(self, workload: Workload, inputs: Mapping[str, Path]) -> None:
+        from emberlog.database import Database
+
+        text = workload.program.text("emberlog.dl")
+        assert text is not None
+        self._text, self._parameters = text, dict(workload.parameters)
+        self._output, self._columns = workload.program.output, workload.program.columns
+        self._result: Result | None = None
+        self._database = Database(self._spark)
+        for relation, path in inputs.items():
+            self._database[relation] = str(path)
+
+    def reset(self) -> None:
+        if self._result is not None:
+            self._result.close()
+            self._result = None
+
+    def run(self) -> Outcome:
+        meter = ShuffleMeter(self._spark)
+        rounds = Rounds()
+        self._result = self._database.datalog(self._text, params=self._parameters, listener=rounds, off=self.off)
+        rows = self._result[self._output].count()
+        return Outcome(rows, {**rounds.metrics(), "bytes_exchanged": meter.bytes()})
+
+    def check(self) -> Answer:
+        assert self._result is not None
+        return answer_of(self._result[self._output], self._columns)
+
+    def close(self) -> None:
+        self._spark.stop()
+
+
+class EmberlogDataframe(EmberlogOnSpark):
+    name = "emberlog-dataframe"
+    title = "Emberlog, dataframe executor"

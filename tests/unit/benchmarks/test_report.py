@@ -1,0 +1,139 @@
+"""A report shows everything that was measured, and what was not."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from benchmarks import results
+from benchmarks.machine import Machine
+from benchmarks.report import svg
+from benchmarks.report.comparison import compare
+from benchmarks.report.document import Figure
+from benchmarks.report.sections import document
+from benchmarks.report.write import write_report
+from benchmarks.results import EngineRecord, Measurement, Run, WorkloadRecord
+from benchmarks.workloads.answer import Answer
+
+MACHINE = Machine("a processor", 2, 24.0, "Linux", "3.11", "openjdk 17", "abc1234")
+
+
+def engine(name: str, missing: str | None = None) -> EngineRecord:
+    return EngineRecord(name, name.title(), "1.0", "pip", "the query", missing)
+
+
+def workload(program: str, dataset: str, rows: int, origin: str = "generated") -> WorkloadRecord:
+    return WorkloadRecord(
+        f"{program}/{dataset}", program, program.upper(), "Cog", dataset, "a graph", origin, rows, 10, None
+    )
+
+
+def ran(name: str, engine_name: str, *seconds: float, rows: int = 805_001, **metrics: float) -> Measurement:
+    return Measurement(name, engine_name, results.OK, "", 1.0, 2.0, 3.0, seconds, 2**28, Answer(rows), metrics)
+
+
+@pytest.fixture
+def run() -> Run:
+    return Run(
+        started="2026-01-01T00:00:00+00:00",
+        set_name="smoke",
+        threads=2,
+        memory_gib=4.0,
+        repeat=3,
+        timeout=60.0,
+        machine=MACHINE,
+        engines=(
+            engine("emberlog-dataframe"),
+            engine("duckdb"),
+            engine("flink"),
+            engine("souffle", "souffle is not on the path"),
+            engine("emberlog-dataframe-without-prune_columns"),
+        ),
+        workloads=(
+            workload("tc", "tree11", 71_390, "paper"),
+            workload("cc", "rmat1-1m", 10_000_000),
+            workload("cc", "rmat1-2m", 20_000_000),
+        ),
+        measurements=(
+            ran("tc/tree11", "emberlog-dataframe", 1.0, 2.0, 3.0, iterations=11, bytes_exchanged=2**21),
+            ran("tc/tree11", "duckdb", 4.0, 4.0, 4.0),
+            Measurement("tc/tree11", "flink", results.TIMEOUT, "no answer after 60 s"),
+            ran("tc/tree11", "emberlog-dataframe-without-prune_columns", 3.0, 3.0, 3.0),
+            ran("cc/rmat1-1m", "duckdb", 10.0, rows=1),
+            ran("cc/rmat1-2m", "duckdb", 25.0, rows=1),
+            Measurement("cc/rmat1-1m", "flink", results.CANNOT, "has no <min>"),
+            replace(ran("cc/rmat1-1m", "emberlog-dataframe", 5.0), status=results.WRONG, note="7 facts instead of 1"),
+            Measurement("cc/rmat1-2m", "emberlog-dataframe", results.CRASHED, "killed by signal 9"),
+        ),
+    )
+
+
+def test_the_markdown_says_it_all(run: Run, tmp_path: Path) -> None:
+    text = write_report(run, tmp_path)[0].read_text(encoding="utf-8")
+    assert "| tc/tree11 | **2.00** | 4.00 | **timeout** |" in text
+    assert "| cc/rmat1-1m | **WRONG** | **10.0** | – |" in text
+    assert "| TC Tree11 | 71,390 | 805,001 (11) | 805,001 (11) | same | emberlog-dataframe, duckdb" in text
+    assert "| Duckdb | 1 | 1 | 2.0 × | 2.0 × | 2.0 × |" in text
+    assert "souffle is not on the path" in text
+    assert "| flink | cc/rmat1-1m | has no <min> |" in text
+    assert "| prune_columns | tc/tree11 | 2.00 | 3.00 | 1.50 × |" in text
+    assert "time for 2 × the rows: duckdb 2.5 ×" in text
+    assert "abc1234" in text and "a processor, 2 cores" in text
+
+
+def test_the_page_is_whole_and_needs_nothing_else(run: Run, tmp_path: Path) -> None:
+    text = write_report(run, tmp_path)[1].read_text(encoding="utf-8")
+    assert "has no &lt;min&gt;" in text
+    assert "http" not in text.replace("http-equiv", "") and "<script" not in text
+    assert text.count("<svg") == len(
+        [block for section in document(run).sections for block in section.blocks if isinstance(block, Figure)]
+    )
+
+
+def test_plots_are_well_formed(run: Run) -> None:
+    figures = [block for section in document(run).sections for block in section.blocks if isinstance(block, Figure)]
+    assert len(figures) == 4
+    for figure in figures:
+        ElementTree.fromstring(figure.svg)
+
+
+def test_sections_without_data_are_left_out(run: Run) -> None:
+    bare = replace(run, measurements=run.measurements[1:2], engines=run.engines[1:2])
+    titles = [section.title for section in document(bare).sections]
+    assert "Ablations" not in titles and "Time against size" not in titles and "Bytes exchanged" not in titles
+    assert "Time" in titles
+
+
+def test_nothing_measured_still_gives_a_report(run: Run, tmp_path: Path) -> None:
+    write_report(replace(run, measurements=(), workloads=()), tmp_path)
+
+
+def test_comparing_two_runs(run: Run) -> None:
+    later = replace(
+        run, measurements=(ran("tc/tree11", "duckdb", 2.0), replace(run.measurements[2], status=results.OK))
+    )
+    text = compare(run, later)
+    assert "4.00 s →      2.00 s   2.00 × faster" in text
+    assert "timeout → ok" in text
+    assert text.endswith("1 faster, 0 slower, 0 the same (within 10%)")
+
+
+def test_merging_runs_keeps_the_later_measurement(run: Run) -> None:
+    later = replace(run, set_name="full", measurements=(ran("tc/tree11", "duckdb", 2.0),))
+    merged = results.merged([run, later])
+    found = merged.measurement("tc/tree11", "duckdb")
+    assert found is not None and found.median == 2.0
+    assert merged.set_name == "smoke + full" and len(merged.measurements) == len(run.measurements)
+
+
+def test_numbers_on_axes() -> None:
+    assert [svg.number(value) for value in (0.001, 0.5, 20, 1_500, 10_000_000, 2e9)] == [
+        "0.001",
+        "0.5",
+        "20",
+        "1.5 k",
+        "10 M",
+        "2 G",
+    ]
