@@ -226,6 +226,15 @@ RUNNING_ENTRIES = (
         "A long recursion with a timeout of one second.",
         FoundBy.OTHER,
     ),
+    Entry(
+        "DL520",
+        "a failure of Spark",
+        "Spark could not finish a job, for a reason that is neither in the program nor in the data: too little memory, "
+        "a full disk, a machine of the cluster that went away. The message has what Spark said of it.",
+        "Mend what the message names. More memory often helps: `--conf spark.driver.memory=8g`.",
+        "A result that does not fit into the memory and the disks of the machine.",
+        FoundBy.OTHER,
+    ),
 )
 
 _PLEASE_REPORT = "Please report it, with the program, the command and what it shows when EMBERLOG_DEBUG=1 is set."

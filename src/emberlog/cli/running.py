@@ -16,6 +16,7 @@ from emberlog.cli.fact_files import facts_beside, files_in_folder, is_fact_file
 from emberlog.cli.live_line import LiveLine
 from emberlog.cli.program_files import STANDARD_INPUT, program_path, read_source
 from emberlog.cli.progress import Progress
+from emberlog.cli.spark_failures import told_as_such
 from emberlog.cli.terminal import silence_py4j
 from emberlog.config import Limits
 from emberlog.diagnostics import Diagnostics, fail, nearest
@@ -92,7 +93,7 @@ def carry_out(
 ) -> None:
     since = time.monotonic()
     silence_py4j()
-    with LiveLine(sys.stderr) as line:
+    with told_as_such(), LiveLine(sys.stderr) as line:
         line.begin("  starting Spark")
         from emberlog.cli.reading import computed_once, read_answers
         from emberlog.database import Database

@@ -42,6 +42,16 @@ logger.native.level = off
 """
 
 
+_LOCAL_SETTINGS = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "16",
+    "spark.pyspark.python": sys.executable,
+    "spark.pyspark.driver.python": sys.executable,
+}
+"""On a cluster, other machines have to reach the driver, and have a Python of their own."""
+
+
 def active_session() -> SparkSession | None:
     """The session that this process works with already, if any."""
     return SparkSession.getActiveSession()
@@ -50,11 +60,13 @@ def active_session() -> SparkSession | None:
 def start_session(
     master: str | None = None, *, memory: str | None = None, conf: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """A local session."""
-    settings = {**_defaults(memory), **(conf or {})}
+    """A session: on this machine and closed to the network, unless `master` names a cluster."""
+    master = master or "local[*]"
+    is_local = master.startswith("local")
+    settings = {**_defaults(memory), **(_LOCAL_SETTINGS if is_local else {}), **(conf or {})}
     settings[_JAVA_OPTIONS] = f"{_logging_option()} {settings.get(_JAVA_OPTIONS, '')}".strip()
-    with _environment():
-        builder = SparkSession.builder.master(master or "local[*]").appName("emberlog")
+    with _environment(is_local):
+        builder = SparkSession.builder.master(master).appName("emberlog")
         for name, value in settings.items():
             builder = builder.config(name, value)
         try:
@@ -66,14 +78,9 @@ def start_session(
 def _defaults(memory: str | None) -> dict[str, str]:
     return {
         "spark.driver.memory": memory or _sensible_memory(),
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": "16",
         "spark.sql.session.timeZone": "UTC",
-        "spark.pyspark.python": sys.executable,
-        "spark.pyspark.driver.python": sys.executable,
         # Looking up the line of code behind every column takes longer than making the column.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
     }
@@ -101,14 +108,13 @@ def _logging_option() -> str:
 
 
 @contextlib.contextmanager
-def _environment() -> Iterator[None]:
+def _environment(is_local: bool) -> Iterator[None]:
     """What Spark's launcher reads from the environment, as it was before when the session is there."""
-    wanted = {
-        "JAVA_HOME": str(home_to_launch(find_java())),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
-        "PYSPARK_DRIVER_PYTHON": os.environ.get("PYSPARK_DRIVER_PYTHON", sys.executable),
-    }
+    wanted = {"JAVA_HOME": str(home_to_launch(find_java()))}
+    if is_local:
+        wanted["SPARK_LOCAL_IP"] = "127.0.0.1"
+        wanted["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
+        wanted["PYSPARK_DRIVER_PYTHON"] = os.environ.get("PYSPARK_DRIVER_PYTHON", sys.executable)
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
     try:
@@ -122,11 +128,11 @@ def _environment() -> Iterator[None]:
 
 
 def _did_not_start(error: Exception) -> EmberlogError:
-    first = str(error).strip().splitlines()[:1]
-    return fail(
-        "DL421",
-        "Spark did not start",
-        None,
-        *first,
-        "`emberlog doctor` tells what is missing",
-    )
+    return fail("DL421", "Spark did not start", None, _reason(error), "`emberlog doctor` tells what is missing")
+
+
+def _reason(error: Exception) -> str:
+    """The line that says the most: the last cause, or what came back from Java, or else the first one."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    causes = [line for line in lines if line.startswith(("Caused by: ", ": "))]
+    return causes[-1].removeprefix("Caused by: ").removeprefix(": ") if causes else lines[0]

@@ -15,6 +15,9 @@ from emberlog.logical.text_tree import TextBranch, tree_lines
 from emberlog.semantics.connection_graph import ConnectionGraph
 from emberlog.semantics.model import CheckedProgram, Stratum
 
+LARGEST_MATCHING = 250_000
+"""Lines before times lines after, up to which lines are matched in order; that takes time with their product."""
+
 CHANGED_LINES_SHOWN = 12
 """Of one pass, where the texts before and after are not asked for in full."""
 
@@ -127,9 +130,13 @@ def changed_lines(before: LogicalPlan, after: LogicalPlan) -> list[str]:
 def _difference(before: Sequence[str], after: Sequence[str]) -> list[str]:
     """Without the indentation that all changed lines share."""
     changed: list[tuple[str, str]] = []
-    for kind, i, j, k, m in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if kind != "equal":
-            changed += [("−", line) for line in before[i:j]] + [("+", line) for line in after[k:m]]
+    if len(before) * len(after) > LARGEST_MATCHING:
+        gone, come = set(before) - set(after), set(after) - set(before)
+        changed = [("−", line) for line in before if line in gone] + [("+", line) for line in after if line in come]
+    else:
+        for kind, i, j, k, m in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+            if kind != "equal":
+                changed += [("−", line) for line in before[i:j]] + [("+", line) for line in after[k:m]]
     indentation = min((len(line) - len(line.lstrip(" ")) for _, line in changed), default=0)
     return [f"{mark} {line[indentation:]}" for mark, line in changed]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from emberlog.cli.answers import Answer
 from emberlog.cli.reading import computed_once, read_answers
+from emberlog.cli.spark_failures import told_as_such
 from emberlog.cli.terminal import silence_py4j
 from emberlog.config import Limits
 from emberlog.database import Database
@@ -33,7 +34,11 @@ class SparkEngine:
         self, program: ast.Program, params: Mapping[str, ast.Value], files: Mapping[str, Path], show: int
     ) -> list[Answer]:
         self._register(files)
-        with self._database.datalog(program, params=params, limits=self._limits) as result, computed_once(result):
+        with (
+            told_as_such(),
+            self._database.datalog(program, params=params, limits=self._limits) as result,
+            computed_once(result),
+        ):
             return read_answers(result, show)
 
     def close(self) -> None:
