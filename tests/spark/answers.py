@@ -1,0 +1,52 @@
+"""Programs run on Spark's DataFrames, with facts in and facts out: what other tests compare with other executors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from pyspark.sql import DataFrame, SparkSession
+
+from emberlog.config import DEFAULT_LIMITS, Limits
+from emberlog.events import Listener, ignore
+from emberlog.executors.dataframe.faults import coded_errors
+from emberlog.executors.dataframe.run import run
+from emberlog.io.local_rows import fact_of, local_frame
+from emberlog.logical.nodes import LogicalPlan
+from emberlog.optimize.pipeline import plan_program
+from emberlog.semantics.model import CheckedProgram, Fact
+
+
+def run_dataframe(
+    spark: SparkSession,
+    checked: CheckedProgram,
+    inputs: Mapping[str, Iterable[Fact]],
+    limits: Limits = DEFAULT_LIMITS,
+    listener: Listener = ignore,
+    plan: LogicalPlan | None = None,
+) -> dict[str, frozenset[Fact]]:
+    """The facts of every output. The plan is the optimised one unless another is given."""
+    plan = plan or plan_program(checked).plan
+    places = {rule.name: rule.span for rule in checked.rules}
+    frames = input_frames(spark, plan, inputs)
+    relations = run(plan, frames, spark, limits, listener, functions=checked.functions, places=places)
+    try:
+        with coded_errors(places):
+            return {name: facts_of(frame) for name, frame in relations.items()}
+    finally:
+        relations.close()
+
+
+def input_frames(spark: SparkSession, plan: LogicalPlan, inputs: Mapping[str, Iterable[Fact]]) -> dict[str, DataFrame]:
+    return {
+        name: local_frame(
+            spark,
+            [f"c{index}" for index in range(len(fields))],
+            [field.type for field in fields],
+            tuple(inputs[name]),
+        )
+        for name, fields in plan.inputs.items()
+    }
+
+
+def facts_of(frame: DataFrame) -> frozenset[Fact]:
+    return frozenset(fact_of(row) for row in frame.collect())

@@ -1,0 +1,40 @@
+"""Every golden program on Spark's DataFrames, against the same answers as on every other executor."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from emberlog.diagnostics import EmberlogError
+from emberlog.io.facts import in_order, read_facts
+from tests.golden.corpus import GoldenCase, all_cases
+from tests.golden.test_golden import assert_same_facts
+from tests.spark.answers import run_dataframe
+
+pytestmark = pytest.mark.usefixtures("simple_queries")
+
+WITH_ANSWERS = [case for case in all_cases() if case.expected_answers]
+FAILING = [case for case in all_cases() if case.fails_while_running]
+
+
+def by_name(case: GoldenCase) -> str:
+    return case.name
+
+
+@pytest.mark.parametrize("case", WITH_ANSWERS, ids=by_name)
+def test_answers(case: GoldenCase, spark: SparkSession) -> None:
+    prepared = case.prepare()
+    answers = run_dataframe(spark, prepared.checked, prepared.inputs, prepared.limits)
+    assert sorted(answers) == sorted(case.expected_answers)
+    for name, path in case.expected_answers.items():
+        expected = read_facts(path, prepared.checked.relations[name].columns)
+        assert_same_facts(expected, sorted(answers[name], key=in_order))
+
+
+@pytest.mark.parametrize("case", FAILING, ids=by_name)
+def test_errors_while_running(case: GoldenCase, spark: SparkSession) -> None:
+    prepared = case.prepare()
+    with pytest.raises(EmberlogError) as caught:
+        run_dataframe(spark, prepared.checked, prepared.inputs, prepared.limits)
+    (diagnostic,) = caught.value.diagnostics
+    assert f"error[{diagnostic.code}]" in (case.expected_error or "")
