@@ -1,0 +1,183 @@
+"""Recursions in which both sides take steps: all facts as a matrix of bits, a row per left value.
+
+Rows are dealt out to the workers by their numbers. In a round a worker gathers one row per left value of its
+delta, and sends it to the workers that have a row which the left side's steps lead to: once to each, however many
+rows that are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from emberlog.executors.cyclic.closures import Pairs, shown
+from emberlog.executors.cyclic.kernels.bit_rows import (
+    PLACE_BITS,
+    DeltaRows,
+    FullRows,
+    RightSteps,
+    add_rows,
+    clear_rows,
+    empty_delta,
+    gather_rows,
+)
+from emberlog.executors.cyclic.kernels.bits import Words, list_rows, words_for
+from emberlog.executors.cyclic.kernels.steps import Numbers
+from emberlog.executors.cyclic.lanes import Lane, Lanes, joined
+from emberlog.executors.cyclic.numbering import Steps, standing_still
+from emberlog.executors.cyclic.resident import RESULT_BATCH
+from emberlog.executors.cyclic.worker import Mail, Message, Progress, Running, gather
+
+ENTRIES_AT_ONCE = 1 << 20
+"""Words that are gathered before they are added to their rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSteps:
+    """The steps of a rule on each side."""
+
+    left: Steps
+    right: Steps
+
+
+class BitMatrix:
+    """The rows of this worker."""
+
+    def __init__(
+        self,
+        rules: Sequence[RuleSteps],
+        pairs: Pairs,
+        seeds: Lanes,
+        worker: int,
+        workers: int,
+        watch: Callable[[Progress], None],
+        *,
+        tells_of_all: bool,
+    ) -> None:
+        self.rules = rules
+        self.pairs = pairs
+        self.worker = worker
+        self.workers = workers
+        self.watch = watch
+        self.tells_of_all = tells_of_all
+        """Or of this worker alone, which is what is expected of those of a decomposed plan."""
+        self.total = 0
+        self.rows = np.arange(worker, pairs.left.count, workers)
+        """The left numbers of the rows."""
+        self.width = words_for(pairs.right.count)
+        self.seeds = seeds
+        self.right_steps = [_right_steps(rule) for rule in rules]
+        self.readers = [_readers(rule.left, workers) for rule in rules]
+        goes_on = _any([rule.left.has_steps() for rule in rules], pairs.left.count)[self.rows]
+        self.delta_numbers = self.rows[goes_on]
+        rows_of_delta = np.full(len(self.rows), -1, np.int64)
+        rows_of_delta[goes_on] = np.arange(len(self.delta_numbers))
+        right_origins = _as_words(_any([rule.right.has_steps() for rule in rules], pairs.right.count), self.width)
+        words = np.zeros((len(self.rows), self.width), np.uint64)
+        self.full = FullRows(words, rows_of_delta, right_origins, workers, worker)
+
+    def run(self) -> Running:
+        delta = empty_delta(len(self.delta_numbers), self.width)
+        coming = empty_delta(len(self.delta_numbers), self.width)
+        changed = add_rows(*_entries_of(self.seeds), *_ends(standing_still(self.pairs.left.count)), self.full, coming)
+        self.total = changed
+        iteration = 0
+        while True:
+            delta, coming = coming, delta
+            mail: Mail = [Message((changed, self.total)) for _ in range(self.workers)]
+            added = 0
+            for number, rule in enumerate(self.rules):
+                outgoing: list[list[Lanes]] = [[] for _ in range(self.workers)]
+                for places, words in self._gathered(delta, self.right_steps[number]):
+                    added += add_rows(places, words, *_ends(rule.left), self.full, coming)
+                    self._keep_for_others(outgoing, self.readers[number], places, words)
+                for worker, kept in enumerate(outgoing):
+                    if kept:
+                        mail[worker].batches[number] = joined(kept, 2)
+            clear_rows(delta)
+            received = yield mail
+            everyone = sum(message.numbers[0] for message in received)
+            if everyone == 0:
+                return
+            for number, rule in enumerate(self.rules):
+                entries = np.ascontiguousarray(gather(received, number, 2))
+                added += add_rows(entries[0], entries[1].view(np.uint64), *_ends(rule.left), self.full, coming)
+            iteration += 1
+            if self.tells_of_all:
+                self.watch(Progress(iteration, everyone, sum(message.numbers[1] for message in received)))
+            else:
+                self.watch(Progress(iteration, changed, self.total))
+            changed = added
+            self.total += added
+
+    def _gathered(self, delta: DeltaRows, steps: RightSteps) -> Iterator[tuple[Lane, Words]]:
+        """What the right side's steps make of the delta, as entries."""
+        room = max(ENTRIES_AT_ONCE, self.width)
+        places, words = np.empty(room, np.int64), np.empty(room, np.uint64)
+        row = np.zeros(self.width, np.uint64)
+        first = 0
+        while first < delta.tally[0]:
+            first, entries = gather_rows(first, self.delta_numbers, delta, steps, row, places, words)
+            if entries:
+                yield places[:entries], words[:entries]
+
+    def _keep_for_others(
+        self, outgoing: list[list[Lanes]], readers: npt.NDArray[np.bool_], places: Lane, words: Words
+    ) -> None:
+        for worker, kept in enumerate(outgoing):
+            if worker != self.worker:
+                chosen = readers[worker][places >> PLACE_BITS]
+                if chosen.any():
+                    kept.append(np.stack([places[chosen], words[chosen].view(np.int64)]))
+
+    def batches(self) -> Iterator[list[Lane]]:
+        """The facts, row by row: those of a left value lie next to each other."""
+        pivots, values = shown(self.pairs.left)[self.rows], shown(self.pairs.right)
+        room = RESULT_BATCH + self.pairs.right.count
+        row = 0
+        while row < len(self.rows):
+            left, right = np.empty(room, np.int64), np.empty(room, np.int64)
+            row, found = list_rows(self.full.words, row, len(self.rows), RESULT_BATCH, pivots, values, left, right)
+            if found:
+                yield self.pairs.columns(left[:found], right[:found])
+
+    def count(self) -> int:
+        return self.total
+
+
+def _ends(steps: Steps) -> tuple[Numbers, Numbers]:
+    return steps.starts, steps.targets
+
+
+def _right_steps(rule: RuleSteps) -> RightSteps:
+    backward = rule.right.backward()
+    return RightSteps(rule.right.starts, rule.right.targets, backward.starts, backward.targets, rule.left.has_steps())
+
+
+def _readers(steps: Steps, workers: int) -> npt.NDArray[np.bool_]:
+    """For each worker the left numbers whose steps lead to one of its rows."""
+    result = np.zeros((workers, len(steps.starts) - 1), np.bool_)
+    result[steps.targets % workers, steps.origins()] = True
+    return result
+
+
+def _any(masks: Sequence[npt.NDArray[np.bool_]], count: int) -> npt.NDArray[np.bool_]:
+    result = np.zeros(count, np.bool_)
+    for mask in masks:
+        result |= mask
+    return result
+
+
+def _as_words(mask: npt.NDArray[np.bool_], width: int) -> Words:
+    padded = np.zeros(64 * width, np.bool_)
+    padded[: len(mask)] = mask
+    return np.packbits(padded, bitorder="little").view(np.dtype("<u8")).astype(np.uint64)
+
+
+def _entries_of(pairs: Lanes) -> tuple[Lane, Words]:
+    """Pairs of numbers as entries of one bit each; pairs with the same left number together."""
+    left, right = pairs[:, np.argsort(pairs[0], kind="stable")]
+    return left << PLACE_BITS | right >> 6, np.uint64(1) << (right & 63).astype(np.uint64)

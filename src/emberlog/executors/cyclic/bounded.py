@@ -1,0 +1,88 @@
+"""Bounded recursion: every round starts anew from the relations of the round before (`@iterations`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+
+import numpy as np
+
+from emberlog.executors.cyclic.chains import BATCH
+from emberlog.executors.cyclic.lanes import Lane, Lanes
+from emberlog.executors.cyclic.resident import Resident
+from emberlog.executors.cyclic.rules import Atom
+from emberlog.executors.cyclic.stores import StaticStore
+from emberlog.executors.cyclic.worker import Mail, Progress, Running, Worker, WorkerTask, gather
+
+FEW_ROWS = 1024
+
+
+class BoundedWorker(Worker):
+    def __init__(
+        self, task: WorkerTask, statics: Mapping[str, StaticStore], report: Callable[[Progress], None] = lambda _: None
+    ) -> None:
+        super().__init__(task, statics, report)
+        self.previous = {relation.name: Resident(relation, tracks=False) for relation in self.program.relations}
+
+    def run(self) -> Running:
+        own_seeds = yield from self._owned(self.seed_contributions())
+        rounds = self.program.recursion.iterations
+        assert rounds is not None
+        for iteration in range(1, rounds + 1):
+            self.begin_iteration(iteration)
+            contributions = yield from self.rule_contributions()
+            arrived = yield from self._owned(contributions)
+            following = {relation.name: Resident(relation, tracks=False) for relation in self.program.relations}
+            for name, resident in following.items():
+                resident.add(own_seeds[name])
+                resident.add(arrived[name])
+            differs = any(not _same(self.previous[name], following[name]) for name in following)
+            self.previous = following
+            total = sum(resident.count for resident in following.values())
+            received = yield self.empty_mail(int(differs), total)
+            everyone = Progress(iteration, sum(m.numbers[0] for m in received), sum(m.numbers[1] for m in received))
+            self.report(everyone)
+            self.check_limits(everyone)
+            if everyone.changed == 0:
+                return
+
+    def results(self, relation: str) -> Iterator[list[Lane]]:
+        return self.previous[relation].batches()
+
+    def result_count(self, relation: str) -> int:
+        return self.previous[relation].count
+
+    def _owned(self, contributions: Iterable[tuple[str, Lanes]]) -> Generator[Mail, Mail, dict[str, Lanes]]:
+        """The contributions to the facts that this worker owns, from all workers, combined where they were made."""
+        mail = self.empty_mail()
+        combined = {relation.name: Resident(relation, tracks=False) for relation in self.program.relations}
+        for name, lanes in contributions:
+            self.keep(combined[name], lanes)
+        for name, resident in combined.items():
+            lanes = resident.contributed()
+            self.post(mail, self.channels[name], lanes, self.route(name, lanes))
+        received = yield mail
+        return {
+            name: gather(received, channel, self.program.relation(name).width)
+            for name, channel in self.channels.items()
+        }
+
+    def started(self, atom: Atom) -> Iterator[list[Lane]]:
+        if atom.relation not in self.previous:
+            yield from super().started(atom)
+            return
+        resident = self.previous[atom.relation]
+        lanes = resident.store.all
+        for begin in range(0, lanes.shape[1], BATCH):
+            yield resident.visible(lanes[:, begin : begin + BATCH])
+
+
+def _same(one: Resident, other: Resident) -> bool:
+    """Whether two rounds have the same facts."""
+    left, right = one.store.all, other.store.all
+    if left.shape != right.shape:
+        return False
+    # Most rounds differ, and show it early.
+    for end in (FEW_ROWS, left.shape[1]):
+        if left.shape[1] and not other.store.has_all(np.ascontiguousarray(left[:, :end])):
+            return False
+    return True

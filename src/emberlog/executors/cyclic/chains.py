@@ -1,0 +1,239 @@
+"""Runs the steps of a rule over batches of valuations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+import numpy as np
+
+from emberlog.executors.cyclic.evaluate import Evaluator
+from emberlog.executors.cyclic.faults import Fault
+from emberlog.executors.cyclic.indexes import Matches
+from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask
+from emberlog.executors.cyclic.rules import Assign, Atom, Keep, Probe, Refute, RuleChain, Send, Start, Step
+from emberlog.logical.expressions import columns_of, condition_columns
+
+BATCH = 1 << 17
+"""Rows that a chain begins with at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Valuations: a lane per variable that is still needed."""
+
+    lanes: Mapping[str, Lane]
+    rows: int
+
+    def kept(self, chosen: Mask | Lane) -> Batch:
+        """Some of the rows: a mask, or row numbers."""
+        lanes = {name: lane[chosen] for name, lane in self.lanes.items()}
+        rows = int(chosen.sum()) if chosen.dtype == np.bool_ else len(chosen)
+        return Batch(lanes, rows)
+
+
+class RelationAccess:
+    """What a chain needs of the relations; a worker implements it."""
+
+    def started(self, atom: Atom) -> Iterator[list[Lane]]:
+        """The rows of the atom's version, a lane per column, in batches."""
+        raise NotImplementedError
+
+    def matches(self, atom: Atom, keys: tuple[int, ...], values: Lanes) -> Iterator[Matches]:
+        """The rows that agree with the values in the key columns."""
+        raise NotImplementedError
+
+    def column(self, atom: Atom, keys: tuple[int, ...], column: int, rows: Lane) -> Lane:
+        """The values of a column in the rows that `matches` found by these keys."""
+        raise NotImplementedError
+
+    def refuted(self, relation: str, keys: tuple[int, ...], values: Lanes) -> Mask:
+        """For which values the relation has a row that agrees with them."""
+        raise NotImplementedError
+
+
+class ChainRunner:
+    """One rule, prepared: knows after each step which variables are still needed."""
+
+    def __init__(self, chain: RuleChain, access: RelationAccess, codes: Mapping[str, int]) -> None:
+        self.chain = chain
+        self.access = access
+        self.evaluator = Evaluator(chain.name, chain.types, codes)
+        self.needed = _needed_after(chain)
+
+    def next_send(self, begin: int) -> int | None:
+        """The position of the next step that moves valuations to other workers."""
+        steps = enumerate(self.chain.steps)
+        return next((position for position, step in steps if position >= begin and isinstance(step, Send)), None)
+
+    def carried(self, position: int) -> list[str]:
+        """The variables that move with the Send step at this position: bound before it, and needed behind it."""
+        bound: set[str] = set()
+        for step in self.chain.steps[:position]:
+            bound |= _binds(step)
+        return sorted(bound & self.needed[position])
+
+    def route(self, position: int) -> str:
+        """The variable by which the Send step at this position moves valuations."""
+        step = self.chain.steps[position]
+        assert isinstance(step, Send)
+        return step.variable
+
+    def run(self, begin: int, end: int, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Takes batches through the steps `[begin, end)`."""
+        if begin == end:
+            yield from batches
+            return
+        step = self.chain.steps[begin]
+        for batch in batches:
+            try:
+                results = self._step(begin, batch)
+                if isinstance(step, Assign):
+                    results = iter((next(results),))
+            except Fault:
+                if not (isinstance(step, Assign) and step.is_early):
+                    raise
+                # Perhaps a later step drops the valuations for which it fails: it is tried again behind those.
+                careful = ChainRunner(_with_step_later(self.chain, begin), self.access, self.evaluator.codes)
+                yield from careful.run(begin, end, iter((batch,)))
+                continue
+            for result in results:
+                if result.rows:
+                    yield from self.run(begin + 1, end, iter((result,)))
+
+    def start(self) -> Iterator[Batch]:
+        """The batches behind the Start step; a rule without atoms has one valuation."""
+        if not self.chain.steps or not isinstance(self.chain.steps[0], Start):
+            yield Batch({}, 1)
+            return
+        atom = self.chain.steps[0].atom
+        for lanes in self.access.started(atom):
+            yield self._named(atom, lanes, self.needed[0])
+
+    @property
+    def first_step(self) -> int:
+        return 1 if self.chain.steps and isinstance(self.chain.steps[0], Start) else 0
+
+    def _named(self, atom: Atom, lanes: list[Lane], needed: frozenset[str]) -> Batch:
+        rows = len(lanes[0])
+        seen: dict[str, Lane] = {}
+        same: Mask | None = None
+        for name, lane in zip(atom.variables, lanes, strict=True):
+            if name in seen:
+                agrees = seen[name] == lane
+                same = agrees if same is None else same & agrees
+            else:
+                seen[name] = lane
+        batch = Batch({name: lane for name, lane in seen.items() if name in needed}, rows)
+        return batch if same is None else batch.kept(same)
+
+    def _step(self, index: int, batch: Batch) -> Iterator[Batch]:
+        step: Step = self.chain.steps[index]
+        needed = self.needed[index]
+        match step:
+            case Assign(variable, expression):
+                lane = self.evaluator.lane(expression, batch.lanes, batch.rows)
+                lanes = {name: old for name, old in batch.lanes.items() if name in needed}
+                if variable in needed:
+                    lanes[variable] = lane
+                yield Batch(lanes, batch.rows)
+            case Keep(condition):
+                mask = self.evaluator.mask(condition, batch.lanes, batch.rows)
+                yield _only(batch, needed).kept(mask)
+            case Refute(relation, keys, variables):
+                values = _stacked(batch, variables)
+                yield _only(batch, needed).kept(~self.access.refuted(relation, keys, values))
+            case Probe(atom, keys):
+                yield from self._probe(atom, keys, batch, needed)
+            case Start() | Send():
+                raise AssertionError("DL901: this step has no place here")
+            case _:
+                assert_never(step)
+
+    def _probe(self, atom: Atom, keys: tuple[int, ...], batch: Batch, needed: frozenset[str]) -> Iterator[Batch]:
+        values = _stacked(batch, tuple(atom.variables[key] for key in keys))
+        kept = _only(batch, needed)
+        for found in self.access.matches(atom, keys, values):
+            lanes = {name: lane[found.probes] for name, lane in kept.lanes.items()}
+            agrees: Mask | None = None
+            fresh: dict[str, Lane] = {}
+            for column, name in enumerate(atom.variables):
+                if column in keys or (name not in needed and atom.variables.count(name) == 1):
+                    continue
+                lane = self.access.column(atom, keys, column, found.rows)
+                if name in fresh:
+                    same = fresh[name] == lane
+                    agrees = same if agrees is None else agrees & same
+                fresh.setdefault(name, lane)
+            lanes |= {name: lane for name, lane in fresh.items() if name in needed}
+            result = Batch(lanes, len(found.probes))
+            yield result if agrees is None else result.kept(agrees)
+
+    def contributions(self, batch: Batch) -> Lanes:
+        """The head of the rule, a lane per column of its contributions."""
+        lanes = [self.evaluator.lane(value, batch.lanes, batch.rows) for value in self.chain.head]
+        return np.stack(lanes) if lanes else np.empty((0, batch.rows), np.int64)
+
+
+def _only(batch: Batch, needed: frozenset[str]) -> Batch:
+    return Batch({name: lane for name, lane in batch.lanes.items() if name in needed}, batch.rows)
+
+
+def _stacked(batch: Batch, variables: tuple[str, ...]) -> Lanes:
+    if not variables:
+        return np.empty((0, batch.rows), np.int64)
+    return np.stack([batch.lanes[name] for name in variables])
+
+
+def _needed_after(chain: RuleChain) -> list[frozenset[str]]:
+    """For each step the variables that later steps or the head read."""
+    needed = frozenset(name for value in chain.head for name in columns_of(value))
+    result: list[frozenset[str]] = []
+    for step in reversed(chain.steps):
+        result.append(needed)
+        needed |= _reads(step)
+    return result[::-1]
+
+
+def _with_step_later(chain: RuleChain, index: int) -> RuleChain:
+    """The chain with an early step behind all that do not need its variable."""
+    early = chain.steps[index]
+    assert isinstance(early, Assign)
+    before, after = list(chain.steps[:index]), []
+    waiting = {early.variable}
+    for step in chain.steps[index + 1 :]:
+        if _reads(step) & waiting:
+            after.append(step)
+            waiting |= _binds(step)
+        else:
+            before.append(step)
+    return replace(chain, steps=(*before, replace(early, is_early=False), *after))
+
+
+def _binds(step: Step) -> set[str]:
+    match step:
+        case Start(atom) | Probe(atom):
+            return set(atom.variables)
+        case Assign(variable):
+            return {variable}
+        case _:
+            return set()
+
+
+def _reads(step: Step) -> frozenset[str]:
+    match step:
+        case Start():
+            return frozenset()
+        case Probe(atom, keys):
+            return frozenset(atom.variables[key] for key in keys)
+        case Refute(_, _, variables):
+            return frozenset(variables)
+        case Assign(_, expression):
+            return columns_of(expression)
+        case Keep(condition):
+            return condition_columns(condition)
+        case Send(variable):
+            return frozenset((variable,))
+        case _:
+            assert_never(step)

@@ -1,0 +1,283 @@
+"""Recursions that hand their left side through: the closure of each source by itself, or of many sources at once.
+
+Nothing is exchanged, and no fact has to be kept: they are listed while the closures are computed, source by source.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from emberlog.executors.cyclic.factored import Factored
+from emberlog.executors.cyclic.kernels.bit_lanes import close_lanes, rows_of_lanes, weigh
+from emberlog.executors.cyclic.kernels.bits import Words, count_bits, list_rows, words_for
+from emberlog.executors.cyclic.kernels.indexes import pack
+from emberlog.executors.cyclic.kernels.marks import close_sources
+from emberlog.executors.cyclic.kernels.steps import Numbers
+from emberlog.executors.cyclic.lanes import Lane
+from emberlog.executors.cyclic.numbering import Domain, Steps
+from emberlog.executors.cyclic.representation import ClosureSample
+from emberlog.executors.cyclic.resident import RESULT_BATCH
+from emberlog.executors.cyclic.worker import Progress, Running
+
+COUNTED_AT_ONCE = 1 << 26
+"""Facts that are counted between two looks at the clock."""
+
+WIDEST_LANES = 8
+"""Words per number: one line of the cache."""
+
+LANE_MEMORY = 1 << 29
+"""Bytes for the bits of the numbers; with a larger domain fewer sources are closed at once."""
+
+SOURCES_PER_SAMPLE = 1024
+MOST_SAMPLES = 3
+SAMPLE_VISITS = 1 << 24
+NO_LIMIT = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """From pairs of numbers to the columns of the relation."""
+
+    factored: Factored
+    left: Domain
+    right: Domain
+
+    def columns(self, left: Lane, right: Lane) -> list[Lane]:
+        """From lanes of what `shown` gives for the numbers of each side."""
+        lanes: dict[int, Lane] = {}
+        for side, domain, lane in ((self.factored.left, self.left, left), (self.factored.right, self.right, right)):
+            if len(side) == 1:
+                lanes[side[0]] = lane
+            else:
+                lanes |= {place: domain.values[number][lane] for number, place in enumerate(side)}
+        return [lanes[column.lane] for column in self.factored.relation.columns]
+
+
+def shown(domain: Domain) -> Lane:
+    """What kernels write for a number: its value if that is one lane, otherwise the number itself."""
+    return domain.values[0] if domain.values.shape[0] == 1 else np.arange(domain.count)
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The left numbers of this worker with the right numbers that each begins with."""
+
+    pivots: Lane
+    seed_starts: npt.NDArray[np.int64]
+    seeds: Numbers
+
+    @property
+    def count(self) -> int:
+        return len(self.pivots)
+
+
+def grouped(left: Lane, right: Lane, left_count: int) -> Sources:
+    """Seeds by source, and sources by their least seed: neighbours reach much the same."""
+    starts, rows = pack(left, left_count)
+    pivots = np.flatnonzero(np.diff(starts))
+    least = np.minimum.reduceat(right[rows], starts[pivots]) if len(pivots) else pivots
+    pivots = pivots[np.argsort(least, kind="stable")]
+    ranks = np.full(left_count, -1, np.int64)
+    ranks[pivots] = np.arange(len(pivots))
+    starts, rows = pack(ranks[left], len(pivots))
+    return Sources(pivots, starts, right[rows].astype(np.uint32))
+
+
+class Closure(ABC):
+    """The facts of this worker's sources."""
+
+    def __init__(
+        self,
+        steps: Steps,
+        sources: Sources,
+        pairs: Pairs,
+        check: Callable[[Progress], None],
+        report: Callable[[Progress], None],
+    ) -> None:
+        self.steps = steps
+        self.sources = sources
+        self.pairs = pairs
+        self.check = check
+        self.report = report
+        self.domain = pairs.right.count
+        self.pivots = shown(pairs.left)[sources.pivots]
+        self.values = shown(pairs.right)
+        self.counted: int | None = None
+
+    def run(self) -> Running:
+        """Everything is done when someone asks for the facts or their number."""
+        yield from ()
+
+    def batches(self) -> Iterator[list[Lane]]:
+        """The facts, listed while they are found; those of a source lie next to each other."""
+        per_round = self._no_rounds()
+        total = rounds = 0
+        for rounds, left, right in self._listed(per_round):
+            total += len(left)
+            self.check(Progress(rounds, len(left), total))
+            if len(left):
+                yield self.pairs.columns(left, right)
+        self._finish(total, per_round[:rounds])
+
+    def count(self) -> int:
+        if self.counted is None:
+            per_round = self._no_rounds()
+            total = rounds = 0
+            for rounds, found in self._found(per_round):
+                total += found
+                self.check(Progress(rounds, found, total))
+            self._finish(total, per_round[:rounds])
+            return total
+        return self.counted
+
+    def _no_rounds(self) -> Lane:
+        return np.zeros(self.domain + 1, np.int64)
+
+    def _finish(self, total: int, per_round: Lane) -> None:
+        """Tells of the rounds as if all sources had gone through them together; once, when all are through."""
+        if self.counted is None:
+            self.counted = total
+            so_far = np.cumsum(per_round)
+            for number, changed in enumerate(per_round):
+                self.report(Progress(number + 1, int(changed), int(so_far[number])))
+
+    @abstractmethod
+    def _listed(self, per_round: Lane) -> Iterator[tuple[int, Lane, Lane]]:
+        """The rounds so far and some facts, again and again; `per_round` counts those of each round."""
+
+    @abstractmethod
+    def _found(self, per_round: Lane) -> Iterator[tuple[int, int]]:
+        """The rounds so far and the number of some facts, again and again."""
+
+    def _new_lanes(self) -> tuple[Lane, Lane]:
+        room = RESULT_BATCH + self.domain
+        return np.empty(room, np.int64), np.empty(room, np.int64)
+
+
+class MarksClosure(Closure):
+    """One source at a time."""
+
+    def _listed(self, per_round: Lane) -> Iterator[tuple[int, Lane, Lane]]:
+        for rounds, found, left, right in self._closed(RESULT_BATCH, per_round, self._new_lanes):
+            yield rounds, left[:found], right[:found]
+
+    def _found(self, per_round: Lane) -> Iterator[tuple[int, int]]:
+        nothing = np.empty(0, np.int64)
+        for rounds, found, _, _ in self._closed(COUNTED_AT_ONCE, per_round, lambda: (nothing, nothing)):
+            yield rounds, found
+
+    def _closed(
+        self, at_once: int, per_round: Lane, new_lanes: Callable[[], tuple[Lane, Lane]]
+    ) -> Iterator[tuple[int, int, Lane, Lane]]:
+        marks = np.zeros(self.domain, np.uint32)
+        queue = np.empty(self.domain + 1, np.uint32)
+        source = rounds = 0
+        while source < self.sources.count:
+            left, right = new_lanes()
+            source, found, deepest = close_sources(
+                self.steps.starts,
+                self.steps.targets,
+                self.sources.seed_starts,
+                self.sources.seeds,
+                source,
+                marks,
+                queue,
+                at_once,
+                per_round,
+                self.pivots,
+                self.values,
+                left,
+                right,
+            )
+            rounds = max(rounds, deepest)
+            yield rounds, found, left, right
+
+
+class LanesClosure(Closure):
+    """As many sources at a time as a line of the cache has bits."""
+
+    def _listed(self, per_round: Lane) -> Iterator[tuple[int, Lane, Lane]]:
+        for rounds, begin, end, reached in self._closed(per_round):
+            rows = np.empty((64 * reached.shape[1], words_for(self.domain)), np.uint64)
+            rows_of_lanes(reached, rows)
+            row = 0
+            while row < end - begin:
+                left, right = self._new_lanes()
+                row, found = list_rows(
+                    rows, row, end - begin, RESULT_BATCH, self.pivots[begin:end], self.values, left, right
+                )
+                yield rounds, left[:found], right[:found]
+
+    def _found(self, per_round: Lane) -> Iterator[tuple[int, int]]:
+        for rounds, _, _, reached in self._closed(per_round):
+            yield rounds, count_bits(reached)
+
+    def _closed(self, per_round: Lane) -> Iterator[tuple[int, int, int, Words]]:
+        """The rounds so far, a range of sources, and what they reach."""
+        width = lane_words(self.sources.count, self.domain)
+        reached, fresh, coming = (np.zeros((self.domain, width), np.uint64) for _ in range(3))
+        rounds = 0
+        for begin in range(0, self.sources.count, 64 * width):
+            end = min(begin + 64 * width, self.sources.count)
+            reached[:] = 0
+            chosen = np.arange(begin, end)
+            deepest, _ = _close(self.steps, self.sources, chosen, reached, fresh, coming, per_round, NO_LIMIT)
+            rounds = max(rounds, deepest)
+            yield rounds, begin, end, reached
+
+
+def lane_words(sources: int, domain: int) -> int:
+    """How many words of sources are closed at once."""
+    fitting = max(LANE_MEMORY // (24 * max(domain, 1)), 1)
+    return max(min(WIDEST_LANES, words_for(sources), fitting), 1)
+
+
+def _close(
+    steps: Steps,
+    sources: Sources,
+    chosen: Lane,
+    reached: Words,
+    fresh: Words,
+    coming: Words,
+    per_round: Lane,
+    most_visits: int,
+) -> tuple[int, int]:
+    return close_lanes(
+        steps.starts,
+        steps.targets,
+        sources.seed_starts,
+        sources.seeds,
+        chosen,
+        reached,
+        fresh,
+        coming,
+        per_round,
+        most_visits,
+    )
+
+
+def sampled(steps: Steps, sources: Sources) -> ClosureSample:
+    """Closes a few blocks of neighbouring sources and counts what that takes, and what it would take one by one.
+
+    A block costs almost as much as several, so that with few sources it is better not to try.
+    """
+    domain = len(steps.starts) - 1
+    total = facts = alone = together = 0
+    per_round = np.zeros(domain + 1, np.int64)
+    blocks = min(MOST_SAMPLES, sources.count // SOURCES_PER_SAMPLE)
+    for block in range(blocks):
+        begin = (2 * block + 1) * sources.count // (2 * blocks)
+        chosen = np.arange(begin, begin + 64)
+        reached, fresh, coming = (np.zeros((domain, 1), np.uint64) for _ in range(3))
+        _, visits = _close(steps, sources, chosen, reached, fresh, coming, per_round, SAMPLE_VISITS)
+        found, looked_at = weigh(reached, steps.starts)
+        total += len(chosen)
+        facts += found
+        alone += looked_at
+        together += visits
+    return ClosureSample(sources.count, total, facts, alone, together)

@@ -1,0 +1,184 @@
+"""A rule's plan as one flat conjunction: atoms, computed variables, conditions and negated atoms.
+
+Joins on a column make the variables of both sides one; projections are seen through. What is left says nothing about
+order, so the compiler is free to begin with the delta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from emberlog.datatypes import DataType
+from emberlog.logical.expressions import Risk, risk_of, substitute, substitute_in_condition, type_of
+from emberlog.logical.nodes import (
+    AntiJoin,
+    Condition,
+    Distinct,
+    Filter,
+    Join,
+    Plan,
+    Project,
+    Scan,
+    Union,
+    Values,
+    Version,
+)
+from emberlog.semantics.model import Compare
+from emberlog.syntax.ast import ComparisonOperator, Expression, Variable
+
+
+class NotAConjunction(Exception):
+    """The plan has a part that a chain of steps cannot express; the text says which."""
+
+
+@dataclass(slots=True)
+class ScannedAtom:
+    relation: str
+    variables: list[str]
+    version: Version
+
+
+@dataclass(slots=True)
+class NegatedAtom:
+    relation: str
+    keys: list[int]
+    variables: list[str]
+    types: list[DataType]
+    """Of all columns of the relation."""
+
+
+@dataclass(slots=True)
+class Conjunction:
+    atoms: list[ScannedAtom] = field(default_factory=list)
+    computed: dict[str, Expression] = field(default_factory=dict)
+    conditions: list[Condition] = field(default_factory=list)
+    negated: list[NegatedAtom] = field(default_factory=list)
+    types: dict[str, DataType] = field(default_factory=dict)
+    head: list[Expression] = field(default_factory=list)
+
+
+def parts_of(seed: Plan) -> tuple[Plan, ...]:
+    """The rules and facts whose union a seed is."""
+    return seed.inputs if isinstance(seed, Union) else (seed,)
+
+
+def flatten(plan: Plan) -> Conjunction:
+    """The conjunction whose valuations, seen through `head`, are the rows of the plan."""
+    flattener = _Flattener()
+    columns = flattener.read(plan)
+    result = flattener.result
+    result.head = [columns[column.name] for column in plan.columns]
+    flattener.unify_all()
+    return result
+
+
+class _Flattener:
+    def __init__(self) -> None:
+        self.result = Conjunction()
+        self.same: dict[str, str] = {}
+        self.count = 0
+
+    def _fresh(self, data_type: DataType) -> Variable:
+        self.count += 1
+        name = f"v{self.count}"
+        self.result.types[name] = data_type
+        return Variable(name)
+
+    def read(self, plan: Plan) -> dict[str, Expression]:
+        """What each column of the plan is, in variables of the conjunction."""
+        match plan:
+            case Scan(relation, columns, version):
+                variables = [self._fresh(column.type) for column in columns]
+                self.result.atoms.append(ScannedAtom(relation, [v.name for v in variables], version))
+                return {column.name: variable for column, variable in zip(columns, variables, strict=True)}
+            case Values((), ((),)):
+                return {}
+            case Filter(inner, conditions):
+                visible = self.read(inner)
+                self.result.conditions += [substitute_in_condition(condition, visible) for condition in conditions]
+                return visible
+            case Project(inner, outputs):
+                visible = self.read(inner)
+                return {output.field.name: self._computed(substitute(output.expression, visible)) for output in outputs}
+            case Join(left, right, on):
+                return self._joined(self.read(left), self.read(right), on)
+            case AntiJoin(left, right, on):
+                visible = self.read(left)
+                self._negated(right, on, visible)
+                return visible
+            case _:
+                raise NotAConjunction(type(plan).__name__)
+
+    def _joined(
+        self, left: dict[str, Expression], right: dict[str, Expression], on: Iterable[str]
+    ) -> dict[str, Expression]:
+        for name in on:
+            one, other = left[name], right[name]
+            if isinstance(one, Variable) and isinstance(other, Variable):
+                self.same[self._root(other.name)] = self._root(one.name)
+            else:
+                self.result.conditions.append(Compare(ComparisonOperator.EQUAL, one, other))
+        return {**right, **left}
+
+    def _root(self, name: str) -> str:
+        while name in self.same and self.same[name] != name:
+            name = self.same[name]
+        return name
+
+    def _negated(self, plan: Plan, on: Iterable[str], visible: dict[str, Expression]) -> None:
+        """The right side of an anti-join: a scan, perhaps filtered by constants and projected."""
+        inner = _Flattener()
+        columns = inner.read(plan.input if isinstance(plan, Distinct) else plan)
+        if len(inner.result.atoms) != 1 or inner.result.negated:
+            raise NotAConjunction("a negated atom that is more than a scan")
+        (atom,) = inner.result.atoms
+        keys: list[int] = []
+        variables: list[str] = []
+        pending = {name: columns[name] for name in on}
+        for name, column in pending.items():
+            if not isinstance(column, Variable):
+                raise NotAConjunction("a negated atom with a computed column")
+            keys.append(atom.variables.index(column.name))
+            variables.append(self._variable_for(visible[name]))
+        for condition in inner.result.conditions:
+            place, constant = _constant_test(condition)
+            keys.append(atom.variables.index(place))
+            variables.append(self._variable_for(constant))
+        types = [inner.result.types[name] for name in atom.variables]
+        self.result.negated.append(NegatedAtom(atom.relation, keys, variables, types))
+
+    def _computed(self, expression: Expression) -> Expression:
+        """What can fail is computed even if nobody reads it: people expect to hear of it."""
+        if risk_of(expression, self.result.types) is Risk.FAULT:
+            return Variable(self._variable_for(expression))
+        return expression
+
+    def _variable_for(self, expression: Expression) -> str:
+        if isinstance(expression, Variable):
+            return expression.name
+        variable = self._fresh(type_of(expression, self.result.types))
+        self.result.computed[variable.name] = expression
+        return variable.name
+
+    def unify_all(self) -> None:
+        """Replaces variables that joins made one."""
+        result = self.result
+        roots = {name: Variable(self._root(name)) for name in result.types if self._root(name) != name}
+        for atom in result.atoms:
+            atom.variables = [self._root(name) for name in atom.variables]
+        for negated in result.negated:
+            negated.variables = [self._root(name) for name in negated.variables]
+        result.computed = {name: substitute(value, roots) for name, value in result.computed.items()}
+        result.conditions = [substitute_in_condition(condition, roots) for condition in result.conditions]
+        result.head = [substitute(value, roots) for value in result.head]
+
+
+def _constant_test(condition: Condition) -> tuple[str, Expression]:
+    match condition:
+        case Compare(ComparisonOperator.EQUAL, Variable(name), value) if not isinstance(value, Variable):
+            return name, value
+        case Compare(ComparisonOperator.EQUAL, value, Variable(name)) if not isinstance(value, Variable):
+            return name, value
+        case _:
+            raise NotAConjunction("a negated atom with a condition")

@@ -1,0 +1,90 @@
+"""Relations without recursion, computed by workers beside a recursion: what it reads, and what folds its result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from emberlog.executors.cyclic.chains import Batch, ChainRunner
+from emberlog.executors.cyclic.faults import Fault
+from emberlog.executors.cyclic.lanes import Lane, Lanes, floats_to_lane, lane_to_floats
+from emberlog.executors.cyclic.resident import Resident
+from emberlog.executors.cyclic.rules import Atom, Combine, ResidentRelation, Start
+from emberlog.executors.cyclic.stores import StaticStore, StreamedStatic
+from emberlog.executors.cyclic.worker import Running, Worker, WorkerTask, gather
+
+
+class DefinitionWorker(Worker):
+    """Computes one relation from its seeds, combined where they arise, then by the owner of each key."""
+
+    def __init__(
+        self, task: WorkerTask, statics: Mapping[str, StaticStore], streams: Mapping[str, StreamedStatic]
+    ) -> None:
+        super().__init__(task, statics)
+        self.streams = streams
+        (self.relation,) = self.program.relations
+        self.resident = Resident(self.relation, tracks=False)
+
+    def run(self) -> Running:
+        for lanes in self._contributions():
+            self.resident.add(lanes)
+        if self.task.workers > 1:
+            mail = self.empty_mail()
+            lanes = self.resident.contributed()
+            self.post(mail, 0, lanes, self.route(self.relation.name, lanes))
+            received = yield mail
+            self.resident = Resident(self.relation, tracks=False)
+            self.resident.add(gather(received, 0, self.relation.width))
+        if self.relation.counts_nothing and not self.resident.count and self.owns_keyless():
+            self.resident.add(np.zeros((self.relation.width, 1), np.int64))
+
+    def _contributions(self) -> Iterator[Lanes]:
+        counted = [runner for runner in self.seeds if _reads_nothing(runner)]
+        for runner in counted:
+            start = runner.chain.steps[0]
+            assert isinstance(start, Start)
+            rows = self._rows_of(start.atom)
+            if rows:
+                yield _repeated(self.relation, runner.contributions(Batch({}, 1)), rows)
+        self.seeds = [runner for runner in self.seeds if runner not in counted]
+        for _, lanes in self.seed_contributions():
+            yield lanes
+
+    def started(self, atom: Atom) -> Iterator[list[Lane]]:
+        if atom.relation in self.streams:
+            return self.streams[atom.relation].batches()
+        return super().started(atom)
+
+    def _rows_of(self, atom: Atom) -> int:
+        """How many rows `started` gives."""
+        if atom.relation in self.streams:
+            return self.streams[atom.relation].count
+        return sum(len(lanes[0]) for lanes in self.started(atom))
+
+    def results(self, relation: str) -> Iterator[list[Lane]]:
+        return self.resident.batches()
+
+    def result_count(self, relation: str) -> int:
+        return self.resident.count
+
+
+def _reads_nothing(runner: ChainRunner) -> bool:
+    """Whether all rows of a relation are worth the same, so that their number is enough."""
+    steps = runner.chain.steps
+    return len(steps) == 1 and isinstance(steps[0], Start) and not runner.needed[0]
+
+
+def _repeated(relation: ResidentRelation, lanes: Lanes, times: int) -> Lanes:
+    """One contribution that is worth so many equal ones."""
+    result = lanes.copy()
+    for place, rule in enumerate(relation.combine):
+        lane = relation.keys + place
+        if rule is Combine.SUM_INT:
+            total = int(lanes[lane, 0]) * times
+            if not -(2**63) <= total < 2**63:
+                raise Fault("DL502", f"a sum of `{relation.name}` does not fit in a 64-bit int")
+            result[lane, 0] = total
+        elif rule is Combine.SUM_FLOAT:
+            result[lane] = floats_to_lane(lane_to_floats(lanes[lane]) * times)
+    return result

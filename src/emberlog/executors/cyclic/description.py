@@ -1,0 +1,61 @@
+"""How each recursion of a plan will be run, and why, in words: what `explain` says of it."""
+
+from __future__ import annotations
+
+from emberlog.executors.cyclic.capabilities import obstacles
+from emberlog.executors.cyclic.factored import DoesNotFactor, factor
+from emberlog.executors.cyclic.placement import Placement
+from emberlog.executors.cyclic.stage import Stage, StageStratum, plan_stage
+from emberlog.logical.nodes import Fixpoint, LogicalPlan
+from emberlog.semantics.model import RecursionCase
+
+
+def described(plan: LogicalPlan) -> tuple[str, ...]:
+    """Some lines for each recursive stratum, those after the first indented."""
+    lines: list[str] = []
+    for stratum in plan.strata:
+        if not isinstance(stratum.root, Fixpoint):
+            continue
+        names = ", ".join(stratum.relations)
+        # Without the data, a type may not be known yet; most data have plain ones.
+        if reasons := [one for one in obstacles(stratum.root) if not one.endswith("of type unknown")]:
+            lines.append(f"{names}: dataframe executor, a series of jobs; {'; '.join(reasons)}")
+            continue
+        stage = plan_stage(plan.strata, stratum.index, plan.outputs, decompose=True)
+        lines.append(f"{names}: cyclic executor, one job")
+        lines += (f"  {line}" for line in _of_stage(stage))
+    return tuple(lines)
+
+
+def _of_stage(stage: Stage) -> list[str]:
+    placement = stage.recursion.placement
+    mode = "decomposed, no exchange" if placement.is_decomposed else "bsp, an exchange after each round"
+    lines = [f"mode: {mode}; {placement.why}", f"partitioning: {_partitioning(stage, placement)}"]
+    lines.append(f"representation: {_representation(stage.recursion)}")
+    beside = [one.program.relations[0].name for one in stage.strata if not one.is_recursive]
+    if beside:
+        lines.append(f"in the same job: {', '.join(beside)}")
+    if stage.streamed:
+        lines.append(f"never written out: {', '.join(sorted(stage.streamed))}")
+    return lines
+
+
+def _partitioning(stage: Stage, placement: Placement) -> str:
+    parts = [f"{name} by column {column + 1}" for name, column in placement.homes.items()]
+    parts += [f"{name} also by column {one + 1}" for name, columns in placement.copies.items() for one in columns]
+    for name, column in sorted(stage.spread.items()):
+        if name not in stage.streamed:
+            parts.append(f"{name} whole on every worker" if column is None else f"{name} by column {column + 1}")
+    return "; ".join(parts)
+
+
+def _representation(stratum: StageStratum) -> str:
+    if stratum.program.recursion.case is not RecursionCase.SET:
+        return "one row for each key; keys in a small range are looked up directly"
+    try:
+        factored = factor(stratum.program)
+    except DoesNotFactor as problem:
+        return f"rows in a hash table; {problem}"
+    if factored.left and stratum.placement.is_decomposed:
+        return "marks or lanes, by a sample of the data; hash if its steps are too many"
+    return "rows of bits, if they fit the memory of the workers; else hash"

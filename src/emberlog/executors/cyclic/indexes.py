@@ -1,0 +1,180 @@
+"""Indexes over resident relations, and batches of rows found through them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from emberlog.executors.cyclic.kernels.indexes import (
+    NEW_PROBE,
+    chain,
+    chain_direct,
+    count_matches,
+    expand,
+    expand_chained,
+    expand_direct,
+    look_up,
+    look_up_dense,
+    number_keys,
+    pack,
+)
+from emberlog.executors.cyclic.lanes import Lane, Lanes
+from emberlog.executors.cyclic.stores import (
+    DENSE_RANGE,
+    FREE_RANGE,
+    WIDEST_RANGE,
+    KeyedStore,
+    SetStore,
+    StaticStore,
+    table_for,
+)
+
+MOST_PAIRS = 1 << 19
+"""Matches that are expanded at a time, so that a heavy key does not fill the memory."""
+
+FEWEST_PAIRS = 256
+
+SMALL_RANGE = 1 << 20
+"""Keys of a packed index in a range of at most this are looked up directly, however few they are."""
+
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Which probe found which row: its number, or its place in a packed index."""
+
+    probes: Rows
+    rows: Rows
+
+
+def slices(counts: Rows) -> Iterator[tuple[int, int, int]]:
+    """Ranges of probes that find about MOST_PAIRS rows together, with that number."""
+    total = int(counts.sum())
+    if total <= MOST_PAIRS:
+        if total:
+            yield 0, len(counts), total
+        return
+    ends = np.cumsum(counts)
+    begin, done = 0, 0
+    while begin < len(counts):
+        end = max(int(np.searchsorted(ends, done + MOST_PAIRS, side="right")), begin + 1)
+        found = int(ends[end - 1]) - done
+        if found:
+            yield begin, end, found
+        begin, done = end, int(ends[end - 1])
+
+
+class PackedIndex:
+    """Over a relation that does not change: the rows of a key lie next to each other."""
+
+    def __init__(self, store: StaticStore, lanes: tuple[int, ...]) -> None:
+        keys = np.ascontiguousarray(store.all[list(lanes)])
+        self.store = store
+        self.ordered: dict[int, Lane] = {}
+        self.dense = False
+        self.low = 0
+        if len(lanes) == 1 and store.count:
+            low, high = int(keys[0].min()), int(keys[0].max())
+            if high - low < max(4 * store.count, SMALL_RANGE):
+                self.dense, self.low = True, low
+                self.starts, self.rows = pack(keys[0] - low, high - low + 1)
+                return
+        self.table = table_for(max(store.count, 1))
+        self.distinct = np.empty_like(keys)
+        groups, numbers = number_keys(self.table, self.distinct, keys)
+        self.starts, self.rows = pack(numbers, groups)
+
+    def matches(self, keys: Lanes) -> Iterator[Matches]:
+        if self.dense:
+            numbers = look_up_dense(self.low, len(self.starts) - 1, keys[0])
+        else:
+            numbers = look_up(self.table, self.distinct, keys)
+        counts = count_matches(numbers, self.starts)
+        for begin, end, total in slices(counts):
+            yield Matches(*expand(numbers, self.starts, begin, end, total))
+
+    def column(self, column: int, places: Rows) -> Lane:
+        """The values of a column in the rows that `matches` found: a copy in the order of the keys, because what lies
+        together is read together."""
+        if column not in self.ordered:
+            self.ordered[column] = self.store.all[column][self.rows]
+        return self.ordered[column][places]
+
+    def contains(self, keys: Lanes) -> npt.NDArray[np.bool_]:
+        if self.dense:
+            numbers = look_up_dense(self.low, len(self.starts) - 1, keys[0])
+        else:
+            numbers = look_up(self.table, self.distinct, keys)
+        return count_matches(numbers, self.starts) > 0
+
+
+class ChainedIndex:
+    """Over a relation that grows: rows are entered as they come. Keys of a keyed relation's row never change.
+
+    With one key lane whose values lie in a small range, there is a chain for each value; else for each of many buckets.
+    """
+
+    def __init__(self, store: SetStore | KeyedStore, lanes: tuple[int, ...]) -> None:
+        self.store = store
+        self.lanes = np.array(lanes, np.int64)
+        self.is_direct = len(lanes) == 1
+        self.low = 0
+        self.heads = np.zeros(0 if self.is_direct else 1024, np.int64)
+        """The newest row of each chain, its number plus one."""
+        self.following = np.empty(0, np.int64)
+        self.entered = 0
+
+    def catch_up(self) -> None:
+        count = self.store.count
+        if count == self.entered:
+            return
+        if count > len(self.following):
+            grown = np.empty(self.store.rows.shape[1], np.int64)
+            grown[: self.entered] = self.following[: self.entered]
+            self.following = grown
+        if self.is_direct:
+            self._widen(self.store.rows[self.lanes[0], self.entered : count], count)
+        if not self.is_direct and count > len(self.heads):
+            self.heads = np.zeros(1 << int(2 * count).bit_length(), np.int64)
+            self.entered = 0
+        if self.is_direct:
+            chain_direct(self.heads, self.low, self.following, self.store.rows[self.lanes[0]], self.entered, count)
+        else:
+            chain(self.heads, self.following, self.store.rows, self.lanes, self.entered, count)
+        self.entered = count
+
+    def _widen(self, keys: Lane, count: int) -> None:
+        """Makes room for a chain of each key, or gives up having one."""
+        low, high = int(keys.min()), int(keys.max())
+        if len(self.heads):
+            low, high = min(low, self.low), max(high, self.low + len(self.heads) - 1)
+        places = high - low + 1
+        if places == len(self.heads):
+            return
+        if places > max(FREE_RANGE, DENSE_RANGE * count) or places > WIDEST_RANGE:
+            self.is_direct, self.entered = False, 0
+            self.heads = np.zeros(0, np.int64)
+            return
+        wider = np.zeros(places + min(places // 2, FREE_RANGE), np.int64)
+        wider[self.low - low : self.low - low + len(self.heads)] = self.heads
+        self.heads, self.low = wider, low
+
+    def matches(self, keys: Lanes, below: int) -> Iterator[Matches]:
+        """Only rows with a number under `below`: what was known before the delta, or before the round."""
+        probe, row = 0, NEW_PROBE
+        capacity = max(FEWEST_PAIRS, min(4 * keys.shape[1], MOST_PAIRS))
+        while probe < keys.shape[1]:
+            pairs = (np.empty(capacity, np.int64), np.empty(capacity, np.int64))
+            if self.is_direct:
+                arguments = (self.heads, self.low, self.following, keys[0], below)
+                probe, row, found = expand_direct(*arguments, probe, row, *pairs)
+            else:
+                found_by = (self.heads, self.following, self.store.rows, self.lanes, keys, below)
+                probe, row, found = expand_chained(*found_by, probe, row, *pairs)
+            capacity = MOST_PAIRS
+            if found:
+                yield Matches(pairs[0][:found], pairs[1][:found])

@@ -1,0 +1,44 @@
+"""Values as 64-bit lanes: an int, a bool or a timestamp as it is, a float as an int in the same order, text as a code.
+
+With floats in the order of ints, `min`, `max`, comparisons, equality and hashes need no types.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Lane: TypeAlias = npt.NDArray[np.int64]
+"""One column of a batch."""
+Lanes: TypeAlias = npt.NDArray[np.int64]
+"""A batch of rows: lane by lane."""
+Floats: TypeAlias = npt.NDArray[np.float64]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+"""Which rows of a batch are meant."""
+
+_SIGN = np.int64(0x7FFFFFFFFFFFFFFF)
+
+
+def floats_to_lane(values: Floats) -> Lane:
+    """-0.0 becomes 0.0, and every NaN the same NaN."""
+    plain = np.asarray(values, dtype=np.float64) + 0.0
+    plain = np.where(np.isnan(plain), np.nan, plain)
+    bits = plain.view(np.int64)
+    return np.where(bits < 0, bits ^ _SIGN, bits)
+
+
+def lane_to_floats(lane: Lane) -> Floats:
+    return np.where(lane < 0, lane ^ _SIGN, lane).view(np.float64)
+
+
+def no_rows(width: int) -> Lanes:
+    return np.empty((width, 0), np.int64)
+
+
+def joined(batches: list[Lanes], width: int) -> Lanes:
+    """All rows of several batches."""
+    if not batches:
+        return no_rows(width)
+    return batches[0] if len(batches) == 1 else np.concatenate(batches, axis=1)

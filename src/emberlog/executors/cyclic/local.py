@@ -1,0 +1,84 @@
+"""The workers of a recursion in this process, with no Spark: for tests, notebooks and the REPL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from emberlog.executors.cyclic.bounded import BoundedWorker
+from emberlog.executors.cyclic.factored import DoesNotFactor, Factored, factor
+from emberlog.executors.cyclic.factored_worker import FactoredWorker
+from emberlog.executors.cyclic.kernels.hashing import owners, rows_of_owner
+from emberlog.executors.cyclic.lanes import Lanes
+from emberlog.executors.cyclic.representation import Representation
+from emberlog.executors.cyclic.rounds import RoundsWorker
+from emberlog.executors.cyclic.staged import StagedWorker
+from emberlog.executors.cyclic.stores import StaticStore
+from emberlog.executors.cyclic.worker import Mail, Progress, Running, Worker, WorkerTask
+from emberlog.semantics.model import RecursionCase
+
+
+def worker_for(
+    task: WorkerTask, statics: Mapping[str, StaticStore], report: Callable[[Progress], None] = lambda _: None
+) -> Worker:
+    """The kind of worker that the recursion needs."""
+    match task.program.recursion.case:
+        case RecursionCase.BOUNDED:
+            return BoundedWorker(task, statics, report)
+        case RecursionCase.STAGED:
+            return StagedWorker(task, statics, report)
+        case RecursionCase.SET if (factored := _factors(task)) is not None:
+            return FactoredWorker(task, statics, report, factored=factored, representation=task.representation)
+        case _:
+            return RoundsWorker(task, statics, report)
+
+
+def _factors(task: WorkerTask) -> Factored | None:
+    """The factors of a recursion, if they are to be used. A profile counts by rule, which sets of bits cannot tell."""
+    if task.profile or task.representation is Representation.HASH:
+        return None
+    try:
+        factored = factor(task.program)
+    except DoesNotFactor:
+        return None
+    spread = task.placement.statics
+    is_whole = task.workers == 1 or all(spread[name] is None for name in factored.relations_of_steps)
+    return factored if is_whole else None
+
+
+def run_workers(workers: Sequence[Worker]) -> None:
+    """Drives all workers in step: everyone's mail is handed over when everyone has some.
+
+    Several workers run in threads of their own between two exchanges: kernels leave the interpreter to the others.
+    """
+    running = [worker.run() for worker in workers]
+    with ThreadPoolExecutor(len(workers)) as threads:
+        waiting = list(threads.map(_started, running)) if len(workers) > 1 else [_started(running[0])]
+        while all(mail is not None for mail in waiting):
+            sent = [mail for mail in waiting if mail is not None]
+            received = [[mail[number] for mail in sent] for number in range(len(workers))]
+            if len(workers) > 1:
+                waiting = list(threads.map(_resumed, running, received))
+            else:
+                waiting = [_resumed(running[0], received[0])]
+    if any(mail is not None for mail in waiting):
+        raise AssertionError("DL901: some workers ended while others wait for them")
+
+
+def _started(worker: Running) -> Mail | None:
+    return next(worker, None)
+
+
+def _resumed(worker: Running, received: Mail) -> Mail | None:
+    """What the worker has for the others next; None when it is done."""
+    try:
+        return worker.send(received)
+    except StopIteration:
+        return None
+
+
+def share_of(rows: Lanes, column: int | None, number: int, workers: int) -> StaticStore:
+    """What a worker keeps of a relation that does not change: all of it, or the part that `column` spreads to it."""
+    if column is None or workers == 1:
+        return StaticStore(rows)
+    return StaticStore(rows_of_owner(rows, owners(rows[column], workers), number))

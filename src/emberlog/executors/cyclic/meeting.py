@@ -1,0 +1,235 @@
+"""How the workers of a run find each other.
+
+With a session in this process, a small tracker in the driver introduces them, which takes a millisecond, and then
+hears of their progress. Where the driver may be out of reach (Spark Connect), they meet by Spark's barrier, which
+takes a second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import secrets
+import socket
+import struct
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from emberlog.executors.cyclic.handshake import DRIVER, Credentials, Refused, greet, receive_exactly, welcome
+
+_log = logging.getLogger("emberlog")
+
+_LENGTH = struct.Struct("<I")
+_PROGRESS = struct.Struct("<qqqq")
+MOST_TEXT = 1 << 20
+
+WAIT_SECONDS = 120.0
+"""For workers that Spark has started already, but that may still be importing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a worker tells of its progress."""
+
+    worker: int
+    iteration: int
+    changed: int
+    total: int
+    bytes_sent: int
+
+
+class WorkersProgress:
+    """What several workers tell, as one: each iteration is told once, when the first worker is done with it, with the
+    newest figures of all. Workers that need not wait for each other are rarely in the same one."""
+
+    def __init__(self, tell: Callable[[Heard], None]) -> None:
+        self._tell = tell
+        self._lock = threading.Lock()
+        self._newest: dict[int, Heard] = {}
+        self._iteration = 0
+
+    def hear(self, heard: Heard) -> None:
+        with self._lock:
+            self._newest[heard.worker] = heard
+            if heard.iteration <= self._iteration:
+                return
+            self._iteration = heard.iteration
+            known = self._newest.values()
+            self._tell(
+                Heard(
+                    heard.worker,
+                    heard.iteration,
+                    sum(one.changed for one in known),
+                    sum(one.total for one in known),
+                    sum(one.bytes_sent for one in known),
+                )
+            )
+
+
+class Gathering(Protocol):
+    """Spark's own way to meet."""
+
+    def __call__(self, text: str, /) -> list[str]: ...
+
+
+# --- in the driver ----------------------------------------------------------------------------------------------------
+
+
+class Tracker:
+    """Waits for all workers, tells each the addresses of all, and listens to what they tell."""
+
+    def __init__(self, host: str, workers: int, credentials: Credentials, hear: Callable[[Heard], None]) -> None:
+        self._workers = workers
+        self._credentials = credentials
+        self._hear = hear
+        self._listener = socket.create_server((host, 0))
+        self._lock = threading.Lock()
+        self._connections: dict[int, socket.socket] = {}
+        self._addresses: dict[int, str] = {}
+        self._threads: list[threading.Thread] = []
+        self._is_closed = False
+        self.address = Address(host, self._listener.getsockname()[1])
+        self._start(self._accept)
+
+    def _start(self, target: Callable[..., None], *arguments: object) -> None:
+        thread = threading.Thread(target=target, args=arguments, daemon=True, name="emberlog tracker")
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            self._start(self._serve, connection)
+
+    def _serve(self, connection: socket.socket) -> None:
+        try:
+            with connection:
+                number = welcome(connection, self._credentials, DRIVER)
+                connection.settimeout(WAIT_SECONDS)
+                self._introduce(number, _receive_text(connection), connection)
+                connection.settimeout(None)
+                while True:
+                    numbers = _PROGRESS.unpack(receive_exactly(connection, _PROGRESS.size))
+                    self._hear(Heard(number, *numbers))
+        except (OSError, Refused, ValueError) as error:
+            if not self._is_closed:
+                _log.debug("a connection to the tracker ended: %s", error)
+
+    def _introduce(self, number: int, address: str, connection: socket.socket) -> None:
+        with self._lock:
+            self._addresses[number] = address
+            self._connections[number] = connection
+            if len(self._addresses) < self._workers:
+                return
+            everyone = json.dumps([self._addresses[worker] for worker in range(self._workers)])
+            for one in self._connections.values():
+                _send_text(one, everyone)
+
+    def close(self) -> None:
+        self._is_closed = True
+        # Closing alone does not wake a thread that waits in accept.
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        with self._lock:
+            for connection in self._connections.values():
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join(timeout=5)
+
+
+# --- in a worker ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Met:
+    """All connections of a worker."""
+
+    peers: dict[int, socket.socket]
+    tracker: socket.socket | None
+
+    def tell(self, iteration: int, changed: int, total: int, bytes_sent: int) -> None:
+        if self.tracker is None:
+            return
+        try:
+            self.tracker.sendall(_PROGRESS.pack(iteration, changed, total, bytes_sent))
+        except OSError:  # nobody listens any more; Spark will say what is the matter
+            self.tracker = None
+
+    def close(self) -> None:
+        for connection in (*self.peers.values(), *((self.tracker,) if self.tracker else ())):
+            connection.close()
+
+
+def meet(
+    number: int, workers: int, host: str, credentials: Credentials, tracker: Address | None, gather: Gathering
+) -> Met:
+    """Connects this worker with all others: it dials those with smaller numbers and is dialed by the rest."""
+    to_tracker: socket.socket | None = None
+    peers: dict[int, socket.socket] = {}
+    with socket.create_server((host, 0), backlog=max(workers, 8)) as listener:
+        # Spark may try a stage again: what one attempt said is worth nothing in the next.
+        mine = json.dumps([host, listener.getsockname()[1], secrets.randbits(62)])
+        try:
+            if tracker is not None:
+                to_tracker = socket.create_connection((tracker.host, tracker.port), timeout=WAIT_SECONDS)
+                to_tracker.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                greet(to_tracker, credentials, number, DRIVER)
+                _send_text(to_tracker, mine)
+                to_tracker.settimeout(WAIT_SECONDS)
+                everyone: list[str] = json.loads(_receive_text(to_tracker))
+                to_tracker.settimeout(None)
+            else:
+                everyone = gather(mine)
+            credentials = replace(credentials, attempt=json.loads(everyone[0])[2])
+            for peer in range(number):
+                address, port, _ = json.loads(everyone[peer])
+                peers[peer] = socket.create_connection((address, port), timeout=WAIT_SECONDS)
+                greet(peers[peer], credentials, number, peer)
+            _be_dialed(listener, peers, number, workers, credentials)
+        except BaseException:
+            Met(peers, to_tracker).close()
+            raise
+    return Met(peers, to_tracker)
+
+
+def _be_dialed(
+    listener: socket.socket, peers: dict[int, socket.socket], number: int, workers: int, credentials: Credentials
+) -> None:
+    listener.settimeout(WAIT_SECONDS)
+    while len(peers) < workers - 1:
+        connection, _ = listener.accept()
+        try:
+            peer = welcome(connection, credentials, number)
+            if not number < peer < workers or peer in peers:
+                raise Refused(f"worker {peer} is not expected here")
+        except (OSError, Refused) as error:
+            _log.debug("a connection was refused: %s", error)
+            connection.close()
+            continue
+        peers[peer] = connection
+
+
+def _send_text(connection: socket.socket, text: str) -> None:
+    data = text.encode()
+    connection.sendall(_LENGTH.pack(len(data)) + data)
+
+
+def _receive_text(connection: socket.socket) -> str:
+    (length,) = _LENGTH.unpack(receive_exactly(connection, _LENGTH.size))
+    if length > MOST_TEXT:
+        raise Refused("a text that is too long")
+    return receive_exactly(connection, length).decode()

@@ -1,0 +1,49 @@
+"""Several lanes in one word: each gets as many bits as the range of its values needs, and a share of those left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from emberlog.executors.cyclic.lanes import Lane, Lanes
+
+BITS = 63
+_LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Packing:
+    lows: Lane
+    highs: Lane
+    shifts: Lane
+
+    def holds(self, rows: Lanes) -> bool:
+        """Whether every value lies in the range of its lane."""
+        return bool((rows.min(axis=1) >= self.lows).all() and (rows.max(axis=1) <= self.highs).all())
+
+
+def packing_for(parts: Sequence[Lanes]) -> Packing | None:
+    """A packing for all these rows, with some room around them; None if they do not fit into a word."""
+    known = [part for part in parts if part.shape[1]]
+    if not known or not known[0].shape[0]:
+        return None
+    lows = np.min([part.min(axis=1) for part in known], axis=0).tolist()
+    highs = np.max([part.max(axis=1) for part in known], axis=0).tolist()
+    widths = _widths(lows, highs)
+    if sum(widths) > BITS:
+        return None
+    # Most numbers begin at 0, and those that come later may be smaller than those that came first.
+    from_zero = [min(low, 0) for low in lows]
+    if sum(_widths(from_zero, highs)) <= BITS:
+        lows, widths = from_zero, _widths(from_zero, highs)
+    spare = (BITS - sum(widths)) // len(widths)
+    widths = [width + spare for width in widths]
+    shifts = [sum(widths[:lane]) for lane in range(len(widths))]
+    reach = [min(low + (1 << width) - 1, _LARGEST) for low, width in zip(lows, widths, strict=True)]
+    return Packing(np.array(lows, np.int64), np.array(reach, np.int64), np.array(shifts, np.int64))
+
+
+def _widths(lows: Sequence[int], highs: Sequence[int]) -> list[int]:
+    return [(high - low).bit_length() for low, high in zip(lows, highs, strict=True)]

@@ -1,0 +1,173 @@
+"""Where rows live: which worker owns a fact, which copies of a relation are kept for joins, when valuations move.
+
+Every relation of the recursion is partitioned by one column, its home. If every recursive rule hands a column
+through unchanged (the pivot), that column is the home and the plan is decomposed: what a worker derives is its own, and
+nothing is exchanged. A join with a relation of the recursion needs the rows of its key on one worker: where the home
+is another column, a copy partitioned by the key is kept, and valuations move to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from emberlog.executors.cyclic.compile import CyclicProgram
+from emberlog.executors.cyclic.rules import Probe, RuleChain, Send, Start, Step
+from emberlog.executors.cyclic.static_placement import spread_statics
+from emberlog.syntax.ast import Variable
+
+NO_HOME = -1
+"""The home of a relation without keys, which one worker has alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    homes: dict[str, int]
+    """The column that each relation of the recursion is partitioned by; always a key column."""
+    copies: dict[str, tuple[int, ...]]
+    """Further columns by which copies of a relation are partitioned."""
+    rules: tuple[RuleChain, ...]
+    """The rules with the moves that the placement makes necessary."""
+    statics: dict[str, int | None]
+    """The column by which a relation that does not change is spread; None where every worker has all of it."""
+    is_decomposed: bool
+    why: str
+
+
+def place(
+    program: CyclicProgram, *, decompose: bool = True, preferred: Mapping[str, int | None] | None = None
+) -> Placement:
+    """The placement with the fewest moves; `decompose=False` does without the pivot. `preferred` says how relations
+    that do not change should be spread if that is possible; None for everywhere, which always is."""
+    pivots = _pivots(program)
+    if pivots is not None and decompose:
+        shown = ", ".join(f"{name}[{column + 1}]" for name, column in pivots.items())
+        spread = _spread(program, pivots, program.rules, preferred or {})
+        return Placement(pivots, {}, program.rules, spread, True, f"every recursive rule keeps {shown}")
+    homes = {relation.name: _home(relation.name, program) for relation in program.relations}
+    copies: dict[str, dict[int, None]] = {}
+    rules = tuple(_with_moves(chain, program, homes, copies) for chain in program.rules)
+    why = "no column is handed through every recursive rule" if pivots is None else "asked for"
+    copied = {name: tuple(columns) for name, columns in copies.items()}
+    return Placement(homes, copied, rules, _spread(program, homes, rules, preferred or {}), False, why)
+
+
+def _spread(
+    program: CyclicProgram,
+    homes: dict[str, int],
+    rules: tuple[RuleChain, ...],
+    preferred: Mapping[str, int | None],
+) -> dict[str, int | None]:
+    widths = {name: len(types) for name, types in program.static_types.items()}
+    return spread_statics(widths, homes, rules, program.seeds, preferred)
+
+
+def _driver(chain: RuleChain) -> Start:
+    first = chain.steps[0]
+    assert isinstance(first, Start)
+    return first
+
+
+def _pivots(program: CyclicProgram) -> dict[str, int] | None:
+    """A key column per relation that every rule hands from its delta to its head, if no rule joins two deltas."""
+    names = {relation.name for relation in program.relations}
+    for chain in program.rules:
+        if any(isinstance(step, Probe) and step.atom.relation in names for step in chain.steps):
+            return None
+    candidates = {
+        relation.name: {column for column, lane in enumerate(relation.columns) if lane.lane < relation.keys}
+        for relation in program.relations
+    }
+    for start in sorted(candidates[program.relations[0].name]):
+        chosen = _follow({program.relations[0].name: start}, program, candidates)
+        if chosen is not None and len(chosen) == len(names):
+            return chosen
+    return None
+
+
+def _follow(chosen: dict[str, int], program: CyclicProgram, candidates: dict[str, set[int]]) -> dict[str, int] | None:
+    changed = True
+    while changed:
+        changed = False
+        for chain in program.rules:
+            driver = _driver(chain).atom
+            for known, other in ((driver.relation, chain.relation), (chain.relation, driver.relation)):
+                if known not in chosen:
+                    continue
+                partner = _partner(chain, chosen[known], from_body=known == driver.relation, program=program)
+                # A relation that reads itself is checked from its body to its head.
+                if partner is None or partner not in candidates[other]:
+                    return None
+                if other not in chosen:
+                    chosen[other] = partner
+                    changed = True
+                elif chosen[other] != partner:
+                    return None
+    return chosen
+
+
+def _partner(chain: RuleChain, column: int, *, from_body: bool, program: CyclicProgram) -> int | None:
+    """The column of the head that has the body's value, or the other way round."""
+    head = program.relation(chain.relation)
+    driver = _driver(chain).atom
+    heads = [chain.head[lane.lane] if lane.lane < head.keys else None for lane in head.columns]
+    if from_body:
+        variable = driver.variables[column]
+        matching = [index for index, value in enumerate(heads) if value == Variable(variable)]
+        return matching[0] if matching else None
+    value = heads[column]
+    if not isinstance(value, Variable) or value.name not in driver.variables:
+        return None
+    return driver.variables.index(value.name)
+
+
+def _home(name: str, program: CyclicProgram) -> int:
+    """The column that most rules look their delta up by, so that a delta is joined where it lies."""
+    relation = program.relation(name)
+    keys = [column for column, lane in enumerate(relation.columns) if lane.lane < relation.keys]
+    votes = dict.fromkeys(keys, 0)
+    for chain in program.rules:
+        for step in chain.steps:
+            if isinstance(step, Probe):
+                driver = _driver(chain).atom
+                for key in step.keys:
+                    variable = step.atom.variables[key]
+                    if driver.relation == name and variable in driver.variables:
+                        votes[driver.variables.index(variable)] = votes.get(driver.variables.index(variable), 0) + 1
+                break
+        for step in chain.steps:
+            if isinstance(step, Probe) and step.atom.relation == name and step.keys:
+                votes[step.keys[0]] = votes.get(step.keys[0], 0) + 1
+    return max(keys, key=lambda column: votes[column], default=NO_HOME)
+
+
+def _with_moves(
+    chain: RuleChain, program: CyclicProgram, homes: dict[str, int], copies: dict[str, dict[int, None]]
+) -> RuleChain:
+    names = {relation.name for relation in program.relations}
+    steps: list[Step] = []
+    at: str | None = None
+    for step in chain.steps:
+        match step:
+            case Start(atom):
+                at = atom.variables[homes[atom.relation]] if atom.relation in names else None
+            case Probe(atom, keys) if atom.relation in names and keys:
+                column = _probe_column(atom.relation, keys, program, homes)
+                if column != homes[atom.relation]:
+                    copies.setdefault(atom.relation, {})[column] = None
+                if at != atom.variables[column]:
+                    at = atom.variables[column]
+                    steps.append(Send(at))
+            case Probe(atom, ()) if atom.relation in names:
+                raise AssertionError("DL901: a join of two deltas without a shared column")
+            case _:
+                pass
+        steps.append(step)
+    return replace(chain, steps=tuple(steps))
+
+
+def _probe_column(name: str, keys: tuple[int, ...], program: CyclicProgram, homes: dict[str, int]) -> int:
+    """The column by which the rows to be found are partitioned: the home if it is among the keys."""
+    relation = program.relation(name)
+    usable = [key for key in keys if relation.columns[key].lane < relation.keys]
+    return homes[name] if homes[name] in usable else usable[0]

@@ -1,0 +1,77 @@
+"""What each rule did in each iteration of a recursion, counted on one worker and added up over all of them.
+
+It costs a look at the clock for each batch of rows, and is off unless someone asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TypeVar
+
+from emberlog.events import RuleRound
+
+Item = TypeVar("Item")
+
+
+@dataclass(slots=True)
+class Counts:
+    derived: int = 0
+    kept: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Profile:
+    """Plain data, so that workers in other processes can send theirs."""
+
+    counts: dict[tuple[str, str, int], Counts] = field(default_factory=dict)
+    """By rule, relation and iteration; what needs no recursion is iteration 0."""
+
+    def at(self, rule: str, relation: str, iteration: int) -> Counts:
+        return self.counts.setdefault((rule, relation, iteration), Counts())
+
+    def add(self, other: Profile) -> None:
+        """What another worker counted; seconds add up as those of a person's working hours do."""
+        for (rule, relation, iteration), counts in other.counts.items():
+            own = self.at(rule, relation, iteration)
+            own.derived += counts.derived
+            own.kept += counts.kept
+            own.seconds += counts.seconds
+
+    def rounds(self) -> tuple[RuleRound, ...]:
+        """Iteration by iteration, rules in the order in which they were met."""
+        return tuple(
+            RuleRound(rule, relation, iteration, counts.derived, counts.kept, counts.seconds)
+            for (rule, relation, iteration), counts in sorted(self.counts.items(), key=lambda item: item[0][2])
+        )
+
+
+class Recorder:
+    """Counts for one worker, which is always busy with one batch of one rule."""
+
+    def __init__(self) -> None:
+        self.profile = Profile()
+        self.iteration = 0
+        self._current = Counts()
+
+    def enter(self, rule: str, relation: str) -> Counts:
+        """What is stored from now on comes from this rule."""
+        self._current = self.profile.at(rule, relation, self.iteration)
+        return self._current
+
+    def kept(self, rows: int) -> None:
+        """So many rows of the batch were not there before."""
+        self._current.kept += rows
+
+    def timed(self, rule: str, relation: str, batches: Iterable[Item]) -> Iterator[Item]:
+        """The same batches. Making them and storing them counts as the rule's time."""
+        counts = self.enter(rule, relation)
+        since = perf_counter()
+        for batch in batches:
+            yield batch
+            now = perf_counter()
+            counts.seconds += now - since
+            since = now
+        counts.seconds += perf_counter() - since

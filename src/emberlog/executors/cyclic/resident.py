@@ -1,0 +1,160 @@
+"""The relations of the recursion on one worker: contributions come in, deltas and indexes go out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from emberlog.executors.cyclic.faults import Fault
+from emberlog.executors.cyclic.indexes import ChainedIndex, Matches
+from emberlog.executors.cyclic.kernels import tables
+from emberlog.executors.cyclic.lanes import Lane, Lanes, floats_to_lane, lane_to_floats
+from emberlog.executors.cyclic.rules import Combine, ResidentRelation, Shown
+from emberlog.executors.cyclic.stores import KeyedStore, SetStore
+from emberlog.logical.nodes import Version
+
+RESULT_BATCH = 1 << 20
+"""Rows of a result that are handed on at a time."""
+
+_CODES = {
+    Combine.MIN: tables.MIN,
+    Combine.MAX: tables.MAX,
+    Combine.ARG_MIN: tables.ARG_MIN,
+    Combine.ARG_MAX: tables.ARG_MAX,
+    Combine.CHOICE: tables.CHOICE,
+    Combine.SUM_INT: tables.SUM_INT,
+    Combine.SUM_FLOAT: tables.SUM_FLOAT,
+}
+
+
+def new_store(relation: ResidentRelation, *, tracks: bool = True) -> SetStore | KeyedStore:
+    """An empty store of the relation's own lanes; `tracks=False` where nobody asks for its delta."""
+    if not relation.combine:
+        return SetStore(relation.width)
+    return KeyedStore(relation.keys, tuple(_CODES[rule] for rule in relation.combine), tracks=tracks)
+
+
+class Resident:
+    """One relation: its store, its indexes, and for monotone sums the largest contribution of each key."""
+
+    def __init__(self, relation: ResidentRelation, *, tracks: bool = True) -> None:
+        self.relation = relation
+        self.store = new_store(relation, tracks=tracks)
+        self.indexes: dict[tuple[int, ...], ChainedIndex] = {}
+        self.largest: KeyedStore | None = None
+        if relation.largest_per_key:
+            # The lane behind the largest value is how much of it is counted already.
+            self.largest = KeyedStore(relation.keys + 1, (tables.MAX, tables.CHOICE))
+
+    @property
+    def count(self) -> int:
+        return self.store.count
+
+    @property
+    def fresh(self) -> int:
+        """How many facts came or changed since the last `advance`."""
+        return self.store.fresh
+
+    def add(self, contributions: Lanes) -> None:
+        if not contributions.shape[1]:
+            return
+        if self.largest is not None:
+            contributions = self._growth_of_largest(self.largest, contributions)
+        else:
+            contributions = with_plain_floats(self.relation, contributions)
+        if isinstance(self.store, SetStore):
+            self.store.add(contributions)
+        elif not self.store.add(contributions):
+            raise Fault("DL502", f"a sum of `{self.relation.name}` does not fit in a 64-bit int")
+
+    def _growth_of_largest(self, largest: KeyedStore, contributions: Lanes) -> Lanes:
+        """Contributions to the sum: by how much the largest value of each key grew."""
+        keys = self.relation.keys + 1
+        if contributions.shape[0] == keys:  # mcount<Key>: every key counts as 1
+            contributions = np.vstack([contributions, np.ones((1, contributions.shape[1]), np.int64)])
+        is_float = self.relation.combine[0] is Combine.SUM_FLOAT
+        values = lane_to_floats(contributions[keys]) if is_float else contributions[keys]
+        if bool((values < 0).any()):
+            raise Fault("DL504", f"a contribution to the monotone sum of `{self.relation.name}` is negative")
+        largest.add(np.vstack([contributions, np.zeros((1, contributions.shape[1]), np.int64)]))
+        largest.advance()
+        rows = largest.delta_rows
+        value, counted = largest.rows[keys, rows], largest.rows[keys + 1, rows]
+        largest.rows[keys + 1, rows] = value
+        growth = (lane_to_floats(value) - lane_to_floats(counted)).view(np.int64) if is_float else value - counted
+        return np.vstack([largest.rows[: self.relation.keys, rows], growth[None]])
+
+    def advance(self) -> int:
+        """Ends the round: what changed becomes the delta, and indexes catch up."""
+        changed = self.store.advance()
+        for index in self.indexes.values():
+            index.catch_up()
+        return changed
+
+    def index(self, keys: tuple[int, ...]) -> ChainedIndex:
+        """The index by these columns; made when it is first asked for."""
+        if keys not in self.indexes:
+            lanes = tuple(self.relation.columns[key].lane for key in keys)
+            self.indexes[keys] = ChainedIndex(self.store, lanes)
+            self.indexes[keys].catch_up()
+        return self.indexes[keys]
+
+    def matches(self, keys: tuple[int, ...], values: Lanes, version: Version) -> Iterator[Matches]:
+        below = self.store.count
+        if isinstance(self.store, SetStore):
+            # What came in this round is not seen before the next; a keyed row is as good as it is now.
+            below = self.store.delta_begin if version is Version.BEFORE else self.store.delta_end
+        return self.index(keys).matches(values, below)
+
+    def column(self, column: int, rows: Lane) -> Lane:
+        lane = self.relation.columns[column]
+        return shown(lane.shown, self.store.rows, lane.lane, rows)
+
+    def contributed(self) -> Lanes:
+        """The rows as contributions to the same relation on another worker."""
+        if not isinstance(self.store, KeyedStore):
+            return self.store.all
+        return with_ordered_floats(self.relation, self.store.all)
+
+    def batches(self) -> Iterator[list[Lane]]:
+        """All rows as the relation's columns, some at a time."""
+        for begin in range(0, self.count, RESULT_BATCH):
+            yield self.visible(self.store.all[:, begin : begin + RESULT_BATCH])
+
+    def visible(self, lanes: Lanes) -> list[Lane]:
+        """Rows of the store as the relation's columns."""
+        everything = slice(None)
+        return [shown(column.shown, lanes, column.lane, everything) for column in self.relation.columns]
+
+
+def shown(how: Shown, lanes: Lanes, lane: int, rows: Lane | slice) -> Lane:
+    """A column as rules and people see it."""
+    match how:
+        case Shown.LANE:
+            return lanes[lane, rows]
+        case Shown.FLOAT_SUM:
+            return floats_to_lane(lanes[lane, rows].view(np.float64))
+        case Shown.MEAN:
+            sums = lanes[lane, rows].view(np.float64)
+            return floats_to_lane(sums / lanes[lane + 1, rows])
+
+
+def with_plain_floats(relation: ResidentRelation, contributions: Lanes) -> Lanes:
+    """Lanes that are summed as floats hold plain floats, not floats in the order of ints."""
+    return _with_sums(relation, contributions, lambda lane: lane_to_floats(lane).view(np.int64))
+
+
+def with_ordered_floats(relation: ResidentRelation, rows: Lanes) -> Lanes:
+    """The inverse: every float in the order of ints, as in all other lanes."""
+    return _with_sums(relation, rows, lambda lane: floats_to_lane(lane.view(np.float64)))
+
+
+def _with_sums(relation: ResidentRelation, rows: Lanes, change: Callable[[Lane], Lane]) -> Lanes:
+    summed = [relation.keys + i for i, rule in enumerate(relation.combine) if rule is Combine.SUM_FLOAT]
+    if not summed:
+        return rows
+    result = rows.copy()
+    for lane in summed:
+        result[lane] = change(rows[lane])
+    return result

@@ -1,0 +1,148 @@
+"""Recursion that only grows or improves: rounds over deltas until nothing changes (sets, meets, monotone sums)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from emberlog.executors.cyclic.chains import BATCH
+from emberlog.executors.cyclic.indexes import Matches
+from emberlog.executors.cyclic.kernels import tables
+from emberlog.executors.cyclic.lanes import Lane, Lanes
+from emberlog.executors.cyclic.resident import Resident, new_store
+from emberlog.executors.cyclic.rules import Atom, Combine, ResidentRelation
+from emberlog.executors.cyclic.stores import KeyedStore, SetStore, StaticStore
+from emberlog.executors.cyclic.worker import Mail, Progress, Running, Worker, WorkerTask, gather
+
+
+class RoundsWorker(Worker):
+    def __init__(
+        self, task: WorkerTask, statics: Mapping[str, StaticStore], report: Callable[[Progress], None] = lambda _: None
+    ) -> None:
+        super().__init__(task, statics, report)
+        self.residents = {relation.name: Resident(relation) for relation in self.program.relations}
+        self.copies: dict[tuple[str, int], Resident] = {}
+        if task.workers > 1:
+            for name, columns in task.placement.copies.items():
+                for column in columns:
+                    self.copies[name, column] = Resident(_copied(self.program.relation(name)))
+
+    def run(self) -> Running:
+        yield from self._deliver(self.seed_contributions(), self._advance())
+        alone = self.task.placement.is_decomposed or self.task.workers == 1
+        changed = self._advance()
+        iteration = 0
+        while True:
+            if not alone:
+                yield from self._update_copies()
+            self.begin_iteration(iteration + 1)
+            contributions = yield from self.rule_contributions()
+            if alone:
+                everyone, total = changed, self._total()
+                for name, lanes in contributions:
+                    self.keep(self.residents[name], lanes)
+            else:
+                everyone, total = yield from self._deliver(contributions, changed)
+            if everyone == 0:
+                return
+            iteration += 1
+            progress = Progress(iteration, everyone, total)
+            self.report(progress)
+            self.check_limits(progress)
+            changed = self._advance()
+
+    def results(self, relation: str) -> Iterator[list[Lane]]:
+        return self.residents[relation].batches()
+
+    def result_count(self, relation: str) -> int:
+        return self.residents[relation].count
+
+    def _advance(self) -> int:
+        return sum(resident.advance() for resident in self.residents.values())
+
+    def _total(self) -> int:
+        return sum(resident.count for resident in self.residents.values())
+
+    def _deliver(
+        self, contributions: Iterable[tuple[str, Lanes]], changed: int
+    ) -> Generator[Mail, Mail, tuple[int, int]]:
+        """Sends contributions to their owners, combined at the source; gives the sums of the delta and of all facts."""
+        if self.task.workers == 1:
+            total = self._total()
+            for name, lanes in contributions:
+                self.keep(self.residents[name], lanes)
+            return changed, total
+        mail = self.empty_mail(changed, self._total())
+        for name, lanes in self._combined(contributions):
+            self.post(mail, self.channels[name], lanes, self.route(name, lanes))
+        received = yield mail
+        for name, channel in self.channels.items():
+            self.residents[name].add(gather(received, channel, self.program.relation(name).contribution_width))
+        sums = [sum(message.numbers[place] for message in received) for place in range(2)]
+        return sums[0], sums[1]
+
+    def _combined(self, contributions: Iterable[tuple[str, Lanes]]) -> Iterator[tuple[str, Lanes]]:
+        """At most one contribution per fact, or per key, and round leaves the worker."""
+        stores: dict[str, SetStore | KeyedStore] = {}
+        for name, lanes in contributions:
+            if name not in stores:
+                stores[name] = _combiner(self.program.relation(name), lanes.shape[0])
+            self.keep(stores[name], lanes)
+        for name, store in stores.items():
+            yield name, store.all
+
+    def _update_copies(self) -> Generator[Mail, Mail, None]:
+        """Sends the delta of relations that are kept by another column, too, to the workers that keep it."""
+        if not self.copies:
+            return
+        mail = self.empty_mail()
+        for channel, (name, column) in enumerate(self.copies):
+            resident = self.residents[name]
+            lanes = np.ascontiguousarray(resident.store.delta)
+            self.post(mail, channel, lanes, lanes[resident.relation.columns[column].lane])
+        received = yield mail
+        for channel, copy in enumerate(self.copies.values()):
+            copy.store.add(gather(received, channel, copy.relation.width))
+            copy.advance()
+
+    # Reading relations of the recursion
+
+    def started(self, atom: Atom) -> Iterator[list[Lane]]:
+        if atom.relation not in self.residents:
+            yield from super().started(atom)
+            return
+        resident = self.residents[atom.relation]
+        lanes = resident.store.delta
+        for begin in range(0, lanes.shape[1], BATCH):
+            yield resident.visible(lanes[:, begin : begin + BATCH])
+
+    def matches(self, atom: Atom, keys: tuple[int, ...], values: Lanes) -> Iterator[Matches]:
+        if atom.relation not in self.residents:
+            return super().matches(atom, keys, values)
+        return self._probed(atom, keys).matches(keys, values, atom.version)
+
+    def column(self, atom: Atom, keys: tuple[int, ...], column: int, rows: Lane) -> Lane:
+        if atom.relation not in self.residents:
+            return super().column(atom, keys, column, rows)
+        return self._probed(atom, keys).column(column, rows)
+
+    def _probed(self, atom: Atom, keys: tuple[int, ...]) -> Resident:
+        """The copy that has all rows of these keys on this worker."""
+        if self.task.workers == 1 or self.task.placement.homes[atom.relation] in keys:
+            return self.residents[atom.relation]
+        return next(copy for (name, column), copy in self.copies.items() if name == atom.relation and column in keys)
+
+
+def _copied(relation: ResidentRelation) -> ResidentRelation:
+    """A copy gets whole values, not growth: the newest sum is the largest."""
+    rules = tuple(Combine.MAX if rule in (Combine.SUM_INT, Combine.SUM_FLOAT) else rule for rule in relation.combine)
+    return replace(relation, combine=rules, largest_per_key=False)
+
+
+def _combiner(relation: ResidentRelation, width: int) -> SetStore | KeyedStore:
+    if not relation.largest_per_key:
+        return new_store(relation)
+    keys = relation.keys + 1
+    return SetStore(width) if width == keys else KeyedStore(keys, (tables.MAX,))

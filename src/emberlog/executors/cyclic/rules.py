@@ -1,0 +1,141 @@
+"""What a worker executes: each rule as a chain of steps over batches of valuations.
+
+A batch has one lane per variable that a later step needs. Variables are numbered per rule. Everything here is plain
+data that can be sent to another process.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from emberlog.datatypes import DataType
+from emberlog.logical.nodes import Version
+from emberlog.semantics.model import Compare, Holds
+from emberlog.syntax.ast import Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A scan: a variable per column of the relation."""
+
+    relation: str
+    variables: tuple[str, ...]
+    version: Version = Version.FULL
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The rows that the chain begins with."""
+
+    atom: Atom
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Joins with the rows of a relation that agree in the columns `keys`, whose variables are bound before."""
+
+    atom: Atom
+    keys: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refute:
+    """Drops valuations for which the relation has a row that agrees in the columns `keys`."""
+
+    relation: str
+    keys: tuple[int, ...]
+    variables: tuple[str, ...]
+    """One per key column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    variable: str
+    expression: Expression
+    is_early: bool = False
+    """It can fail, and comes before steps that may drop the valuation it fails for: then it has to wait for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Drops valuations that do not satisfy the condition."""
+
+    condition: Compare | Holds
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Moves each valuation to the worker that owns the value of the variable."""
+
+    variable: str
+
+
+Step: TypeAlias = Start | Probe | Refute | Assign | Keep | Send
+
+
+@dataclass(frozen=True, slots=True)
+class RuleChain:
+    """A rule from its first atom to the lanes of its contributions. Without a Start it is a single valuation."""
+
+    name: str
+    relation: str
+    steps: tuple[Step, ...]
+    head: tuple[Expression, ...]
+    types: dict[str, DataType]
+    """Of the variables."""
+
+
+class Combine(Enum):
+    """How contributions to a value lane of a key are combined."""
+
+    MIN = "min"
+    MAX = "max"
+    ARG_MIN = "argmin"
+    ARG_MAX = "argmax"
+    CHOICE = "choice"
+    """The lane behind ARG_MIN or ARG_MAX: the value that comes with the cost."""
+    SUM_INT = "int sum"
+    SUM_FLOAT = "float sum"
+
+
+class Shown(Enum):
+    """How a column of the relation is read from its lanes."""
+
+    LANE = "as it is"
+    FLOAT_SUM = "a float sum"
+    MEAN = "a float sum divided by the int sum behind it"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLane:
+    lane: int
+    type: DataType
+    shown: Shown = Shown.LANE
+
+
+@dataclass(frozen=True, slots=True)
+class ResidentRelation:
+    """A relation of the recursion as a worker keeps it.
+
+    Its lanes are those of its contributions: the key columns, then the arguments of the aggregates. Without combining
+    rules it is a set.
+    """
+
+    name: str
+    columns: tuple[ColumnLane, ...]
+    keys: int
+    combine: tuple[Combine, ...]
+    largest_per_key: bool = False
+    """For mcount and msum: contributions have one more key lane, and only the largest of each counts."""
+    counts_nothing: bool = False
+    """Whether there is a fact without any contribution: a count of 0, where the group has no variables."""
+
+    @property
+    def width(self) -> int:
+        return self.keys + len(self.combine)
+
+    @property
+    def contribution_width(self) -> int:
+        return self.width + self.largest_per_key

@@ -1,0 +1,28 @@
+"""Folders for facts on their way, and for results that frames read: gone when released, or with the process."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from pathlib import Path
+
+_folders: set[Path] = set()
+
+
+def new_folder() -> Path:
+    """An empty folder that nobody else can read."""
+    folder = Path(tempfile.mkdtemp(prefix="emberlog-run-"))
+    _folders.add(folder)
+    return folder
+
+
+def delete(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    _folders.discard(folder)
+
+
+@atexit.register
+def _delete_all() -> None:
+    for folder in tuple(_folders):
+        delete(folder)

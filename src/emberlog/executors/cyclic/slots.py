@@ -1,0 +1,65 @@
+"""What a session offers to a barrier stage: how many tasks run at once, and whether it can run one at all."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from emberlog.executors.dataframe.resources import is_connect
+
+_LOCAL = re.compile(r"local(\[([0-9]+|\*)(,[0-9]+)?\])?")
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    count: int
+    is_classic: bool
+    is_one_machine: bool
+    """Whether workers and driver share a disk for sure."""
+    driver_host: str | None
+    """Where workers can reach the driver; None where nobody knows."""
+    obstacle: str | None
+    """Why no barrier stage can run."""
+
+    @staticmethod
+    def of(spark: SparkSession) -> Slots:
+        if is_connect(spark):
+            return _connected(spark)
+        context: Any = spark.sparkContext._jsc.sc()
+        profile = context.resourceProfileManager().defaultResourceProfile()
+        master = str(spark.sparkContext.master)
+        return Slots(
+            int(context.maxNumConcurrentTasks(profile)),
+            True,
+            master.startswith("local"),
+            _setting(spark, "spark.driver.host"),
+            _obstacle(spark),
+        )
+
+
+def _connected(spark: SparkSession) -> Slots:
+    found = _LOCAL.fullmatch(_setting(spark, "spark.master") or "")
+    cores = found[2] if found else None
+    # A cluster behind a server does not tell its size: one worker always fits, and more can be asked for.
+    count = int(cores) if cores and cores.isdigit() else 1
+    return Slots(count, False, False, None, _obstacle(spark))
+
+
+def _obstacle(spark: SparkSession) -> str | None:
+    if _setting(spark, "spark.dynamicAllocation.enabled") == "true":
+        return "Spark runs no barrier stages with spark.dynamicAllocation.enabled"
+    for name in ("spark.network.crypto.enabled", "spark.ssl.enabled", "spark.ssl.rpc.enabled"):
+        if _setting(spark, name) == "true":
+            return f"{name} is on, and connections between workers are not encrypted"
+    return None
+
+
+def _setting(spark: SparkSession, name: str) -> str | None:
+    try:
+        return spark.conf.get(name, None)
+    except PySparkException:
+        return None

@@ -1,0 +1,180 @@
+"""What one job does: a recursion, the relations without recursion that it reads, and those that only fold its result.
+
+A huge result that somebody only counts is then never written out, and what the recursion reads need not come through
+Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from emberlog.datatypes import DataType
+from emberlog.executors.cyclic.capabilities import obstacles
+from emberlog.executors.cyclic.compile import CyclicProgram, compile_fixpoint
+from emberlog.executors.cyclic.definition_plans import as_fixpoint
+from emberlog.executors.cyclic.factored import relations_needed_whole
+from emberlog.executors.cyclic.placement import Placement, place
+from emberlog.executors.cyclic.rules import Probe, Refute
+from emberlog.logical.nodes import Definition, Fixpoint, PlannedStratum
+from emberlog.logical.traverse import plans_of, scans
+
+
+@dataclass(frozen=True, slots=True)
+class StageStratum:
+    program: CyclicProgram
+    placement: Placement
+    is_recursive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    index: int
+    """Of the recursive stratum in the plan."""
+    strata: tuple[StageStratum, ...]
+    outputs: Mapping[str, tuple[DataType, ...]]
+    """What is handed out: the relations of the recursion, or those that fold them."""
+    streamed: frozenset[str]
+    """Relations that later strata of the job only read from beginning to end."""
+
+    @property
+    def recursion(self) -> StageStratum:
+        return next(stratum for stratum in self.strata if stratum.is_recursive)
+
+    @property
+    def inputs(self) -> dict[str, tuple[DataType, ...]]:
+        """What has to be fed."""
+        made = {relation.name for stratum in self.strata for relation in stratum.program.relations}
+        read: dict[str, tuple[DataType, ...]] = {}
+        for stratum in self.strata:
+            read.update(stratum.program.static_types)
+        return {name: types for name, types in read.items() if name not in made}
+
+    @property
+    def spread(self) -> dict[str, int | None]:
+        """How each relation that some stratum reads is spread."""
+        return {name: column for stratum in self.strata for name, column in stratum.placement.statics.items()}
+
+
+def plan_stage(strata: Sequence[PlannedStratum], index: int, outputs: Sequence[str], *, decompose: bool) -> Stage:
+    """The job for the recursive stratum with this index; it has no obstacles."""
+    position = next(place for place, one in enumerate(strata) if one.index == index)
+    root = strata[position].root
+    assert isinstance(root, Fixpoint)
+    known = dict(_definitions(strata))
+    program = compile_fixpoint(root, {name: key for name, one in known.items() if (key := _key_of(one)) is not None})
+    before = _before(program, known)
+    after = _after(strata, position, known, program, outputs)
+    programs = [*before, program, *after]
+    wanted = after or [program]
+    types = {
+        relation.name: tuple(column.type for column in relation.columns) for one in wanted for relation in one.relations
+    }
+    if not after:
+        needed = _read_elsewhere(strata[position + 1 :]) | set(outputs)
+        types = {name: one for name, one in types.items() if name in needed}
+    streamed = {relation.name for relation in program.relations} if after else set()
+    placements = _placements(programs, streamed, decompose)
+    members = zip(programs, placements, strict=True)
+    return Stage(
+        index,
+        tuple(StageStratum(one, placement, one is program) for one, placement in members),
+        types,
+        frozenset(streamed),
+    )
+
+
+def _definitions(strata: Sequence[PlannedStratum]) -> Iterator[tuple[str, CyclicProgram]]:
+    """The relations without recursion that workers can compute."""
+    for stratum in strata:
+        if isinstance(stratum.root, Definition):
+            fixpoint = as_fixpoint(stratum.root)
+            if fixpoint is not None and not obstacles(fixpoint):
+                yield stratum.root.relation, compile_fixpoint(fixpoint)
+
+
+def _key_of(program: CyclicProgram) -> frozenset[int] | None:
+    """The columns that no two rows agree in: those that an aggregate is grouped by."""
+    (relation,) = program.relations
+    keys = frozenset(place for place, column in enumerate(relation.columns) if column.lane < relation.keys)
+    return keys if relation.combine else None
+
+
+def _before(program: CyclicProgram, known: Mapping[str, CyclicProgram]) -> list[CyclicProgram]:
+    """What the program reads, directly or not, and workers can compute; in the order of evaluation."""
+    found: dict[str, CyclicProgram] = {}
+
+    def visit(one: CyclicProgram) -> None:
+        for name in one.statics:
+            if name in known and name not in found:
+                visit(known[name])
+                found[name] = known[name]
+
+    visit(program)
+    return list(found.values())
+
+
+def _after(
+    strata: Sequence[PlannedStratum],
+    position: int,
+    known: Mapping[str, CyclicProgram],
+    program: CyclicProgram,
+    outputs: Sequence[str],
+) -> list[CyclicProgram]:
+    """The relations that fold the result of the recursion, if nobody else reads it."""
+    members = {relation.name for relation in program.relations}
+    if members.intersection(outputs):
+        return []
+    readers = [one for one in strata[position + 1 :] if members & _read_elsewhere([one])]
+    folds = []
+    for reader in readers:
+        fold = known.get(reader.relations[0]) if isinstance(reader.root, Definition) else None
+        if fold is None or not fold.relations[0].combine or not _can_fold(fold, members, program, known):
+            return []
+        folds.append(fold)
+    return folds
+
+
+def _can_fold(
+    fold: CyclicProgram, members: set[str], program: CyclicProgram, known: Mapping[str, CyclicProgram]
+) -> bool:
+    looked_up = {
+        step.atom.relation if isinstance(step, Probe) else step.relation
+        for chain in fold.seeds
+        for step in chain.steps
+        if isinstance(step, Probe | Refute)
+    }
+    others = set(fold.statics) - members
+    available = set(program.statics) | {name for one in _before(program, known) for name in one.statics}
+    return not looked_up & members and others <= available
+
+
+def _read_elsewhere(strata: Sequence[PlannedStratum]) -> set[str]:
+    return {scan.relation for one in strata for plan in plans_of(one.root) for scan in scans(plan)}
+
+
+def _placements(programs: Sequence[CyclicProgram], streamed: set[str], decompose: bool) -> list[Placement]:
+    """Placements that agree how each relation is spread; where strata want different things, it is everywhere."""
+    preferred: dict[str, int | None] = {}
+    for program in programs:
+        preferred.update(dict.fromkeys(relations_needed_whole(program)))
+    order = sorted(programs, key=lambda one: not one.rules)  # what the rounds want counts most
+    while True:
+        chosen: dict[str, int | None] = dict(preferred)
+        found: dict[int, Placement] = {}
+        everywhere: set[str] = set()
+        for program in order:
+            placement = place(program, decompose=decompose, preferred=chosen)
+            found[id(program)] = placement
+            for name, column in placement.statics.items():
+                if name not in streamed and chosen.setdefault(name, column) != column:
+                    everywhere.add(name)
+        if not everywhere:
+            return [_with_streams(found[id(program)], streamed) for program in programs]
+        preferred.update(dict.fromkeys(everywhere, None))
+
+
+def _with_streams(placement: Placement, streamed: set[str]) -> Placement:
+    """A relation that is streamed stays where it arose, whatever column that is."""
+    spread = {name: 0 if name in streamed else column for name, column in placement.statics.items()}
+    return replace(placement, statics=spread)

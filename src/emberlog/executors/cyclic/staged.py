@@ -1,0 +1,109 @@
+"""Recursion by stages: the facts of a stage are complete before any rule reads them.
+
+Contributions wait, by relation and stage, until everything before them is done. Then the lowest stage, and in it the
+first relation in the order of a stage, is released on all workers at once and becomes the delta of a round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+
+import numpy as np
+
+from emberlog.executors.cyclic.chains import BATCH
+from emberlog.executors.cyclic.lanes import Lane, Lanes, joined
+from emberlog.executors.cyclic.resident import RESULT_BATCH, Resident
+from emberlog.executors.cyclic.rules import Atom
+from emberlog.executors.cyclic.stores import StaticStore
+from emberlog.executors.cyclic.worker import Mail, Progress, Running, Worker, WorkerTask, gather
+
+NONE_LEFT = 2**62
+
+
+class StagedWorker(Worker):
+    def __init__(
+        self, task: WorkerTask, statics: Mapping[str, StaticStore], report: Callable[[Progress], None] = lambda _: None
+    ) -> None:
+        super().__init__(task, statics, report)
+        self.waiting: dict[tuple[int, int], Resident] = {}
+        """By stage and by place in the order of a stage."""
+        self.order = {name: place for place, name in enumerate(self.program.recursion.stage_order)}
+        self.released: dict[str, list[Lanes]] = {relation.name: [] for relation in self.program.relations}
+        self.delta: tuple[str, Resident] | None = None
+        self.total = 0
+
+    def run(self) -> Running:
+        yield from self._deliver(self.seed_contributions())
+        iteration = 0
+        while True:
+            stage, place = yield from self._lowest()
+            if stage == NONE_LEFT:
+                return
+            changed = self._release(stage, place)
+            self.begin_iteration(iteration + 1)
+            contributions = yield from self.rule_contributions()
+            changed, total = yield from self._deliver(contributions, changed)
+            iteration += 1
+            progress = Progress(iteration, changed, total)
+            self.report(progress)
+            self.check_limits(progress)
+
+    def results(self, relation: str) -> Iterator[list[Lane]]:
+        width = len(self.program.relation(relation).columns)
+        lanes = joined(self.released[relation], width)
+        for begin in range(0, lanes.shape[1], RESULT_BATCH):
+            yield list(lanes[:, begin : begin + RESULT_BATCH])
+
+    def result_count(self, relation: str) -> int:
+        return sum(lanes.shape[1] for lanes in self.released[relation])
+
+    def _lowest(self) -> Generator[Mail, Mail, tuple[int, int]]:
+        """The lowest stage and place that waits on any worker."""
+        mine = min(self.waiting, default=(NONE_LEFT, 0))
+        received = yield self.empty_mail(*mine)
+        return min((message.numbers[0], message.numbers[1]) for message in received)
+
+    def _release(self, stage: int, place: int) -> int:
+        name = self.program.recursion.stage_order[place]
+        resident = self.waiting.pop((stage, place), None) or Resident(self.program.relation(name))
+        self.delta = (name, resident)
+        self.released[name].append(np.stack(resident.visible(resident.store.all)))
+        self.total += resident.count
+        return resident.count
+
+    def _deliver(
+        self, contributions: Iterable[tuple[str, Lanes]], changed: int = 0
+    ) -> Generator[Mail, Mail, tuple[int, int]]:
+        """Sends contributions to their owners, combined at the source; gives the sums of the delta and of all facts."""
+        mail = self.empty_mail(changed, self.total)
+        combined = {relation.name: Resident(relation, tracks=False) for relation in self.program.relations}
+        for name, lanes in contributions:
+            self.keep(combined[name], lanes)
+        for name, resident in combined.items():
+            lanes = resident.contributed()
+            self.post(mail, self.channels[name], lanes, self.route(name, lanes))
+        received = yield mail
+        for name, channel in self.channels.items():
+            self._wait(name, gather(received, channel, self.program.relation(name).width))
+        return sum(m.numbers[0] for m in received), sum(m.numbers[1] for m in received)
+
+    def _wait(self, name: str, lanes: Lanes) -> None:
+        relation = self.program.relation(name)
+        stages = lanes[relation.columns[self.program.recursion.stage_columns[name]].lane]
+        for stage in np.unique(stages).tolist():
+            key = (stage, self.order[name])
+            if key not in self.waiting:
+                self.waiting[key] = Resident(relation, tracks=False)
+            self.waiting[key].add(lanes[:, stages == stage])
+
+    def started(self, atom: Atom) -> Iterator[list[Lane]]:
+        if atom.relation not in self.released:
+            yield from super().started(atom)
+            return
+        assert self.delta is not None
+        name, resident = self.delta
+        if name != atom.relation:
+            return
+        lanes = resident.store.all
+        for begin in range(0, lanes.shape[1], BATCH):
+            yield resident.visible(lanes[:, begin : begin + BATCH])

@@ -1,0 +1,265 @@
+"""The resident relations of a worker: rows that stay where they are for the whole recursion.
+
+A set keeps its rows in the order in which they came, so `before`, `delta` and `new` are ranges of row numbers. A
+keyed relation keeps one row per key and improves it in place; its delta is a list of row numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from emberlog.executors.cyclic.kernels.packed import contains_packed, insert_packed, refill_packed
+from emberlog.executors.cyclic.kernels.tables import (
+    MAX,
+    MIN,
+    SUM_FLOAT,
+    find_all,
+    insert_new,
+    refill,
+    upsert,
+    upsert_dense,
+    upsert_dense_extreme,
+    upsert_dense_sum,
+)
+from emberlog.executors.cyclic.lanes import Lane, Lanes, no_rows
+from emberlog.executors.cyclic.packing import Packing, packing_for
+
+CHUNK = 1 << 18
+"""Rows that are entered at a time, so that tables grow with what is new and not with what is derived."""
+
+FREE_RANGE = 1 << 22
+"""Keys in a range of at most this are looked up directly: memory that is never touched costs nothing."""
+DENSE_RANGE = 32
+"""Keys in a larger range are, too, while there is one for so many places."""
+WIDEST_RANGE = 1 << 28
+
+
+def table_for(rows: int) -> npt.NDArray[np.uint64]:
+    """An empty table, at most half full with that many rows."""
+    slots = 1 << max(4, int(2 * rows - 1).bit_length())
+    return np.zeros(slots, np.uint64)
+
+
+class SetStore:
+    """A set of rows. While they fit into a word, the table has the words; else it has the numbers of the rows."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.rows = np.empty((width, 16), np.int64)
+        self.table = table_for(16)
+        self.packing: Packing | None = None
+        self.may_pack = width > 0
+        self.count = 0
+        self.delta_begin = 0
+        self.delta_end = 0
+
+    def add(self, batch: Lanes) -> None:
+        """Enters the rows that are new; they become the delta with the next `advance`."""
+        for begin in range(0, batch.shape[1], CHUNK):
+            end = min(begin + CHUNK, batch.shape[1])
+            self._reserve(self.count + end - begin)
+            if self.may_pack:
+                self._pack(batch[:, begin:end])
+            if self.packing is not None:
+                packing = (self.packing.lows, self.packing.shifts)
+                self.count = insert_packed(self.table, self.rows, self.count, batch, begin, end, *packing)
+            else:
+                self.count = insert_new(self.table, self.rows, self.count, batch, begin, end)
+
+    def _pack(self, batch: Lanes) -> None:
+        """Makes sure that the words can hold the batch, or gives up words."""
+        if self.packing is not None and self.packing.holds(batch):
+            return
+        self.packing = packing_for((self.all, batch))
+        self.may_pack = self.packing is not None
+        self._fill_table(len(self.table) // 2)
+
+    def _reserve(self, rows: int) -> None:
+        if rows > self.rows.shape[1]:
+            grown = np.empty((self.width, max(rows, 2 * self.rows.shape[1])), np.int64)
+            grown[:, : self.count] = self.rows[:, : self.count]
+            self.rows = grown
+        if 2 * rows > self.table.shape[0]:
+            self._fill_table(2 * rows)
+
+    def _fill_table(self, rows: int) -> None:
+        self.table = table_for(rows)
+        if self.packing is not None:
+            refill_packed(self.table, self.rows, self.count, self.packing.lows, self.packing.shifts)
+        else:
+            refill(self.table, self.rows, self.width, self.count)
+
+    def has_all(self, rows: Lanes) -> bool:
+        """Whether all these rows are in the set."""
+        if self.packing is None:
+            return bool((find_all(self.table, self.rows, self.width, rows) >= 0).all())
+        if not self.packing.holds(rows):
+            return False
+        return bool(contains_packed(self.table, rows, self.packing.lows, self.packing.shifts).all())
+
+    def advance(self) -> int:
+        """Makes what is new the delta; gives its number of rows."""
+        self.delta_begin, self.delta_end = self.delta_end, self.count
+        return self.delta_end - self.delta_begin
+
+    @property
+    def fresh(self) -> int:
+        """How many rows came since the last `advance`."""
+        return self.count - self.delta_end
+
+    @property
+    def delta(self) -> Lanes:
+        return self.rows[:, self.delta_begin : self.delta_end]
+
+    @property
+    def all(self) -> Lanes:
+        return self.rows[:, : self.count]
+
+
+class KeyedStore:
+    """One row per key, the key in the first lanes; contributions improve the others."""
+
+    def __init__(self, keys: int, rules: tuple[int, ...], *, tracks: bool = True) -> None:
+        """`tracks=False` where nobody asks for the delta."""
+        self.keys = keys
+        self.tracks = tracks
+        self.rules = np.array(rules, np.int64)
+        self.lone_extreme = rules[0] if rules in ((MIN,), (MAX,)) else None
+        self.is_lone_float_sum = rules == (SUM_FLOAT,)
+        self.width = keys + len(rules)
+        self.rows = np.empty((self.width, 16), np.int64)
+        self.stamps = np.full(16, -1, np.int64)
+        self.table = table_for(16)
+        self.dense: npt.NDArray[np.int32] | None = np.zeros(0, np.int32) if keys == 1 else None
+        """By key, less the lowest, the number of its row plus one; 0 for none."""
+        self.low = 0
+        self.count = 0
+        self.round = 0
+        self.changed = np.empty(16, np.int64)
+        self.changes = 0
+        self.delta_rows = np.empty(0, np.int64)
+
+    def add(self, batch: Lanes) -> bool:
+        """Combines contributions with the rows of their keys; False when an int sum overflowed."""
+        for begin in range(0, batch.shape[1], CHUNK):
+            end = min(begin + CHUNK, batch.shape[1])
+            self._reserve(self.count + end - begin)
+            if self.dense is not None:
+                self._widen(batch[0, begin:end])
+            self.count, self.changes = self._combine(batch, begin, end)
+            if self.count < 0:
+                return False
+        return True
+
+    def _combine(self, batch: Lanes, begin: int, end: int) -> tuple[int, int]:
+        changes = (self.stamps, self.round, self.changed, self.changes)
+        if self.dense is None:
+            known = (self.table, self.rows, self.count, self.keys, self.rules)
+            return upsert(*known, batch, begin, end, *changes)
+        dense = (self.dense, self.low, self.rows, self.count)
+        if self.lone_extreme is not None:
+            return upsert_dense_extreme(*dense, self.lone_extreme == MAX, batch, begin, end, *changes)
+        if self.is_lone_float_sum:
+            return upsert_dense_sum(*dense, batch, begin, end, *changes, self.tracks)
+        return upsert_dense(*dense, self.rules, batch, begin, end, *changes)
+
+    def _reserve(self, rows: int) -> None:
+        if rows > self.rows.shape[1]:
+            capacity = max(rows, 2 * self.rows.shape[1])
+            grown = np.empty((self.width, capacity), np.int64)
+            grown[:, : self.count] = self.rows[:, : self.count]
+            self.rows = grown
+            self.stamps = np.concatenate([self.stamps, np.full(capacity - self.stamps.shape[0], -1, np.int64)])
+            self.changed = np.concatenate([self.changed, np.empty(capacity - self.changed.shape[0], np.int64)])
+        if self.dense is None and 2 * rows > self.table.shape[0]:
+            self._fill_table(2 * rows)
+
+    def _fill_table(self, rows: int) -> None:
+        self.table = table_for(rows)
+        refill(self.table, self.rows, self.keys, self.count)
+
+    def _widen(self, keys: Lane) -> None:
+        """Makes room for the keys, or gives up looking them up directly."""
+        assert self.dense is not None
+        low, high = int(keys.min()), int(keys.max())
+        if len(self.dense):
+            low, high = min(low, self.low), max(high, self.low + len(self.dense) - 1)
+        places = high - low + 1
+        if places == len(self.dense):
+            return
+        if places > max(FREE_RANGE, DENSE_RANGE * (self.count + len(keys))) or places > WIDEST_RANGE:
+            self.dense = None
+            self._fill_table(2 * self.rows.shape[1])
+            return
+        # Some more than is needed: keys that come in order would widen it every time.
+        wider = np.zeros(places + min(places // 2, FREE_RANGE), np.int32)
+        wider[self.low - low : self.low - low + len(self.dense)] = self.dense
+        self.dense, self.low = wider, low
+
+    def has_all(self, rows: Lanes) -> bool:
+        """Whether all these rows are here, with the same values."""
+        numbers = self._find(rows)
+        return bool((numbers >= 0).all()) and np.array_equal(self.rows[:, numbers], rows)
+
+    def _find(self, rows: Lanes) -> Lane:
+        """The numbers of the rows that have these keys, -1 where there is none."""
+        if self.dense is None:
+            return find_all(self.table, self.rows, self.keys, rows)
+        places = rows[0] - self.low
+        is_inside = (places >= 0) & (places < len(self.dense))
+        found = self.dense[np.where(is_inside, places, 0)].astype(np.int64) - 1 if len(self.dense) else places
+        return np.where(is_inside, found, -1)
+
+    def advance(self) -> int:
+        """Makes the rows that changed the delta; gives their number."""
+        self.delta_rows = self.changed[: self.changes].copy()
+        self.changes = 0
+        self.round += 1
+        return len(self.delta_rows)
+
+    @property
+    def fresh(self) -> int:
+        """How many rows came or changed since the last `advance`."""
+        return self.changes
+
+    @property
+    def delta(self) -> Lanes:
+        return self.rows[:, self.delta_rows]
+
+    @property
+    def all(self) -> Lanes:
+        return self.rows[:, : self.count]
+
+    def clear(self) -> None:
+        """Forgets every row, and keeps the memory."""
+        if self.dense is not None:
+            self.dense[self.rows[0, : self.count] - self.low] = 0
+        else:
+            self.table[:] = 0
+        self.stamps[: self.count] = -1
+        self.count = self.changes = 0
+        self.delta_rows = np.empty(0, np.int64)
+
+
+class StaticStore:
+    """A relation that the recursion does not change."""
+
+    def __init__(self, rows: Lanes) -> None:
+        self.all = rows
+        self.width = rows.shape[0]
+        self.count = rows.shape[1]
+
+
+class StreamedStatic:
+    """The result of an earlier stratum that is only read from its beginning to its end, and so never kept as rows."""
+
+    def __init__(self, count: int, batches: Callable[[], Iterator[list[Lane]]]) -> None:
+        self.count = count
+        self.batches = batches
+
+
+def empty_static(width: int) -> StaticStore:
+    return StaticStore(no_rows(width))

@@ -1,0 +1,251 @@
+"""What runs in a task of the barrier stage: a worker from its input to its results."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from emberlog.config import Execution, Limits
+from emberlog.datatypes import DataType
+from emberlog.executors.cyclic.definitions import DefinitionWorker
+from emberlog.executors.cyclic.draining import write_parquet
+from emberlog.executors.cyclic.exchange import Exchange, PeerLost
+from emberlog.executors.cyclic.factored_worker import FactoredWorker
+from emberlog.executors.cyclic.faults import Fault
+from emberlog.executors.cyclic.feeding import Feed, Unfit, feed, spread_rows
+from emberlog.executors.cyclic.handshake import Credentials
+from emberlog.executors.cyclic.lanes import joined
+from emberlog.executors.cyclic.local import worker_for
+from emberlog.executors.cyclic.meeting import Address, Met, meet
+from emberlog.executors.cyclic.memory import TooLarge, memory_for_each
+from emberlog.executors.cyclic.representation import Representation
+from emberlog.executors.cyclic.stage import Stage, StageStratum
+from emberlog.executors.cyclic.stage_rows import StageLayout
+from emberlog.executors.cyclic.stores import StaticStore, StreamedStatic
+from emberlog.executors.cyclic.text_table import SameHash, TextTable
+from emberlog.executors.cyclic.worker import Progress, Worker, WorkerTask
+
+DONE, FAULT, UNFIT, SAME_HASH, LOST = "done", "fault", "unfit", "same hash", "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A relation that somebody reads after the recursion."""
+
+    relation: str
+    types: tuple[DataType, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """As columns of files; people see others."""
+        return [f"c{index}" for index in range(len(self.types))]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """All that the workers of a run have to know, as it is sent to them."""
+
+    run: str
+    key: bytes
+    stage: Stage
+    feeds: tuple[Feed, ...]
+    texts: tuple[str, ...]
+    """Those that the program writes."""
+    seed: int
+    """Of the hashes of texts."""
+    outputs: tuple[Output, ...]
+    workers: int
+    limits: Limits
+    execution: Execution
+    tracker: Address | None
+    folder: str | None
+    """Where results are written, if workers and driver share a disk; else they go to Spark as rows."""
+    layout: StageLayout
+
+
+@dataclass(slots=True)
+class Summary:
+    """What a worker tells when it ends."""
+
+    worker: int
+    status: str = DONE
+    code: str = ""
+    message: str = ""
+    rule: str = ""
+    notes: list[str] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+    iterations: int = 0
+    bytes_sent: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+    peak_bytes: int = 0
+    choice: str = ""
+    """The representation of facts and why, where there was a choice."""
+    profile: list[list[Any]] = field(default_factory=list)
+    """By rule, relation and iteration: facts derived, facts kept, seconds."""
+
+    @staticmethod
+    def read(text: str) -> Summary:
+        return Summary(**json.loads(text))
+
+
+def run_task(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The function that Spark runs once per worker."""
+    from pyspark import BarrierTaskContext
+
+    context: Any = BarrierTaskContext.get()
+    number: int = context.partitionId()
+    host = context.getTaskInfos()[number].address.rpartition(":")[0] or "localhost"
+    stage_rows = job.layout.collect(batches)
+    credentials = Credentials(job.run, 0, job.key)
+    clock = Clock()
+    summary = Summary(number)
+    met = meet(number, job.workers, host, credentials, job.tracker, context.allGather)
+    try:
+        clock.lap("meet")
+        yield from TaskRun(job, number, met, summary, clock).run(stage_rows)
+    except Fault as fault:
+        summary.status, summary.code, summary.message = FAULT, fault.code, fault.message
+        summary.rule, summary.notes = fault.rule, list(fault.notes)
+    except Unfit as problem:
+        summary.status, summary.message = UNFIT, str(problem)
+    except TooLarge as problem:
+        summary.status, summary.message = UNFIT, str(problem)
+    except SameHash:
+        summary.status, summary.message = SAME_HASH, "two different texts have the same hash"
+    except PeerLost as problem:
+        summary.status, summary.message = LOST, str(problem)
+    finally:
+        met.close()
+    summary.seconds = clock.laps
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    summary.peak_bytes = peak if sys.platform == "darwin" else peak * 1024
+    yield job.layout.summary_batch(json.dumps(asdict(summary)))
+
+
+class Clock:
+    """How long each phase took."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._since = time.monotonic()
+
+    def lap(self, name: str) -> None:
+        now = time.monotonic()
+        self.laps[name] = self.laps.get(name, 0.0) + now - self._since
+        self._since = now
+
+
+class TaskRun:
+    def __init__(self, job: Job, number: int, met: Met, summary: Summary, clock: Clock) -> None:
+        self.job = job
+        self.number = number
+        self.met = met
+        self.summary = summary
+        self.clock = clock
+        self.exchange = Exchange(number, met.peers)
+        self.texts = TextTable(job.texts, job.seed)
+        # Where everyone counts everyone's facts, one is enough to tell them.
+        self.tells = job.stage.recursion.placement.is_decomposed or number == 0
+
+    def run(self, stage_rows: dict[int, list[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
+        job = self.job
+        statics = feed(job.feeds, self.number, job.workers, self.exchange, stage_rows, self.texts)
+        streams: dict[str, StreamedStatic] = {}
+        stage_rows.clear()
+        self.clock.lap("feed")
+        codes = self.texts.codes(job.texts)
+        for stratum in job.stage.strata:
+            task = WorkerTask(
+                stratum.program,
+                stratum.placement,
+                self.number,
+                job.workers,
+                codes,
+                job.limits,
+                profile=job.execution.profile,
+                representation=Representation(job.execution.representation),
+                stratum=job.stage.index,
+                memory=self._memory(),
+            )
+            worker: Worker
+            if stratum.is_recursive:
+                worker = worker_for(task, statics, self._report)
+            else:
+                worker = DefinitionWorker(task, statics, streams)
+            self._drive(worker)
+            self.clock.lap("rounds")
+            yield from self._hand_on(worker, stratum, statics, streams)
+            self.clock.lap("drain")
+            self._note(worker)
+        self.summary.bytes_sent = self.exchange.bytes_sent
+
+    def _memory(self) -> int | None:
+        """Workers share a machine if they share a disk; Spark says nothing about the memory of others."""
+        if self.job.execution.memory is not None or self.job.folder is None:
+            return self.job.execution.memory
+        return memory_for_each(self.job.workers)
+
+    def _note(self, worker: Worker) -> None:
+        if isinstance(worker, FactoredWorker) and worker.choice is not None:
+            self.summary.choice = worker.choice.why
+        if worker.recorder is not None:
+            counts = worker.recorder.profile.counts.items()
+            self.summary.profile += [[*key, one.derived, one.kept, one.seconds] for key, one in counts]
+
+    def _hand_on(
+        self,
+        worker: Worker,
+        stratum: StageStratum,
+        statics: dict[str, StaticStore],
+        streams: dict[str, StreamedStatic],
+    ) -> Iterator[pa.RecordBatch]:
+        """The results of a stratum: out, and to the strata of the job that read them."""
+        spread = self.job.stage.spread
+        for relation in stratum.program.relations:
+            name = relation.name
+            for output in self.job.outputs:
+                if output.relation == name:
+                    yield from self._drain(worker, output)
+            if name in self.job.stage.streamed:
+                streams[name] = StreamedStatic(worker.result_count(name), partial(worker.results, name))
+            elif name in spread:
+                batches = [np.stack(lanes) for lanes in worker.results(name)]
+                lanes = joined(batches, len(relation.columns))
+                statics[name] = StaticStore(spread_rows(self.exchange, self.job.workers, lanes, spread[name]))
+
+    def _drive(self, worker: Worker) -> None:
+        running = worker.run()
+        mail = next(running, None)
+        while mail is not None:
+            received = self.exchange.swap(mail)
+            try:
+                mail = running.send(received)
+            except StopIteration:
+                return
+
+    def _report(self, progress: Progress) -> None:
+        self.summary.iterations = progress.iteration
+        if self.tells:
+            self.met.tell(progress.iteration, progress.changed, progress.total, self.exchange.bytes_sent)
+
+    def _drain(self, worker: Worker, output: Output) -> Iterator[pa.RecordBatch]:
+        batches = worker.results(output.relation)
+        if self.job.folder is None:
+            rows = 0
+            for lanes in batches:
+                rows += len(lanes[0])
+                yield self.job.layout.result_batch(output.relation, lanes, output.types, self.texts)
+            self.summary.rows[output.relation] = rows
+            return
+        stem = Path(self.job.folder) / f"relation-{self.job.outputs.index(output)}" / f"part-{self.number}"
+        self.summary.rows[output.relation] = write_parquet(batches, output.types, output.names, self.texts, stem)

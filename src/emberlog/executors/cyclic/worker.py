@@ -1,0 +1,275 @@
+"""One worker: owns a partition of every relation of the recursion, from the first round to the last.
+
+A worker is a generator: it yields what it has for the others and is sent what they have for it. Whoever drives it
+(a loop in this process, or tasks of a Spark job with sockets between them) only carries messages, so all of
+them run the same code.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from emberlog.config import Limits
+from emberlog.executors.cyclic.chains import BATCH, Batch, ChainRunner, RelationAccess
+from emberlog.executors.cyclic.compile import CyclicProgram
+from emberlog.executors.cyclic.evaluate import Evaluator
+from emberlog.executors.cyclic.faults import Fault
+from emberlog.executors.cyclic.indexes import Matches, PackedIndex
+from emberlog.executors.cyclic.kernels.hashing import owners, rows_of_owner
+from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask, joined, no_rows
+from emberlog.executors.cyclic.memory import TooLarge, used_memory
+from emberlog.executors.cyclic.placement import NO_HOME, Placement
+from emberlog.executors.cyclic.profile import Recorder
+from emberlog.executors.cyclic.representation import Representation
+from emberlog.executors.cyclic.resident import Resident
+from emberlog.executors.cyclic.rules import Atom
+from emberlog.executors.cyclic.stores import KeyedStore, SetStore, StaticStore
+from emberlog.syntax.ast import Constant
+
+
+@dataclass(slots=True)
+class Message:
+    """What a worker has for one other: numbers that all compare, and batches by channel."""
+
+    numbers: tuple[int, ...] = ()
+    batches: dict[int, Lanes] = field(default_factory=dict)
+
+
+Mail: TypeAlias = list[Message]
+"""One message per worker, its own included."""
+
+Running: TypeAlias = Generator[Mail, Mail, None]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerTask:
+    """Everything a worker needs to know before it begins."""
+
+    program: CyclicProgram
+    placement: Placement
+    number: int
+    workers: int
+    codes: Mapping[str, int]
+    """The lane of each text that the program writes."""
+    limits: Limits
+    profile: bool = False
+    """Whether to count what each rule does; see `Worker.recorder`."""
+    representation: Representation = Representation.AUTO
+    """How the facts of a recursion that factors are kept."""
+    stratum: int = 1
+    """Its number in the plan, for errors."""
+    memory: int | None = None
+    """Bytes that the process of the worker may use; None for no limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """After a round: how many facts changed, and how many there are; on all workers, or on a decomposed one alone."""
+
+    iteration: int
+    changed: int
+    total: int
+
+
+class Worker(RelationAccess):
+    """What all kinds of recursion share: reading relations, running rules, sending contributions to their owners."""
+
+    def __init__(
+        self, task: WorkerTask, statics: Mapping[str, StaticStore], report: Callable[[Progress], None] = lambda _: None
+    ) -> None:
+        self.task = task
+        self.program = task.program
+        self.statics = statics
+        self.static_indexes: dict[tuple[str, tuple[int, ...]], PackedIndex] = {}
+        self.report = report
+        self.began = time.monotonic()
+        self.recorder = Recorder() if task.profile else None
+        self.channels = {relation.name: number for number, relation in enumerate(self.program.relations)}
+        self.seeds = [ChainRunner(chain, self, task.codes) for chain in self.program.seeds]
+        chains = task.placement.rules if task.workers > 1 else self.program.rules
+        self.rules = [ChainRunner(chain, self, task.codes) for chain in chains]
+
+    def run(self) -> Running:
+        """Runs the recursion to its end; afterwards `results` has this worker's facts."""
+        raise NotImplementedError
+
+    def results(self, relation: str) -> Iterator[list[Lane]]:
+        """The facts of a relation that this worker owns, in batches: a lane per column."""
+        raise NotImplementedError
+
+    def result_count(self, relation: str) -> int:
+        """How many facts `results` gives."""
+        raise NotImplementedError
+
+    # Reading relations
+
+    def started(self, atom: Atom) -> Iterator[list[Lane]]:
+        """Each worker begins with its share of a relation that does not change: what it has of one that is spread,
+        and an equal part of one that everyone has."""
+        rows = self.statics[atom.relation].all
+        begin, end = 0, rows.shape[1]
+        if self.task.placement.statics[atom.relation] is None:
+            count = end
+            begin = count * self.task.number // self.task.workers
+            end = count * (self.task.number + 1) // self.task.workers
+        for start in range(begin, end, BATCH):
+            part = rows[:, start : min(start + BATCH, end)]
+            yield [part[lane] for lane in range(part.shape[0])]
+
+    def matches(self, atom: Atom, keys: tuple[int, ...], values: Lanes) -> Iterator[Matches]:
+        return self._static_index(atom.relation, keys).matches(values)
+
+    def column(self, atom: Atom, keys: tuple[int, ...], column: int, rows: Lane) -> Lane:
+        return self._static_index(atom.relation, keys).column(column, rows)
+
+    def refuted(self, relation: str, keys: tuple[int, ...], values: Lanes) -> Mask:
+        return self._static_index(relation, keys).contains(values)
+
+    def _static_index(self, relation: str, keys: tuple[int, ...]) -> PackedIndex:
+        if (relation, keys) not in self.static_indexes:
+            self.static_indexes[relation, keys] = PackedIndex(self.statics[relation], keys)
+        return self.static_indexes[relation, keys]
+
+    # Contributions
+
+    def seed_contributions(self) -> Iterator[tuple[str, Lanes]]:
+        """What the facts of the program and its rules without recursion contribute, this worker's share of it."""
+        if self.task.number == 0:
+            for facts in self.program.facts:
+                yield facts.relation, self._fact_lanes(facts.relation, facts.rows)
+        for runner in self.seeds:
+            if runner.first_step == 0 and self.task.number != 0:
+                continue  # a rule without atoms has one valuation, and one worker has it
+            yield from self._heads(runner, runner.run(runner.first_step, len(runner.chain.steps), runner.start()))
+
+    def _fact_lanes(self, relation: str, rows: tuple[tuple[object, ...], ...]) -> Lanes:
+        evaluator = Evaluator(relation, {}, self.task.codes)
+        lanes = [[evaluator.constant(Constant(cell)) for cell in row] for row in rows]  # type: ignore[arg-type]
+        width = len(rows[0]) if rows else self.program.relation(relation).width
+        return np.ascontiguousarray(np.array(lanes, np.int64).reshape(-1, width).T)
+
+    def _heads(self, runner: ChainRunner, batches: Iterator[Batch]) -> Iterator[tuple[str, Lanes]]:
+        chain = runner.chain
+        heads = ((chain.relation, runner.contributions(batch)) for batch in batches)
+        if self.recorder is None:
+            yield from heads
+            return
+        for relation, lanes in self.recorder.timed(chain.name, chain.relation, heads):
+            self.recorder.enter(chain.name, chain.relation).derived += lanes.shape[1]
+            yield relation, lanes
+
+    def keep(self, store: Resident | SetStore | KeyedStore, lanes: Lanes) -> None:
+        """Enters contributions, and counts those that are new there if someone wants to know."""
+        before = store.fresh
+        store.add(lanes)
+        if self.recorder is not None:
+            self.recorder.kept(store.fresh - before)
+
+    def rule_contributions(self) -> Generator[Mail, Mail, Iterator[tuple[str, Lanes]]]:
+        """What the recursive rules make of the delta; on the way, valuations may move between workers."""
+        under_way = [(runner, runner.first_step, runner.start()) for runner in self.rules]
+        finished: list[tuple[ChainRunner, Lanes]] = []
+        while any(runner.next_send(begin) is not None for runner, begin, _ in under_way):
+            mail = self.empty_mail()
+            moving: list[tuple[int, ChainRunner, int, list[str]]] = []
+            for number, (runner, begin, batches) in enumerate(under_way):
+                send = runner.next_send(begin)
+                if send is None:
+                    heads = self._heads(runner, runner.run(begin, len(runner.chain.steps), batches))
+                    finished += ((runner, lanes) for _, lanes in heads)
+                    continue
+                names = runner.carried(send)
+                for batch in self._timed(runner, runner.run(begin, send, batches)):
+                    lanes = np.stack([batch.lanes[name] for name in names]) if names else no_rows(0)
+                    self.post(mail, number, lanes, batch.lanes[runner.route(send)])
+                moving.append((number, runner, send + 1, names))
+            received = yield mail
+            under_way = [
+                (runner, begin, iter((_batch(names, gather(received, number, len(names))),)))
+                for number, runner, begin, names in moving
+            ]
+        return self._remaining(finished, under_way)
+
+    def _remaining(
+        self, finished: list[tuple[ChainRunner, Lanes]], under_way: list[tuple[ChainRunner, int, Iterator[Batch]]]
+    ) -> Iterator[tuple[str, Lanes]]:
+        for runner, lanes in finished:
+            if self.recorder is not None:
+                self.recorder.enter(runner.chain.name, runner.chain.relation)
+            yield runner.chain.relation, lanes
+        for runner, begin, batches in under_way:
+            yield from self._heads(runner, runner.run(begin, len(runner.chain.steps), batches))
+
+    def _timed(self, runner: ChainRunner, batches: Iterator[Batch]) -> Iterator[Batch]:
+        if self.recorder is None:
+            return batches
+        return self.recorder.timed(runner.chain.name, runner.chain.relation, batches)
+
+    def begin_iteration(self, iteration: int) -> None:
+        """The rules will now read the delta of this iteration."""
+        if self.recorder is not None:
+            self.recorder.iteration = iteration
+
+    # Sending
+
+    def empty_mail(self, *numbers: int) -> Mail:
+        return [Message(numbers) for _ in range(self.task.workers)]
+
+    def post(self, mail: Mail, channel: int, lanes: Lanes, route: Lane) -> None:
+        """Puts each row into the message to the worker that owns its value in `route`."""
+        if not len(route):
+            return
+        owner = owners(route, self.task.workers)
+        for worker, message in enumerate(mail):
+            part = rows_of_owner(lanes, owner, worker)
+            if part.shape[1]:
+                known = message.batches.get(channel)
+                message.batches[channel] = part if known is None else np.concatenate([known, part], axis=1)
+
+    def route(self, relation: str, lanes: Lanes) -> Lane:
+        """What says which worker owns a contribution: the value of its home column."""
+        home = self.task.placement.homes[relation]
+        if home == NO_HOME:
+            return np.zeros(lanes.shape[1], np.int64)
+        lane: Lane = lanes[self.program.relation(relation).columns[home].lane]
+        return lane
+
+    def owns_keyless(self) -> bool:
+        """Whether this worker has the relations without keys."""
+        return int(owners(np.zeros(1, np.int64), self.task.workers)[0]) == self.task.number
+
+    def check_limits(self, progress: Progress) -> None:
+        limits = self.task.limits
+        if limits.max_iterations is not None and progress.iteration > limits.max_iterations:
+            raise self._passed("DL510", f"{limits.max_iterations:,} iterations", "max_iterations", progress)
+        if limits.max_rows is not None and progress.total > limits.max_rows:
+            raise self._passed("DL511", f"{limits.max_rows:,} rows", "max_rows", progress)
+        if limits.timeout is not None and time.monotonic() - self.began > limits.timeout:
+            raise self._passed("DL512", f"{limits.timeout:,} seconds", "timeout", progress)
+        if self.task.memory is not None and used_memory() > self.task.memory:
+            raise TooLarge(f"the facts need more than the {self.task.memory / 2**30:,.1f} GiB of a worker")
+
+    def _passed(self, code: str, limit: str, option: str, progress: Progress) -> Fault:
+        names = ", ".join(self.channels)
+        facts = "fact" if progress.changed == 1 else "facts"
+        notes = (
+            f"iteration {progress.iteration:,} added {progress.changed:,} {facts}, {progress.total:,} in all",
+            f"if the program comes to an end by itself, raise {option}; "
+            "if it makes new values for ever, bound them with a condition such as `D < 1000`",
+        )
+        rule = next((chain.name for chain in self.program.rules), "")
+        return Fault(code, f"the limit of {limit} was passed in stratum {self.task.stratum}: {names}", rule, notes)
+
+
+def gather(received: Mail, channel: int, width: int) -> Lanes:
+    """All rows of a channel, from every worker."""
+    return joined([message.batches[channel] for message in received if channel in message.batches], width)
+
+
+def _batch(names: list[str], lanes: Lanes) -> Batch:
+    return Batch(dict(zip(names, lanes, strict=True)), lanes.shape[1])

@@ -1,0 +1,61 @@
+"""Facts on their way out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP
+from emberlog.executors.cyclic import draining
+from emberlog.executors.cyclic.draining import write_parquet
+from emberlog.executors.cyclic.lanes import Lane, floats_to_lane
+from emberlog.executors.cyclic.text_table import TextTable
+
+
+def lane(*values: int) -> Lane:
+    return np.array(values, np.int64)
+
+
+def test_values_of_every_type(tmp_path: Path) -> None:
+    texts = TextTable(["x", "y"])
+    texts.merge([texts.pack()])
+    codes = texts.codes(["x", "y"])
+    lanes = [
+        lane(1, -(2**40)),
+        floats_to_lane(np.array([0.5, -1.5])),
+        lane(1, 0),
+        lane(codes["y"], codes["x"]),
+        lane(7, 8),
+    ]
+    rows = write_parquet(
+        iter([lanes]), (INT, FLOAT, BOOL, STRING, TIMESTAMP), list("abcde"), texts, tmp_path / "part-0"
+    )
+    (path,) = tmp_path.iterdir()
+    assert rows == 2
+    assert pq.read_table(path).to_pylist() == [
+        {"a": 1, "b": 0.5, "c": True, "d": "y", "e": 7},
+        {"a": -(2**40), "b": -1.5, "c": False, "d": "x", "e": 8},
+    ]
+
+
+def test_ints_are_as_narrow_as_they_can_be(tmp_path: Path) -> None:
+    batches = iter([[lane(1, 2)], [lane(2**31)], [lane(3)]])
+    assert write_parquet(batches, (INT,), ["a"], TextTable(), tmp_path / "part-0") == 4
+    tables = [pq.read_table(path) for path in sorted(tmp_path.iterdir())]
+    assert [str(table.schema.field("a").type) for table in tables] == ["int32", "int64", "int32"]
+    assert [value for table in tables for value in table["a"].to_pylist()] == [1, 2, 2**31, 3]
+
+
+def test_no_facts_make_no_file(tmp_path: Path) -> None:
+    assert write_parquet(iter(()), (INT,), ["a"], TextTable(), tmp_path / "part-0") == 0
+    assert not list(tmp_path.iterdir())
+
+
+def test_long_results_are_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draining, "LONGEST_FILE", 3)
+    batches = iter([[lane(number, number)] for number in range(5)])
+    assert write_parquet(batches, (INT,), ["a"], TextTable(), tmp_path / "part-0") == 10
+    assert len(list(tmp_path.iterdir())) == 3

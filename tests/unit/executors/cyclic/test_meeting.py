@@ -1,0 +1,168 @@
+"""Workers that find each other, and strangers that are not let in."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from emberlog.executors.cyclic.handshake import Credentials, Refused, greet, new_key, welcome
+from emberlog.executors.cyclic.meeting import Heard, Met, Tracker, meet
+
+OURS = Credentials("run", 0, new_key())
+
+
+class Gathered:
+    """What Spark's barrier does: everyone waits for everyone's text."""
+
+    def __init__(self, workers: int) -> None:
+        self.barrier = threading.Barrier(workers)
+        self.texts: dict[int, str] = {}
+
+    def by(self, number: int) -> Met:
+        def gather(text: str, /) -> list[str]:
+            self.texts[number] = text
+            self.barrier.wait(timeout=20)
+            return [self.texts[one] for one in sorted(self.texts)]
+
+        return meet(number, self.barrier.parties, "127.0.0.1", OURS, None, gather)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_meeting_by_gathering(workers: int) -> None:
+    gathered = Gathered(workers)
+    with ThreadPoolExecutor(workers) as threads:
+        teams = list(threads.map(gathered.by, range(workers)))
+    assert_connected(teams)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_meeting_by_tracker(workers: int) -> None:
+    heard: list[Heard] = []
+    tracker = Tracker("127.0.0.1", workers, OURS, heard.append)
+    try:
+        with ThreadPoolExecutor(workers) as threads:
+            teams = list(threads.map(lambda number: by_tracker(number, workers, tracker), range(workers)))
+        teams[0].tell(3, 10, 100, 7)
+        wait_until(lambda: heard == [Heard(0, 3, 10, 100, 7)])
+        assert_connected(teams)
+    finally:
+        tracker.close()
+    assert not [thread for thread in threading.enumerate() if thread.name == "emberlog tracker"]
+
+
+def by_tracker(number: int, workers: int, tracker: Tracker) -> Met:
+    def gather(_: str, /) -> list[str]:
+        raise AssertionError("the tracker was there")
+
+    return meet(number, workers, "127.0.0.1", OURS, tracker.address, gather)
+
+
+def assert_connected(teams: list[Met]) -> None:
+    for number, met in enumerate(teams):
+        assert sorted(met.peers) == [other for other in range(len(teams)) if other != number]
+        for peer, connection in met.peers.items():
+            connection.sendall(bytes([number]))
+            assert teams[peer].peers[number].recv(1) == bytes([number])
+    for met in teams:
+        met.close()
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    for _ in range(200):
+        if holds():
+            return
+        time.sleep(0.02)
+    raise AssertionError("it did not happen")
+
+
+def handshake(dialer: Credentials, listener: Credentials, number: int = 1) -> list[object]:
+    """What both ends make of each other."""
+    one, other = socket.socketpair()
+    with one, other, ThreadPoolExecutor(2) as threads:
+
+        def listen() -> object:
+            try:
+                return welcome(other, listener, 0)
+            except Refused as problem:
+                other.close()
+                return problem
+
+        def dial() -> object:
+            try:
+                greet(one, dialer, number, 0)
+            except (Refused, OSError) as problem:
+                one.close()
+                return problem
+            return None
+
+        return [future.result(timeout=30) for future in (threads.submit(dial), threads.submit(listen))]
+
+
+def test_both_ends_know_each_other() -> None:
+    assert handshake(OURS, OURS, 5) == [None, 5]
+
+
+@pytest.mark.parametrize(
+    "stranger",
+    [replace(OURS, key=new_key()), replace(OURS, run="another"), replace(OURS, attempt=1)],
+    ids=["key", "run", "attempt"],
+)
+def test_strangers_are_refused(stranger: Credentials) -> None:
+    for ends in (handshake(stranger, OURS), handshake(OURS, stranger)):
+        assert any(isinstance(end, Refused) for end in ends)
+        assert not any(isinstance(end, int) for end in ends)
+
+
+def test_a_recorded_handshake_is_worth_nothing() -> None:
+    """The listener's fresh number differs every time, and the proof covers it."""
+    one, other = socket.socketpair()
+    with one, other, ThreadPoolExecutor(1) as threads:
+        listening = threads.submit(welcome, other, OURS, 0)
+        said = record(one)
+        assert listening.result(timeout=20) == 1
+    one, other = socket.socketpair()
+    with one, other, ThreadPoolExecutor(1) as threads:
+        listening = threads.submit(welcome, other, OURS, 0)
+        for part in said:
+            one.sendall(part)
+        with pytest.raises(Refused):
+            listening.result(timeout=20)
+
+
+def record(connection: socket.socket) -> list[bytes]:
+    """What the dialing end says in a handshake that works, through a connection of its own."""
+    inner, outer = socket.socketpair()
+    said: list[bytes] = []
+
+    def copy() -> None:
+        said.append(outer.recv(1024))
+        connection.sendall(said[0])
+        outer.sendall(connection.recv(1024))
+        said.append(outer.recv(1024))
+        connection.sendall(said[1])
+
+    with inner, outer, ThreadPoolExecutor(1) as threads:
+        copied = threads.submit(copy)
+        greet(inner, OURS, 1, 0)
+        copied.result(timeout=20)
+    return said
+
+
+def test_a_tracker_ignores_strangers() -> None:
+    heard: list[Heard] = []
+    tracker = Tracker("127.0.0.1", 1, OURS, heard.append)
+    try:
+        with socket.create_connection((tracker.address.host, tracker.address.port)) as stranger:
+            stranger.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" + b"x" * 64)
+            met = by_tracker(0, 1, tracker)
+            met.tell(1, 1, 1, 0)
+            wait_until(lambda: len(heard) == 1)
+            met.close()
+    finally:
+        tracker.close()

@@ -1,0 +1,56 @@
+"""Where facts live: by the pivot if there is one, else by what is joined, with copies and moves where needed."""
+
+from __future__ import annotations
+
+from emberlog.executors.cyclic.compile import compile_fixpoint
+from emberlog.executors.cyclic.placement import Placement, place
+from emberlog.executors.cyclic.rules import Send
+from tests.unit.executors.cyclic.test_compile import fixpoint
+
+EXIT = "tc(X, Y) :- arc(X, Y). "
+
+
+def placed(text: str, *, decompose: bool = True) -> Placement:
+    return place(compile_fixpoint(fixpoint(text)), decompose=decompose)
+
+
+def moves(placement: Placement) -> int:
+    return sum(isinstance(step, Send) for chain in placement.rules for step in chain.steps)
+
+
+def test_an_argument_that_every_rule_keeps_is_the_pivot() -> None:
+    left = placed(EXIT + "tc(X, Y) :- tc(X, Z), arc(Z, Y).")
+    right = placed(EXIT + "tc(X, Y) :- arc(X, Z), tc(Z, Y).")
+    assert (left.is_decomposed, left.homes) == (True, {"tc": 0})
+    assert (right.is_decomposed, right.homes) == (True, {"tc": 1})
+    assert "tc[1]" in left.why and "tc[2]" in right.why
+    assert moves(left) == moves(right) == 0
+
+
+def test_mutual_recursion_is_decomposed_where_the_argument_goes_round() -> None:
+    both = placed("odd(X, Y) :- arc(X, Y). odd(X, Y) :- even(X, Z), arc(Z, Y). even(X, Y) :- odd(X, Z), arc(Z, Y).")
+    assert (both.is_decomposed, both.homes) == (True, {"odd": 0, "even": 0})
+    swapped = placed("p(X, Y) :- arc(X, Y). p(X, Y) :- q(Y, X). q(X, Y) :- p(X, Z), arc(Z, Y).")
+    assert not swapped.is_decomposed
+
+
+def test_an_aggregated_value_is_no_pivot() -> None:
+    placement = placed("cc(X, min<X>) :- arc(X, _). cc(Y, min<Z>) :- cc(X, Z), arc(X, Y).")
+    assert (placement.is_decomposed, placement.homes) == (False, {"cc": 0})
+
+
+def test_a_delta_lives_where_it_is_joined() -> None:
+    placement = placed(EXIT + "tc(X, Y) :- tc(X, Z), arc(Z, Y).", decompose=False)
+    assert (placement.is_decomposed, placement.homes, placement.copies) == (False, {"tc": 1}, {})
+    assert moves(placement) == 0
+
+
+def test_a_join_of_two_deltas_keeps_a_copy_by_the_other_column() -> None:
+    placement = placed(EXIT + "tc(X, Y) :- tc(X, Z), tc(Z, Y).")
+    assert not placement.is_decomposed
+    assert {placement.homes["tc"], *placement.copies.get("tc", ())} == {0, 1}
+
+
+def test_valuations_move_to_the_rows_that_they_look_for() -> None:
+    placement = placed(EXIT + "tc(X, Y) :- tc(X, Z), tc(Z, W), tc(W, Y).")
+    assert moves(placement) > 0

@@ -1,0 +1,87 @@
+"""What runs in one job: the recursion, what it reads, and what folds it."""
+
+from __future__ import annotations
+
+from emberlog.executors.cyclic.stage import Stage, plan_stage
+from emberlog.logical.nodes import Fixpoint
+from emberlog.optimize.pipeline import plan_program
+from tests.programs import checked
+
+CLOSURE = """\
+declare arc(int a, int b).
+tc(X, Y) :- arc(X, Y).
+tc(X, Y) :- tc(X, Z), arc(Z, Y).
+"""
+
+
+def stage_of(text: str, *, decompose: bool = True) -> Stage:
+    plan = plan_program(checked(text)).plan
+    (recursive,) = [stratum for stratum in plan.strata if isinstance(stratum.root, Fixpoint)]
+    return plan_stage(plan.strata, recursive.index, plan.outputs, decompose=decompose)
+
+
+def names(stage: Stage) -> list[str]:
+    return [relation.name for stratum in stage.strata for relation in stratum.program.relations]
+
+
+def test_a_recursion_alone() -> None:
+    stage = stage_of(CLOSURE)
+    assert names(stage) == ["tc"]
+    assert list(stage.outputs) == ["tc"]
+    assert list(stage.inputs) == ["arc"]
+
+
+def test_a_count_is_computed_beside_the_recursion() -> None:
+    stage = stage_of(f"{CLOSURE}size(count<_>) :- tc(_, _).\nsize(N)?")
+    assert names(stage) == ["tc", "size"]
+    assert list(stage.outputs) == ["size"]
+    assert stage.streamed == {"tc"}
+
+
+def test_a_recursion_that_others_read_is_handed_out() -> None:
+    for query in ("tc(X, Y)?\nsize(N)?", "both(X, N)?"):
+        stage = stage_of(f"{CLOSURE}size(count<_>) :- tc(_, _).\nboth(X, N) :- tc(X, 1), size(N).\n{query}")
+        assert names(stage) == ["tc"]
+        assert list(stage.outputs) == ["tc"]
+
+
+def test_what_the_recursion_reads_is_computed_beside_it() -> None:
+    stage = stage_of(
+        """\
+declare road(int a, int b, int length).
+degree(X, count<Y>) :- road(X, Y, _).
+arc(X, Y) :- road(X, Y, L), degree(X, D), L > D.
+tc(X, Y) :- arc(X, Y).
+tc(X, Y) :- tc(X, Z), arc(Z, Y).
+tc(X, Y)?
+"""
+    )
+    assert names(stage) == ["degree", "arc", "tc"]
+    assert list(stage.inputs) == ["road"]
+
+
+def test_strata_agree_how_a_relation_is_spread() -> None:
+    """The rounds look arcs up by their beginning, the seed by their end."""
+    stage = stage_of(
+        """\
+declare arc(int a, int b).
+into(Y, count<X>) :- arc(X, Y).
+near(X, min<D>) :- into(X, D), arc(_, X).
+near(Y, min<D>) :- near(X, D1), arc(X, Y), D = D1 + 1.
+near(X, D)?
+"""
+    )
+    for stratum in stage.strata:
+        for relation, column in stratum.placement.statics.items():
+            assert stage.spread[relation] == column
+
+
+def test_a_relation_that_is_looked_up_where_its_key_is_has_parts() -> None:
+    stage = stage_of(
+        """\
+declare arc(int a, int b).
+near(X, min<D>) :- X = 0, D = 0.
+near(Y, min<D>) :- near(X, D1), arc(X, Y), D = D1 + 1.
+"""
+    )
+    assert stage.spread == {"arc": 0}
