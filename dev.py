@@ -79,9 +79,19 @@ def property_full(arguments: list[str]) -> int:
     return module("pytest", "tests/property", "--timeout=3600", *arguments, EMBERLOG_EXAMPLES="2000")
 
 
+def spark_full(arguments: list[str]) -> int:
+    """all tests on Spark, the slow ones too, with 300 random programs: about half an hour"""
+    return module("pytest", "tests/spark", "-m", "spark", *arguments, EMBERLOG_SPARK_EXAMPLES="300")
+
+
 def fuzz(arguments: list[str]) -> int:
     """20,000 mutated and random texts against the front end"""
     return module("pytest", "tests/property/test_fuzz.py", "--timeout=3600", *arguments, EMBERLOG_EXAMPLES="20000")
+
+
+def bench(arguments: list[str]) -> int:
+    """measure Emberlog beside its peers: the smoke set, or what further arguments say; see benchmarks/README.md"""
+    return module("benchmarks", *(arguments or ["run", "--set", "smoke"]))
 
 
 def docs(arguments: list[str]) -> int:
@@ -112,7 +122,9 @@ TASKS = {
     "format": format_code,
     "golden-update": golden_update,
     "property-full": property_full,
+    "spark-full": spark_full,
     "fuzz": fuzz,
+    "bench": bench,
     "docs": docs,
     "setup": setup,
     "clean": clean,

@@ -41,6 +41,10 @@ def _here(name: str, module: str, class_name: str, is_peer: bool = False) -> Ent
 
 
 _ALL = (
+    _here("emberlog", "emberlog_database", "Emberlog"),
+    _here("emberlog-1-worker", "emberlog_database", "EmberlogOneWorker"),
+    _here("emberlog-hash", "emberlog_database", "EmberlogHash"),
+    _here("emberlog-bsp-hash", "emberlog_database", "EmberlogRounds"),
     _here("emberlog-dataframe", "emberlog_database", "EmberlogDataframe"),
     _here("emberlog-interpreter", "emberlog_python", "EmberlogInterpreter"),
     _here("emberlog-reference", "emberlog_python", "EmberlogReference"),

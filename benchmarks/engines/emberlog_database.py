@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from benchmarks.engines.protocol import Engine, Outcome, Settings, Unavailable
 from benchmarks.engines.spark_session import ShuffleMeter, answer_of, open_session, spark_version
@@ -12,6 +12,7 @@ from benchmarks.workloads.answer import Answer
 from benchmarks.workloads.workload import Workload
 
 if TYPE_CHECKING:
+    from emberlog.config import Execution
     from emberlog.database import Result
     from emberlog.events import Event
 
@@ -21,12 +22,15 @@ class Rounds:
 
     def __init__(self) -> None:
         self._productive: dict[int, int] = {}
+        self.bytes_sent = 0
 
     def __call__(self, event: Event, /) -> None:
-        from emberlog.events import IterationFinished
+        from emberlog.events import IterationFinished, StratumFinished
 
         if isinstance(event, IterationFinished) and event.delta_rows > 0:
             self._productive[event.stratum] = self._productive.get(event.stratum, -1) + 1
+        if isinstance(event, StratumFinished):
+            self.bytes_sent += event.bytes_sent
 
     def metrics(self) -> dict[str, float]:
         return {"iterations": max(self._productive.values())} if self._productive else {}
@@ -36,6 +40,9 @@ class EmberlogOnSpark(Engine):
     installed_by = "Emberlog itself"
     off: tuple[str, ...] = ()
     """Passes of the optimizer that are left out, for ablations."""
+
+    options: ClassVar[dict[str, str | int]] = {}
+    """How recursions are to be run."""
 
     timing = "the inputs are registered Parquet files; the time is from there to the count, planning included"
 
@@ -76,9 +83,16 @@ class EmberlogOnSpark(Engine):
     def run(self) -> Outcome:
         meter = ShuffleMeter(self._spark)
         rounds = Rounds()
-        self._result = self._database.datalog(self._text, params=self._parameters, listener=rounds, off=self.off)
+        self._result = self._database.datalog(
+            self._text, params=self._parameters, listener=rounds, off=self.off, execution=self._execution()
+        )
         rows = self._result[self._output].count()
-        return Outcome(rows, {**rounds.metrics(), "bytes_exchanged": meter.bytes()})
+        return Outcome(rows, {**rounds.metrics(), "bytes_exchanged": meter.bytes() + rounds.bytes_sent})
+
+    def _execution(self) -> Execution:
+        from emberlog.config import Execution
+
+        return Execution(**self.options)  # type: ignore[arg-type]
 
     def check(self) -> Answer:
         assert self._result is not None
@@ -88,6 +102,32 @@ class EmberlogOnSpark(Engine):
         self._spark.stop()
 
 
+class Emberlog(EmberlogOnSpark):
+    name = "emberlog"
+    title = "Emberlog"
+
+
+class EmberlogRounds(EmberlogOnSpark):
+    """The cyclic executor without a decomposed plan, and with facts in hash tables: what the other choices gain."""
+
+    name = "emberlog-bsp-hash"
+    title = "Emberlog, in rounds, hashed"
+    options: ClassVar[dict[str, str | int]] = {"mode": "bsp", "representation": "hash"}
+
+
+class EmberlogHash(EmberlogOnSpark):
+    name = "emberlog-hash"
+    title = "Emberlog, hashed"
+    options: ClassVar[dict[str, str | int]] = {"representation": "hash"}
+
+
+class EmberlogOneWorker(EmberlogOnSpark):
+    name = "emberlog-1-worker"
+    title = "Emberlog, one worker"
+    options: ClassVar[dict[str, str | int]] = {"workers": 1}
+
+
 class EmberlogDataframe(EmberlogOnSpark):
     name = "emberlog-dataframe"
     title = "Emberlog, dataframe executor"
+    options: ClassVar[dict[str, str | int]] = {"executor": "dataframe"}

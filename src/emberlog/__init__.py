@@ -10,12 +10,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from emberlog.config import Execution as Execution
     from emberlog.config import Limits as Limits
     from emberlog.database import Database as Database
     from emberlog.database import Explained as Explained
     from emberlog.database import Result as Result
     from emberlog.diagnostics import Diagnostic as Diagnostic
     from emberlog.diagnostics import EmberlogError as EmberlogError
+    from emberlog.io.local_relation import LocalRelation as LocalRelation
     from emberlog.syntax.ast import Program as Program
 
 __version__ = "0.1.0"
@@ -24,13 +26,26 @@ _HOME_OF = {
     "Database": "emberlog.database",
     "Diagnostic": "emberlog.diagnostics",
     "EmberlogError": "emberlog.diagnostics",
+    "Execution": "emberlog.config",
     "Explained": "emberlog.database",
     "Limits": "emberlog.config",
+    "LocalRelation": "emberlog.io.local_relation",
     "Program": "emberlog.syntax.ast",
     "Result": "emberlog.database",
 }
 
-__all__ = ("Database", "Diagnostic", "EmberlogError", "Explained", "Limits", "Program", "Result", "__version__")
+__all__ = (
+    "Database",
+    "Diagnostic",
+    "EmberlogError",
+    "Execution",
+    "Explained",
+    "Limits",
+    "LocalRelation",
+    "Program",
+    "Result",
+    "__version__",
+)
 
 
 def __getattr__(name: str) -> object:

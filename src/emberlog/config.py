@@ -17,7 +17,7 @@ class Limits:
 
     max_iterations: int | None = 100_000
     """Rounds of one recursive stratum."""
-    max_rows: int | None = 1_000_000_000
+    max_rows: int | None = 10_000_000_000
     """Derived facts, all strata together."""
     timeout: float | None = None
     """Seconds."""
@@ -32,3 +32,47 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
+
+
+EXECUTORS = ("auto", "cyclic", "dataframe")
+MODES = ("auto", "bsp", "decomposed")
+REPRESENTATIONS = ("auto", "hash", "marks", "lanes", "rows")
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """How recursive strata are run. Everything here is chosen well by itself; to choose is for experts and tests."""
+
+    executor: str = "auto"
+    """`cyclic`: the whole recursion as one Spark job; `dataframe`: a series of ordinary jobs; `auto`: cyclic where it
+    can run the stratum."""
+    mode: str = "auto"
+    """Of the cyclic executor. `bsp`: in rounds, with an exchange after each; `decomposed`: without any exchange;
+    `auto`: decomposed where the rules allow it."""
+    workers: int | None = None
+    """Of the cyclic executor; None: as many as Spark runs tasks at once."""
+    representation: str = "auto"
+    """Of facts in the cyclic executor. `hash`: rows in a hash table; `marks`: one source at a time, with an array of
+    marks; `lanes`: many sources at a time, a bit each; `rows`: a matrix of bits; `auto`: by statistics of the data."""
+    memory: int | None = None
+    """Bytes that each worker of the cyclic executor may use; None: its share of what the machine has left. A recursion
+    that needs more moves to the dataframe executor."""
+    through_spark: bool = False
+    """Facts go in and out of the workers as rows of Spark, never as files, also where they share a disk."""
+    profile: bool = False
+    """Whether the cyclic executor counts what each rule does in each iteration, for the event `RulesProfiled`."""
+
+    def __post_init__(self) -> None:
+        diagnostics = Diagnostics()
+        for name, known in (("executor", EXECUTORS), ("mode", MODES), ("representation", REPRESENTATIONS)):
+            value = getattr(self, name)
+            if value not in known:
+                diagnostics.error("DL508", f"there is no {name} `{value}`", None, f"it is one of {', '.join(known)}")
+        if self.workers is not None and self.workers < 1:
+            diagnostics.error("DL508", f"the number of workers must be at least 1, not {self.workers:,}", None)
+        if self.memory is not None and self.memory < 1:
+            diagnostics.error("DL508", f"the memory of a worker must be larger than 0, not {self.memory:,}", None)
+        diagnostics.raise_errors()
+
+
+DEFAULT_EXECUTION = Execution()

@@ -8,15 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar, cast, overload
 
-from emberlog.config import DEFAULT_LIMITS, Limits
+from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits
 from emberlog.datatypes import TYPE_NAMES, DataType
 from emberlog.diagnostics import Diagnostics, EmberlogError, fail, nearest
 from emberlog.events import Listener, ignore
-from emberlog.io.conversions import as_result
-from emberlog.io.relations import Registered, register
-from emberlog.io.writers import write_relations
+from emberlog.executors.engine import Engine, Outputs, Request
 from emberlog.logical.build import build
 from emberlog.logical.explain import explain_text
 from emberlog.logical.nodes import LogicalPlan
@@ -31,37 +29,77 @@ from emberlog.syntax import ast
 from emberlog.syntax.parser import parse
 
 if TYPE_CHECKING:
+    import typing_extensions
     from pyspark.sql import DataFrame, SparkSession
 
-    from emberlog.executors.dataframe.run import Relations
+    from emberlog.io.local_relation import LocalRelation
+
+    Frame = typing_extensions.TypeVar("Frame", default=DataFrame)
+else:
+    Frame = TypeVar("Frame")
 
 ProgramLike = str | os.PathLike[str] | ast.Program
 """A program's text, a file that holds it, or a parsed program."""
 
 
-class Database(MutableMapping[str, object]):
-    """Relations by name, on a Spark session.
+class Database(MutableMapping[str, object], Generic[Frame]):
+    """Relations by name, on a Spark session or in this process.
 
     `Database(spark)` uses your session, classic or Spark Connect, and leaves it as it was. `Database()` uses the active
-    session or starts a local one, which it stops when it is closed.
+    session or starts a local one, which it stops when it is closed. `Database(engine="local")` needs neither Spark nor
+    Java: its relations are LocalRelations instead of DataFrames.
     """
+
+    @overload
+    def __init__(
+        self: Database[DataFrame],
+        spark: SparkSession | None = None,
+        *,
+        engine: Literal["spark"] = "spark",
+        master: str | None = None,
+        memory: str | None = None,
+        conf: Mapping[str, str] | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(self: Database[LocalRelation], *, engine: Literal["local"], workers: int = 1) -> None: ...
 
     def __init__(
         self,
         spark: SparkSession | None = None,
         *,
+        engine: str = "spark",
+        workers: int | None = None,
         master: str | None = None,
         memory: str | None = None,
         conf: Mapping[str, str] | None = None,
     ) -> None:
-        from emberlog.executors.session import active_session, start_session
+        if engine == "local":
+            from emberlog.executors.local.engine import LocalEngine
 
-        existing = spark or active_session()
-        self._owns_session = existing is None
-        self.spark: SparkSession = existing or start_session(master, memory=memory, conf=conf)
-        self._registered: dict[str, Registered] = {}
+            if spark is not None or master or memory or conf:
+                raise fail("DL508", "a local database has no Spark, and so no session, master, memory or conf")
+            self._engine = cast("Engine[Frame]", LocalEngine(1 if workers is None else workers))
+        elif engine == "spark":
+            from emberlog.executors.spark_engine import SparkEngine
+
+            if workers is not None:
+                hint = "on Spark say execution=Execution(workers=…)"
+                raise fail("DL508", "workers are those of a local database", None, hint)
+            self._engine = cast("Engine[Frame]", SparkEngine(spark, master, memory, conf))
+        else:
+            raise fail("DL508", f"there is no engine `{engine}`", None, "it is one of spark, local")
         self._functions = BUILT_IN
         self._rules: tuple[ast.Statement, ...] = ()
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session; a local database has none."""
+        from emberlog.executors.spark_engine import SparkEngine
+
+        if not isinstance(self._engine, SparkEngine):
+            raise fail("DL508", "a local database has no Spark session")
+        return self._engine.spark
 
     # --- relations --------------------------------------------------------------------------------------------------
 
@@ -80,32 +118,32 @@ class Database(MutableMapping[str, object]):
     ) -> None:
         """The same as `db[name] = data`, with a choice of columns, and with what a path does not say: whether its files
         begin with the names of their columns, and what format they have."""
-        self._registered[name] = register(self.spark, name, data, columns=columns, header=header, format=format)
+        self._engine.register(name, data, columns=columns, header=header, format=format)
 
-    def __getitem__(self, name: str) -> DataFrame:
-        if name not in self._registered:
+    def __getitem__(self, name: str) -> Frame:
+        if name not in self:
             raise self._missing(name)
-        return self._registered[name].original()
+        return self._engine.original(name)
 
     def __delitem__(self, name: str) -> None:
-        if name not in self._registered:
+        if name not in self:
             raise self._missing(name)
-        del self._registered[name]
+        self._engine.forget(name)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._registered
+        return name in set(self._engine)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._registered)
+        return iter(self._engine)
 
     def __len__(self) -> int:
-        return len(self._registered)
+        return len(list(self._engine))
 
     def __repr__(self) -> str:
-        return f"Database({', '.join(self._registered)})"
+        return f"Database({', '.join(self)})"
 
     def _missing(self, name: str) -> EmberlogError:
-        guess = nearest(name, self._registered)
+        guess = nearest(name, self)
         hints = [f"did you mean `{guess}`?"] if guess else []
         return fail("DL401", f"no data is registered for `{name}`", None, *hints)
 
@@ -140,26 +178,27 @@ class Database(MutableMapping[str, object]):
         limits: Limits = DEFAULT_LIMITS,
         listener: Listener = ignore,
         off: Iterable[str] = (),
-    ) -> Result:
+        execution: Execution = DEFAULT_EXECUTION,
+    ) -> Result[Frame]:
         """Runs a program. Recursive relations are computed before this returns; the others are Spark queries, run when
-        they are read. `iterations` bounds recursions that need a bound; `off` names passes that are left out."""
-        from emberlog.executors.dataframe.run import run
-
+        they are read (a local database computes everything at once). `iterations` bounds recursions that need a bound;
+        `off` names passes that are left out; `execution` says how recursions are run."""
         explained = self.check(program, params=params, iterations=iterations, off=off)
         checked = explained.checked
         _refuse_streams(checked)
-        frames = self._frames(explained)
-        relations = run(
-            explained.optimized.plan,
-            frames,
-            self.spark,
-            limits,
-            listener,
-            functions=checked.functions,
-            places=explained.places,
+        self._check_inputs(explained)
+        outputs = self._engine.run(
+            Request(
+                checked,
+                explained.optimized.plan,
+                explained.inputs,
+                explained.places,
+                limits,
+                listener,
+                execution,
+            )
         )
-        plain_times = any(self._registered[name].has_plain_times(checked.relations[name]) for name in frames)
-        return Result(explained, relations, plain_times=plain_times)
+        return Result(explained, outputs)
 
     def rules(self, program: ProgramLike) -> None:
         """Adds the rules, facts and declarations of a program to those that `query` asks about."""
@@ -174,7 +213,7 @@ class Database(MutableMapping[str, object]):
         iterations: int | None = None,
         limits: Limits = DEFAULT_LIMITS,
         listener: Listener = ignore,
-    ) -> DataFrame:
+    ) -> Frame:
         """The facts that answer one query, `db.query("tc(1, Y)?")`, over the rules given so far."""
         asked = parsed(query if query.rstrip().endswith(("?", ".")) else f"{query}?")
         queries = [one for one in asked.statements if isinstance(one, ast.Query)]
@@ -202,30 +241,30 @@ class Database(MutableMapping[str, object]):
             iterations=iterations,
             functions=self._functions,
         )
-        plan = build(checked)
-        return Explained(checked, plan, plan_program(checked, off=frozenset(off)))
+        optimized = plan_program(checked, off=frozenset(off))
+        return Explained(checked, build(checked), optimized, self._engine.choices(optimized.plan))
 
     def _input_columns(self, program: ast.Program) -> dict[str, Sequence[Column]]:
         """The columns of the registered data that a program speaks of."""
         columns: dict[str, Sequence[Column]] = {}
         declarations = {one.predicate: one for one in program.statements if isinstance(one, ast.Declaration)}
         for name in _predicates(program):
-            if name not in self._registered:
+            if name not in self:
                 continue
             declaration = declarations.get(name)
             declared = [Column(one.name, one.type) for one in declaration.columns] if declaration else None
-            found = self._registered[name].columns(declared)
+            found = self._engine.columns(name, declared)
             if found is not None:
                 columns[name] = found
         return columns
 
-    def _frames(self, explained: Explained) -> dict[str, DataFrame]:
-        """The facts of every input that the plan reads; raises an error that names all that are missing."""
+    def _check_inputs(self, explained: Explained) -> None:
+        """Raises an error that names all inputs that the plan reads and nobody registered."""
         checked = explained.checked
         missing = Diagnostics()
         for name in explained.inputs:
-            if name not in self._registered:
-                guess = nearest(name, self._registered)
+            if name not in self:
+                guess = nearest(name, self)
                 hints = [f"did you mean `{guess}`? it is registered"] if guess else []
                 span = checked.relations[name].span
                 missing.error(
@@ -236,17 +275,14 @@ class Database(MutableMapping[str, object]):
                     f'register them: db["{name}"] = …',
                 )
         missing.raise_errors()
-        return {name: self._registered[name].frame(checked.relations[name]) for name in explained.inputs}
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
         """Forgets the relations, and stops the session if this started it."""
-        self._registered.clear()
-        if self._owns_session:
-            self.spark.stop()
+        self._engine.close()
 
-    def __enter__(self) -> Database:
+    def __enter__(self) -> Database[Frame]:
         return self
 
     def __exit__(
@@ -262,6 +298,8 @@ class Explained:
     checked: CheckedProgram
     logical: LogicalPlan
     optimized: Optimized
+    choices: tuple[str, ...] = ()
+    """How each stratum will be run, and why, as far as the engine says it beforehand."""
 
     @property
     def places(self) -> dict[str, Span]:
@@ -276,7 +314,10 @@ class Explained:
         return [name for name in plan.inputs if name in read or name in plan.outputs]
 
     def __str__(self) -> str:
-        return explain_text(self.checked, build_connection_graph(self.checked), self.logical, self.optimized)
+        text = explain_text(self.checked, build_connection_graph(self.checked), self.logical, self.optimized)
+        if not self.choices:
+            return text
+        return "\n".join((text.rstrip("\n"), "", "how it runs", *(f"  {choice}" for choice in self.choices)))
 
     def _repr_html_(self) -> str:
         from emberlog.logical.pictures.html import explanation_page
@@ -285,20 +326,16 @@ class Explained:
         return f'<iframe srcdoc="{html.escape(page)}" style="width: 100%; height: 40em; border: 0"></iframe>'
 
 
-class Result(Mapping[str, "DataFrame"]):
-    """The relations that a program gives, each a Spark DataFrame.
+class Result(Mapping[str, Frame]):
+    """The relations that a program gives: Spark DataFrames, or LocalRelations from a local database.
 
     Recursive relations are held in Spark's memory. `close`, or the end of a `with` block, gives it back at once;
     without them Spark does so some time after the last frame that reads them is gone.
     """
 
-    def __init__(self, explained: Explained, relations: Relations, *, plain_times: bool = False) -> None:
+    def __init__(self, explained: Explained, outputs: Outputs[Frame]) -> None:
         self.explained = explained
-        self._relations = relations
-        self._frames = {
-            name: as_result(frame, explained.checked.relations[name], plain_times=plain_times)
-            for name, frame in relations.items()
-        }
+        self._outputs = outputs
 
     @property
     def program(self) -> ast.Program:
@@ -313,31 +350,28 @@ class Result(Mapping[str, "DataFrame"]):
         """How the program was understood, planned and improved."""
         return str(self.explained)
 
-    def __getitem__(self, name: str) -> DataFrame:
-        if name not in self._frames:
-            guess = nearest(name, self._frames)
-            hint = f"did you mean `{guess}`?" if guess else f"it has {', '.join(self._frames)}"
+    def __getitem__(self, name: str) -> Frame:
+        if name not in self._outputs:
+            guess = nearest(name, self._outputs)
+            hint = f"did you mean `{guess}`?" if guess else f"it has {', '.join(self._outputs)}"
             raise fail("DL401", f"the program has no output `{name}`", None, hint)
-        return self._frames[name]
+        return self._outputs[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._frames)
+        return iter(self._outputs)
 
     def __len__(self) -> int:
-        return len(self._frames)
+        return len(self._outputs)
 
     def write(self, folder: str | Path, format: str = "csv", *, header: bool = False) -> None:
         """Writes every relation into a folder of its own name in this one, which must not be there yet."""
-        from emberlog.executors.dataframe.faults import coded_errors
-
-        with coded_errors(self.explained.places):
-            write_relations(self._frames, folder, format, header=header)
+        self._outputs.write(folder, format, header=header)
 
     def close(self) -> None:
         """Gives back the memory of recursive relations, which can no longer be read then."""
-        self._relations.close()
+        self._outputs.close()
 
-    def __enter__(self) -> Result:
+    def __enter__(self) -> Result[Frame]:
         return self
 
     def __exit__(
@@ -346,24 +380,16 @@ class Result(Mapping[str, "DataFrame"]):
         self.close()
 
     def __repr__(self) -> str:
-        return "\n".join(_described(name, frame) for name, frame in self._frames.items())
+        return "\n".join(f"{name}({self._outputs.header(name)})" for name in self._outputs)
 
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><th style='text-align: left'>{html.escape(name)}</th>"
-            f"<td style='text-align: left'>{html.escape(_columns_text(frame))}</td></tr>"
-            for name, frame in self._frames.items()
+            f"<td style='text-align: left'>{html.escape(self._outputs.header(name))}</td></tr>"
+            for name in self._outputs
         )
         plan = html.escape(self.explain())
         return f"<table>{rows}</table><details><summary>plan</summary><pre>{plan}</pre></details>"
-
-
-def _described(name: str, frame: DataFrame) -> str:
-    return f"{name}({_columns_text(frame)})"
-
-
-def _columns_text(frame: DataFrame) -> str:
-    return ", ".join(f"{field.name}: {field.dataType.simpleString()}" for field in frame.schema.fields)
 
 
 def parsed(program: ProgramLike) -> ast.Program:

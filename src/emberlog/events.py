@@ -20,6 +20,18 @@ class StratumStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class ExecutorChosen:
+    """Who runs a recursive stratum. It comes again if the first choice turns out not to work."""
+
+    stratum: int
+    relations: tuple[str, ...]
+    executor: str
+    how: str
+    """The mode, the number of workers and the like."""
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class IterationFinished:
     """One round of a recursive stratum."""
 
@@ -31,6 +43,33 @@ class IterationFinished:
     total_rows: int
     """Facts of the stratum so far."""
     seconds: float
+    bytes_sent: int = 0
+    """Between workers, since the stratum began."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRound:
+    """What one rule did in one iteration, on all workers."""
+
+    rule: str
+    relation: str
+    iteration: int
+    """0 for what needs no recursion."""
+    derived: int
+    """Rows that the rule gave."""
+    kept: int
+    """Those that were not known where they were derived; workers that exchange facts each know a part of them."""
+    seconds: float
+    """To derive and to store them; of several workers added up."""
+
+
+@dataclass(frozen=True, slots=True)
+class RulesProfiled:
+    """A recursive stratum is over, and this is what its rules did. It comes if `Execution.profile` asks for it."""
+
+    stratum: int
+    relations: tuple[str, ...]
+    rounds: tuple[RuleRound, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +81,10 @@ class StratumFinished:
     rows: int | None
     """None where nobody has counted them."""
     seconds: float
+    bytes_sent: int = 0
+    """Between workers."""
+    representation: str = ""
+    """How the cyclic executor kept the facts and why, where it had a choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +92,9 @@ class RunFinished:
     seconds: float
 
 
-Event: TypeAlias = RunStarted | StratumStarted | IterationFinished | StratumFinished | RunFinished
+Event: TypeAlias = (
+    RunStarted | StratumStarted | ExecutorChosen | IterationFinished | RulesProfiled | StratumFinished | RunFinished
+)
 
 
 class Listener(Protocol):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
+from emberlog.config import Execution
 from emberlog.diagnostics import EmberlogError
 from emberlog.executors import interpreter, reference
 from emberlog.io.facts import in_order, read_facts
@@ -21,12 +22,20 @@ from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.connection_graph import build_connection_graph
 from emberlog.semantics.model import CellValue, Fact
 from tests.golden.corpus import GoldenCase, PreparedCase, all_cases, warnings_text
+from tests.local_runs import SETUPS, run_locally
 
 Answers = Mapping[str, frozenset[Fact]]
+
+
+def by_workers(execution: Execution) -> Callable[[PreparedCase], Answers]:
+    """The cyclic workers in this process; what they cannot run, the interpreter does."""
+    return lambda case: run_locally(plan_program(case.checked).plan, case.inputs, case.limits, execution)
+
 
 EXECUTORS: Mapping[str, Callable[[PreparedCase], Answers]] = {
     "reference": lambda case: reference.evaluate(case.checked, case.inputs, case.limits),
     "interpreter": lambda case: interpreter.run(plan_program(case.checked).plan, case.inputs, case.limits),
+    **{name: by_workers(execution) for name, execution in SETUPS.items()},
 }
 
 WITH_ANSWERS = [case for case in all_cases() if case.expected_answers]

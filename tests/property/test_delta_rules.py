@@ -12,6 +12,7 @@ from emberlog.logical.build import build
 from emberlog.logical.nodes import Fixpoint, LogicalPlan, Version
 from emberlog.logical.traverse import plans_of, scans
 from emberlog.optimize.pipeline import optimize
+from emberlog.semantics.functions import BUILT_IN
 from emberlog.semantics.model import Fact, RecursionCase
 from tests.programs import checked
 from tests.property.programs import INPUTS, RandomProgram
@@ -39,7 +40,7 @@ class Relations(Facts):
 
 def rows_of_deltas(stratum: Fixpoint, relations: Relations) -> int:
     """Runs the recursion to its end; gives the number of rows that the delta plans gave on the way."""
-    operators = Operators(relations, Watch(DEFAULT_LIMITS), frozenset(relations.delta))
+    operators = Operators(relations, Watch(DEFAULT_LIMITS), BUILT_IN, frozenset(relations.delta))
     count = 0
     new = {relation.name: frozenset(operators.rows(relation.seed)) for relation in stratum.relations}
     while any(new.values()):
@@ -55,7 +56,7 @@ def rows_of_deltas(stratum: Fixpoint, relations: Relations) -> int:
 
 
 def rows_of_full_rules(stratum: Fixpoint, relations: Relations) -> int:
-    operators = Operators(relations, Watch(DEFAULT_LIMITS))
+    operators = Operators(relations, Watch(DEFAULT_LIMITS), BUILT_IN)
     return sum(len(operators.rows(rule.plan)) for relation in stratum.relations for rule in relation.rules)
 
 

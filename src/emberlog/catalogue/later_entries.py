@@ -37,6 +37,38 @@ PLANNING_ENTRIES = (
         "STREAM ride(Ts: timestamp, Fare: float).\ncheap(T, F) :- ride(T, F), F < 5.0.\n",
         FoundBy.RUN,
     ),
+    Entry(
+        "DL330",
+        "nulls in a relation that a recursion reads",
+        "The cyclic executor keeps every value as a 64-bit number, and a null has none.",
+        "Leave rows with nulls out before the recursion, replace their nulls, or choose the dataframe executor.",
+        "A column of `arc` has nulls, and `tc` is computed from it by the cyclic executor.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL331",
+        "more workers than Spark has room for",
+        "All workers of a recursion run at the same time, and Spark cannot run so many tasks at once.",
+        "Ask for fewer workers, or give the session more cores.",
+        "`Execution(workers=8)` on a session with `local[2]`.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL332",
+        "a recursion that cannot be decomposed",
+        "The mode `decomposed` needs an argument that every recursive rule hands through unchanged, and there is none.",
+        "Leave the mode to Emberlog, or choose `bsp`.",
+        '`Execution(mode="decomposed")` for `tc(X, Z) :- tc(X, Y), tc(Y, Z).`',
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL333",
+        "a recursion that the cyclic executor cannot run",
+        "It was asked for by name, and the message says what it cannot do.",
+        "Leave the choice to Emberlog: with the executor `auto` such a recursion is run in another way.",
+        '`Execution(executor="cyclic")` for a recursion that makes new strings.',
+        FoundBy.OTHER,
+    ),
 )
 
 DATA_ENTRIES = (
@@ -191,6 +223,14 @@ RUNNING_ENTRIES = (
         "program. The message names the function and what happened.",
         "Correct the function. It may give None, which is null, for values that it has no answer for.",
         "A registered function `initial` does `return name[0]`, and a name is empty.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL508",
+        "an option that does not exist",
+        "An engine, an executor, a mode or a number of workers is none that there is, or does not go with the engine.",
+        "Use one of the names that the message lists.",
+        '`Database(engine="flink")`, or `db.spark` of a local database.',
         FoundBy.OTHER,
     ),
     Entry(

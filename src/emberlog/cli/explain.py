@@ -93,6 +93,7 @@ def explanation(
 ) -> str:
     """The explanation of a program in one of the formats, with a final line break."""
     from emberlog.cli.check import check_file
+    from emberlog.executors.cyclic.description import described
     from emberlog.logical.build import build
     from emberlog.optimize.pipeline import plan_program
     from emberlog.semantics.connection_graph import build_connection_graph
@@ -105,7 +106,10 @@ def explanation(
     if form == "text":
         from emberlog.logical.explain import explain_text
 
-        return explain_text(checked, graph, plan, optimized, passes_in_full=passes_in_full) + "\n"
+        text = explain_text(checked, graph, plan, optimized, passes_in_full=passes_in_full)
+        choices = described(optimized.plan)
+        how = "".join(f"  {line}\n" for line in choices)
+        return f"{text}\n\nhow it runs\n{how}" if choices else f"{text}\n"
     if form == "html":
         from emberlog.logical.pictures.html import explanation_page
 

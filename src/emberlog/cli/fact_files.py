@@ -5,14 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from emberlog.diagnostics import fail
+from emberlog.io.paths import COMPRESSIONS, KINDS, kind_of
 
 FACTS_FOLDER = "facts"
 """Used without being asked for, when it lies beside a program."""
-
-KINDS = (".csv", ".tsv", ".facts", ".parquet", ".json", ".jsonl", ".orc")
-"""By the end of a name, before that of a compression. Those of io.relations, which loads Spark."""
-
-COMPRESSIONS = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
 
 
 def facts_beside(program: str | Path) -> Path | None:
@@ -47,11 +43,8 @@ def relation_of_file(path: Path) -> str:
 
 def is_fact_file(path: Path) -> bool:
     """By its name; a folder also by the names of the files in it, as a run writes them."""
-    if _kind(path) in KINDS:
+    if kind_of(str(path)) in KINDS:
         return True
-    return path.is_dir() and any(_kind(one) in KINDS for one in path.iterdir() if not one.name.startswith((".", "_")))
-
-
-def _kind(path: Path) -> str:
-    plain = path.with_suffix("") if path.suffix in COMPRESSIONS else path
-    return plain.suffix.lower()
+    return path.is_dir() and any(
+        kind_of(str(one)) in KINDS for one in path.iterdir() if not one.name.startswith((".", "_"))
+    )

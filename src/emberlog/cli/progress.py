@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from emberlog.cli.live_line import LiveLine
-from emberlog.events import Event, IterationFinished, RunFinished, RunStarted, StratumFinished, StratumStarted
+from emberlog.events import (
+    Event,
+    ExecutorChosen,
+    IterationFinished,
+    RulesProfiled,
+    RunFinished,
+    RunStarted,
+    StratumFinished,
+    StratumStarted,
+)
 from emberlog.logical.summary import counted
 
 
@@ -25,11 +34,17 @@ class Progress:
             case StratumStarted(_, relations, is_recursive):
                 if is_recursive:
                     self._line.begin(f"  {_names(relations)}   first iteration")
+            case ExecutorChosen(_, relations, executor, how, why):
+                if executor == "dataframe" and why != "asked for":
+                    self._line.keep(f"  {_names(relations)}   runs as {how}: {why}")
+                self._line.begin(f"  {_names(relations)}   {how}")
             case IterationFinished():
                 self._line.show(
                     f"  {_names(event.relations)}   iteration {event.iteration:,}   "
                     f"+{counted(event.delta_rows, 'fact')}   {event.total_rows:,} in all"
                 )
+            case RulesProfiled():
+                pass
             case StratumFinished(_, relations, iterations, rows, seconds):
                 if iterations:
                     facts = "" if rows is None else f"   {counted(rows, 'fact')}"

@@ -24,7 +24,7 @@ examples:
   emberlog repl                     an empty program; type rules, facts and queries
   emberlog repl examples/org_chart  with a program and its facts
   emberlog repl facts/              with a folder of facts, a file for each relation
-  emberlog repl --spark             answers from Spark instead of plain Python
+  emberlog repl --spark             answers from Spark instead of this process
   emberlog repl < session.txt       the lines of a file (exit code 1 when one of them is a mistake)
 
 A statement may go over several lines and ends with a full stop, a query with a question mark. A statement with
@@ -42,7 +42,7 @@ def register(commands: Any) -> None:
     )
     parser.add_argument("paths", metavar="PATH", nargs="*", help="a program, facts or a folder to begin with")
     parser.add_argument(
-        "--spark", action="store_true", help="answer with Spark; plain Python is quicker for small data"
+        "--spark", action="store_true", help="answer with Spark, for data that is too large for one process"
     )
     parser.add_argument("--show", metavar="N", type=whole_number, default=20, help="facts of an answer shown (20)")
     add_parameter_option(parser)
@@ -74,12 +74,16 @@ def run(arguments: argparse.Namespace) -> int:
 def _engine(arguments: argparse.Namespace) -> Engine:
     limits = limits_of(arguments)
     if arguments.spark:
-        from emberlog.cli.interactive.spark_engine import SparkEngine
+        from emberlog.cli.live_line import LiveLine
 
-        return SparkEngine(limits)
-    from emberlog.cli.interactive.python_engine import PythonEngine
+        with LiveLine(sys.stderr) as line:
+            line.begin("starting Spark")
+            from emberlog.cli.interactive.spark_engine import SparkEngine
 
-    return PythonEngine(limits)
+            return SparkEngine(limits)
+    from emberlog.cli.interactive.local_engine import LocalEngine
+
+    return LocalEngine(limits)
 
 
 def _greet(engine: Engine) -> None:

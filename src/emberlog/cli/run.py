@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 from emberlog.cli import exit_codes
 from emberlog.cli.limits import add_limit_options, limits_of
 from emberlog.cli.parameters import add_program_options, as_mapping, named_path, setting, whole_number
+from emberlog.config import EXECUTORS, MODES
 
 if TYPE_CHECKING:
+    from emberlog.cli.profiling import Profiling
     from emberlog.cli.running import Task
 
 NAME = "run"
 
-EXECUTORS = ("dataframe",)
+ENGINES = ("spark", "local")
 FORMATS = ("csv", "parquet", "json")
 
 EXAMPLES = """\
@@ -27,6 +29,8 @@ examples:
   emberlog run tc.dl --output result             keep the facts, in a folder for each relation: result/tc
   emberlog run sssp.dl --param source=1          with the value of $source
   emberlog run tc.dl --master 'local[4]' --conf spark.driver.memory=8g
+  emberlog run tc.dl --engine local              in this process, without Spark and Java
+  emberlog run tc.dl --profile profile.html      tell where the time went, and write it as a page with plots
 
 Facts are read from .csv, .tsv, .facts, .parquet, .json and .orc, also compressed. The answers go to standard output,
 everything else to standard error. Ctrl-C stops the run and leaves nothing behind.
@@ -48,6 +52,7 @@ def register(commands: Any) -> None:
     )
     _add_data_options(parser.add_argument_group("facts"))
     add_limit_options(parser)
+    _add_execution_options(parser.add_argument_group("how it runs"))
     _add_spark_options(parser.add_argument_group("Spark"))
     parser.set_defaults(run=run)
 
@@ -69,9 +74,22 @@ def _add_data_options(group: Any) -> None:
     group.add_argument("--show", metavar="N", type=whole_number, default=10, help="facts of an answer shown (10)")
 
 
-def _add_spark_options(group: Any) -> None:
-    group.add_argument("--executor", choices=EXECUTORS, default=EXECUTORS[0], help="how recursion is run (dataframe)")
+def _add_execution_options(group: Any) -> None:
+    group.add_argument("--engine", choices=ENGINES, default=ENGINES[0], help="Spark, or this process (spark)")
+    group.add_argument("--executor", choices=EXECUTORS, default=EXECUTORS[0], help="how recursion is run (auto)")
+    group.add_argument("--mode", choices=MODES, default=MODES[0], help="of the cyclic executor (auto)")
+    group.add_argument("--workers", metavar="N", type=whole_number, help="of the cyclic executor")
+    group.add_argument(
+        "--profile",
+        metavar="FILE.html",
+        nargs="?",
+        const="",
+        help="tell where the time went; write it as a page, too, if a file is named",
+    )
     group.add_argument("--off", metavar="PASS", action="append", default=[], help="leave a pass of the optimizer out")
+
+
+def _add_spark_options(group: Any) -> None:
     group.add_argument("--master", metavar="URL", help="where Spark runs (local[*])")
     group.add_argument(
         "--conf",
@@ -85,7 +103,14 @@ def _add_spark_options(group: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from emberlog.cli.running import carry_out, prepare
+    from emberlog.config import Execution
 
+    execution = Execution(
+        executor=arguments.executor,
+        mode=arguments.mode,
+        workers=arguments.workers,
+        profile=arguments.profile is not None,
+    )
     # Everything that can be wrong without Spark is said before Spark takes its seconds to start.
     task = prepare(
         arguments.program,
@@ -98,16 +123,40 @@ def run(arguments: argparse.Namespace) -> int:
         output=arguments.output,
     )
     _tell_warnings(task)
+    profiling = _profiling(arguments.profile)
+    if arguments.engine == "local":
+        from emberlog.cli.running_locally import carry_out_locally
+
+        carry_out_locally(
+            task,
+            limits=limits_of(arguments),
+            header=arguments.header,
+            form=arguments.format,
+            show=arguments.show,
+            execution=execution,
+            profiling=profiling,
+        )
+        return exit_codes.FINE
     carry_out(
         task,
         limits=limits_of(arguments),
         header=arguments.header,
         form=arguments.format,
         show=arguments.show,
+        execution=execution,
+        profiling=profiling,
         master=arguments.master,
         conf=dict(arguments.conf),
     )
     return exit_codes.FINE
+
+
+def _profiling(asked: str | None) -> Profiling | None:
+    if asked is None:
+        return None
+    from emberlog.cli.profiling import Profiling
+
+    return Profiling(asked or None)
 
 
 def _tell_warnings(task: Task) -> None:

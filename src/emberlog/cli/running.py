@@ -18,7 +18,7 @@ from emberlog.cli.program_files import STANDARD_INPUT, program_path, read_source
 from emberlog.cli.progress import Progress
 from emberlog.cli.spark_failures import told_as_such
 from emberlog.cli.terminal import silence_py4j
-from emberlog.config import Limits
+from emberlog.config import Execution, Limits
 from emberlog.diagnostics import Diagnostics, fail, nearest
 from emberlog.logical.build import build
 from emberlog.logical.nodes import LogicalPlan
@@ -32,6 +32,7 @@ from emberlog.syntax import ast
 from emberlog.syntax.parser import parse
 
 if TYPE_CHECKING:
+    from emberlog.cli.profiling import Profiling
     from emberlog.database import Database
 
 
@@ -88,6 +89,8 @@ def carry_out(
     header: bool,
     form: str,
     show: int,
+    execution: Execution,
+    profiling: Profiling | None,
     master: str | None,
     conf: Mapping[str, str],
 ) -> None:
@@ -98,7 +101,7 @@ def carry_out(
         from emberlog.cli.reading import computed_once, read_answers
         from emberlog.database import Database
 
-        with Database(master=master, conf={"spark.ui.showConsoleProgress": "false", **conf}) as database:
+        with Database(master=master, conf=conf) as database:
             started = time.monotonic()
             line.keep(_heading(task, database))
             for relation, path in task.inputs.items():
@@ -109,8 +112,9 @@ def carry_out(
                 params=task.params,
                 iterations=task.iterations,
                 limits=limits,
-                listener=Progress(line),
+                listener=Progress(line) if profiling is None else profiling.beside(Progress(line)),
                 off=task.off,
+                execution=execution,
             ) as result:
                 computed = time.monotonic()
                 with computed_once(result):
@@ -123,6 +127,8 @@ def carry_out(
                 print(answer_text(answer, hint="--show 0 for none, --output DIR to keep them all"), flush=True)
             if task.output is not None:
                 line.keep(f"written: {task.output} ({counted(len(answers), 'relation')}, {form})")
+            if profiling is not None:
+                line.keep(profiling.finish(task.name))
             read = time.monotonic()
             line.keep(
                 f"done in {read - since:,.1f} s: {started - since:,.1f} s to start Spark, "

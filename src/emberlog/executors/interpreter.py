@@ -19,6 +19,7 @@ from emberlog.executors.interpreter_limits import Watch
 from emberlog.executors.interpreter_operators import Facts, Operators, Rows, rule_names
 from emberlog.logical.nodes import Definition, Fixpoint, LogicalPlan, PlannedStratum, Version
 from emberlog.logical.traverse import plans_of, scans
+from emberlog.semantics.functions import Functions
 from emberlog.semantics.model import CellValue, CheckedQuery, Fact
 from emberlog.syntax.ast import Constant, Parameter, Variable
 
@@ -28,20 +29,20 @@ def run(
 ) -> dict[str, frozenset[Fact]]:
     """The facts of every output, restricted by the queries."""
     watch = Watch(limits)
-    strata, names = _needed(plan)
+    strata, names = needed_strata(plan)
     known = _Known({name: read_input(name, plan.inputs[name], inputs) for name in plan.inputs if name in names})
     for stratum in strata:
         watch.enter(stratum.index, stratum.relations)
         match stratum.root:
             case Definition():
-                new = {stratum.root.relation: _run_definition(stratum.root, known, watch)}
+                new = {stratum.root.relation: run_definition(stratum.root, known, watch, plan.functions)}
             case Fixpoint():
-                new = run_fixpoint(stratum.root, known, watch)
+                new = run_fixpoint(stratum.root, known, watch, plan.functions)
             case _:
                 assert_never(stratum.root)
         watch.leave(sum(map(len, new.values())))
         known.relations.update(new)
-    return {name: _answers(plan, name, known.relations[name]) for name in plan.outputs}
+    return {name: answers(plan, name, known.relations[name]) for name in plan.outputs}
 
 
 class _Known(Facts):
@@ -56,7 +57,7 @@ class _Known(Facts):
         return self.relations[relation]
 
 
-def _needed(plan: LogicalPlan) -> tuple[list[PlannedStratum], set[str]]:
+def needed_strata(plan: LogicalPlan) -> tuple[list[PlannedStratum], set[str]]:
     """The strata that outputs need, in their order, and the names of all relations that have a part in it.
 
     What nobody needs is not computed, so that a fault in it is nobody's concern, and its inputs may be missing.
@@ -70,14 +71,16 @@ def _needed(plan: LogicalPlan) -> tuple[list[PlannedStratum], set[str]]:
     return strata, names
 
 
-def _run_definition(definition: Definition, known: Facts, watch: Watch) -> frozenset[Fact]:
+def run_definition(definition: Definition, known: Facts, watch: Watch, functions: Functions) -> frozenset[Fact]:
+    """The facts of a relation without recursion."""
     try:
-        return frozenset(Operators(known, watch).rows(definition.plan))
+        return frozenset(Operators(known, watch, functions).rows(definition.plan))
     except Fault as fault:
         raise fault.in_relation(definition.relation, rule_names((definition.plan,))) from None
 
 
-def _answers(plan: LogicalPlan, name: str, facts: frozenset[Fact]) -> frozenset[Fact]:
+def answers(plan: LogicalPlan, name: str, facts: frozenset[Fact]) -> frozenset[Fact]:
+    """Those facts of an output that the queries ask for."""
     if not plan.queries:
         return facts
     queries = [query for query in plan.queries if query.relation == name]

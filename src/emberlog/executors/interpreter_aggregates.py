@@ -9,9 +9,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from emberlog.datatypes import FLOAT
 from emberlog.executors.interpreter_faults import Fault
 from emberlog.executors.interpreter_functions import in_range
+from emberlog.executors.interpreter_registered import registered_aggregate
 from emberlog.logical.nodes import AggregateColumn
+from emberlog.semantics.functions import Functions
 from emberlog.semantics.model import CellValue, Fact
 
 
@@ -133,25 +136,50 @@ _ACCUMULATORS: Mapping[str, Callable[[], Accumulator]] = {
     "all": lambda: _Best(lambda one, other: other[0] and not one[0]),
 }
 
+
+class _Registered(_Collect):
+    """A function of the sorted list of all values."""
+
+    def __init__(self, function: Callable[..., CellValue]) -> None:
+        super().__init__()
+        self.function = function
+
+    def value(self) -> CellValue:
+        return self.function(sorted(self.items)) if self.items else None
+
+
+def _accumulator(name: str, functions: Functions) -> Callable[[], Accumulator]:
+    registered = registered_aggregate(functions, name)
+    return _ACCUMULATORS[name] if registered is None else lambda: _Registered(registered)
+
+
 _COUNTS = ("count", "countd", "mcount")
 
 
 class Groups:
     """The accumulators of every group of an aggregated relation."""
 
-    def __init__(self, columns: Sequence[str], keys: Sequence[str], aggregates: Sequence[AggregateColumn]) -> None:
+    def __init__(
+        self,
+        columns: Sequence[str],
+        keys: Sequence[str],
+        aggregates: Sequence[AggregateColumn],
+        functions: Functions,
+    ) -> None:
         self._keys = [columns.index(key) for key in keys]
         self._aggregates = [
             (aggregate.function, [columns.index(argument) for argument in aggregate.arguments])
             for aggregate in aggregates
         ]
+        self._is_float = [aggregate.field.type == FLOAT for aggregate in aggregates]
+        self._new = [_accumulator(aggregate.function, functions) for aggregate in aggregates]
         self._groups: dict[Fact, list[Accumulator]] = {}
         if not keys and all(function in _COUNTS for function, _ in self._aggregates):
             self._group(())  # the count of nothing at all is 0
 
     def _group(self, key: Fact) -> list[Accumulator]:
         if key not in self._groups:
-            self._groups[key] = [_ACCUMULATORS[function]() for function, _ in self._aggregates]
+            self._groups[key] = [new() for new in self._new]
         return self._groups[key]
 
     def add(self, row: Fact) -> Fact:
@@ -171,7 +199,12 @@ class Groups:
 
     def row(self, key: Fact) -> Fact:
         """The keys of a group, then the values of its aggregates."""
-        return key + tuple(accumulator.value() for accumulator in self._groups[key])
+        values = (accumulator.value() for accumulator in self._groups[key])
+        return key + tuple(
+            # The 0 of a count that adds up floats is a float too.
+            float(value) if is_float and isinstance(value, int) else value
+            for value, is_float in zip(values, self._is_float, strict=True)
+        )
 
 
 def _check_not_negative(function: str, amount: CellValue) -> None:

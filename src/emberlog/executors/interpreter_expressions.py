@@ -9,7 +9,9 @@ from typing import Any, TypeAlias, assert_never
 from emberlog.diagnostics import InternalError
 from emberlog.executors.interpreter_faults import Fault
 from emberlog.executors.interpreter_functions import FUNCTIONS, OPERATORS, negated
+from emberlog.executors.interpreter_registered import registered_scalar
 from emberlog.logical.nodes import Condition
+from emberlog.semantics.functions import BUILT_IN, Functions
 from emberlog.semantics.model import CellValue, Compare, Fact, Holds
 from emberlog.syntax.ast import (
     Binary,
@@ -36,7 +38,7 @@ _COMPARISONS: dict[ComparisonOperator, Callable[[Any, Any], bool]] = {
 }
 
 
-def compile_expression(expression: Expression, columns: Sequence[str]) -> Compiled:
+def compile_expression(expression: Expression, columns: Sequence[str], functions: Functions = BUILT_IN) -> Compiled:
     """A function that gives the expression's value for a row with these columns."""
     match expression:
         case Constant(value):
@@ -44,13 +46,14 @@ def compile_expression(expression: Expression, columns: Sequence[str]) -> Compil
         case Variable(name):
             return operator.itemgetter(columns.index(name))
         case Unary(operand):
-            return _applied(negated, (operand,), expression, columns)
+            return _applied(negated, (operand,), expression, columns, functions)
         case Binary(symbol, left, right):
-            return _applied(OPERATORS[symbol], (left, right), expression, columns)
+            return _applied(OPERATORS[symbol], (left, right), expression, columns, functions)
         case Call(function, arguments):
-            if function not in FUNCTIONS:
+            implementation = registered_scalar(functions, function) or FUNCTIONS.get(function)
+            if implementation is None:
                 raise InternalError(f"DL902: the interpreter has no function {function}")
-            return _applied(FUNCTIONS[function], arguments, expression, columns)
+            return _applied(implementation, arguments, expression, columns, functions)
         case Parameter(name):
             raise InternalError(f"DL902: the parameter ${name} has no value")
         case Wildcard():
@@ -59,10 +62,14 @@ def compile_expression(expression: Expression, columns: Sequence[str]) -> Compil
 
 
 def _applied(
-    function: Callable[..., CellValue], arguments: Sequence[Expression], expression: Expression, columns: Sequence[str]
+    function: Callable[..., CellValue],
+    arguments: Sequence[Expression],
+    expression: Expression,
+    columns: Sequence[str],
+    functions: Functions,
 ) -> Compiled:
     """The function of the arguments; null as soon as one of them is."""
-    compiled = [compile_expression(argument, columns) for argument in arguments]
+    compiled = [compile_expression(argument, columns, functions) for argument in arguments]
 
     def value(row: Fact) -> CellValue:
         values = [one(row) for one in compiled]
@@ -76,11 +83,11 @@ def _applied(
     return value
 
 
-def compile_condition(condition: Condition, columns: Sequence[str]) -> Test:
+def compile_condition(condition: Condition, columns: Sequence[str], functions: Functions = BUILT_IN) -> Test:
     """A function that says whether a row with these columns satisfies the condition; null never does."""
     match condition:
         case Compare(symbol, left, right):
-            first, second = compile_expression(left, columns), compile_expression(right, columns)
+            first, second = (compile_expression(side, columns, functions) for side in (left, right))
             compare = _COMPARISONS[symbol]
 
             def compares(row: Fact) -> bool:
@@ -94,15 +101,17 @@ def compile_condition(condition: Condition, columns: Sequence[str]) -> Test:
 
             return compares
         case Holds(test, is_negated):
-            compiled = compile_expression(test, columns)
+            compiled = compile_expression(test, columns, functions)
             wanted = not is_negated
             return lambda row: compiled(row) is wanted
     assert_never(condition)
 
 
-def compile_conditions(conditions: Sequence[Condition], columns: Sequence[str]) -> Test:
+def compile_conditions(
+    conditions: Sequence[Condition], columns: Sequence[str], functions: Functions = BUILT_IN
+) -> Test:
     """All conditions, from left to right: one that does not hold protects those behind it."""
-    tests = [compile_condition(condition, columns) for condition in conditions]
+    tests = [compile_condition(condition, columns, functions) for condition in conditions]
     return lambda row: all(test(row) for test in tests)
 
 

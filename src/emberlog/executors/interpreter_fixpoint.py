@@ -10,13 +10,15 @@ from emberlog.executors.interpreter_limits import Watch
 from emberlog.executors.interpreter_operators import Facts, Operators, Rows, rule_names
 from emberlog.logical.nodes import Fixpoint, FixpointRelation, Plan, Version
 from emberlog.logical.traverse import column_names
+from emberlog.semantics.functions import Functions
 from emberlog.semantics.model import Fact
 
 
-def run_fixpoint(fixpoint: Fixpoint, outside: Facts, watch: Watch) -> dict[str, frozenset[Fact]]:
+def run_fixpoint(fixpoint: Fixpoint, outside: Facts, watch: Watch, functions: Functions) -> dict[str, frozenset[Fact]]:
     """The facts of every relation of the stratum; `outside` has those of all others."""
     has_deltas = all(rule.deltas for relation in fixpoint.relations for rule in relation.rules)
-    states = _semi_naive(fixpoint, outside, watch) if has_deltas else _naive(fixpoint, outside, watch)
+    evaluate = _semi_naive if has_deltas else _naive
+    states = evaluate(fixpoint, outside, watch, functions)
     return {name: frozenset(facts) for name, facts in states.items()}
 
 
@@ -57,8 +59,9 @@ class _Stratum(Facts):
 class _Contributions:
     """Everything that was ever contributed to one relation, combined."""
 
-    def __init__(self, relation: FixpointRelation) -> None:
+    def __init__(self, relation: FixpointRelation, functions: Functions) -> None:
         self.relation = relation
+        self._functions = functions
         self._facts: dict[Fact, Fact] = {}
         """The fact of each key; without aggregates the whole fact is the key."""
         self._groups = self._new_groups()
@@ -69,7 +72,7 @@ class _Contributions:
         relation = self.relation
         if not relation.aggregates:
             return None
-        return Groups(column_names(relation.seed), relation.keys, relation.aggregates)
+        return Groups(column_names(relation.seed), relation.keys, relation.aggregates, self._functions)
 
     def take(self, rows: Iterable[Fact], *, is_first: bool) -> tuple[set[Fact], set[Fact]]:
         """Combines more contributions; gives the facts that are new, and those that they replace."""
@@ -111,10 +114,10 @@ class _Contributions:
         return [plan for rule in self.relation.rules for plan in rule.deltas]
 
 
-def _semi_naive(fixpoint: Fixpoint, outside: Facts, watch: Watch) -> dict[str, set[Fact]]:
+def _semi_naive(fixpoint: Fixpoint, outside: Facts, watch: Watch, functions: Functions) -> dict[str, set[Fact]]:
     stratum = _Stratum(outside, fixpoint.relations)
-    operators = Operators(stratum, watch, frozenset(stratum.full))
-    everything = [_Contributions(relation) for relation in fixpoint.relations]
+    operators = Operators(stratum, watch, functions, frozenset(stratum.full))
+    everything = [_Contributions(relation, functions) for relation in fixpoint.relations]
     number = 0
     while True:
         number += 1
@@ -135,11 +138,11 @@ def _semi_naive(fixpoint: Fixpoint, outside: Facts, watch: Watch) -> dict[str, s
         watch.finish_iteration(number, list(stratum.delta.items()), stratum.size())
 
 
-def _naive(fixpoint: Fixpoint, outside: Facts, watch: Watch) -> dict[str, set[Fact]]:
+def _naive(fixpoint: Fixpoint, outside: Facts, watch: Watch, functions: Functions) -> dict[str, set[Fact]]:
     """Each round applies all rules, the seed included, to the facts of the round before."""
     stratum = _Stratum(outside, fixpoint.relations)
-    operators = Operators(stratum, watch, frozenset(stratum.full))
-    everything = [_Contributions(relation) for relation in fixpoint.relations]
+    operators = Operators(stratum, watch, functions, frozenset(stratum.full))
+    everything = [_Contributions(relation, functions) for relation in fixpoint.relations]
     rounds = fixpoint.recursion.iterations
     number = 0
     while rounds is None or number < rounds:

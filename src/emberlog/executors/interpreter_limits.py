@@ -15,8 +15,10 @@ _FACTS_SHOWN = 3
 
 
 class Watch:
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, tell: Callable[[int, int, int], None] = lambda *_: None) -> None:
+        """`tell` hears of each iteration: its number, the facts that it added, and those of the stratum."""
         self._limits = limits
+        self._tell = tell
         self._end = None if limits.timeout is None else time.monotonic() + limits.timeout
         self._calls = 0
         self._kept = 0
@@ -35,6 +37,7 @@ class Watch:
     def finish_iteration(self, number: int, added: Sequence[tuple[str, Collection[Fact]]], facts: int) -> None:
         """An iteration changed something; the stratum now has so many facts."""
         self._progress = lambda: _progress(number, added, facts)
+        self._tell(number, sum(len(new) for _, new in added), facts)
         limit = self._limits.max_iterations
         if limit is not None and number > limit:
             raise self._stopped("DL510", f"the limit of {limit:,} iterations", "max_iterations")

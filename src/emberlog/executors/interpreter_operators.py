@@ -24,6 +24,7 @@ from emberlog.logical.nodes import (
     Version,
 )
 from emberlog.logical.traverse import column_names, column_types, scans, walk
+from emberlog.semantics.functions import Functions
 from emberlog.semantics.model import CellValue, Fact
 
 Rows: TypeAlias = Collection[Fact]
@@ -43,9 +44,12 @@ class Operators:
     it is built once: that is what makes an iteration cost what its delta costs.
     """
 
-    def __init__(self, facts: Facts, watch: Watch, changing: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, facts: Facts, watch: Watch, functions: Functions, changing: frozenset[str] = frozenset()
+    ) -> None:
         self._facts = facts
         self._watch = watch
+        self._functions = functions
         self._changing = changing
         self._indexes: dict[tuple[int, tuple[str, ...]], Index] = {}
 
@@ -57,7 +61,7 @@ class Operators:
             case Values(_, rows):
                 return rows
             case Filter(source, conditions):
-                holds = compile_conditions(conditions, column_names(source))
+                holds = compile_conditions(conditions, column_names(source), self._functions)
                 return [row for row in self.rows(source) if holds(row)]
             case Project():
                 return self._project(plan)
@@ -77,7 +81,7 @@ class Operators:
 
     def _project(self, plan: Project) -> Rows:
         columns = column_names(plan.input)
-        compiled = [compile_expression(output.expression, columns) for output in plan.outputs]
+        compiled = [compile_expression(output.expression, columns, self._functions) for output in plan.outputs]
         try:
             return [tuple([one(row) for one in compiled]) for row in self.rows(plan.input)]
         except Fault as fault:
@@ -102,7 +106,7 @@ class Operators:
         return result
 
     def _aggregate(self, plan: Aggregate) -> Rows:
-        groups = Groups(column_names(plan.input), plan.keys, plan.aggregates)
+        groups = Groups(column_names(plan.input), plan.keys, plan.aggregates, self._functions)
         for row in self.rows(plan.input):
             groups.add(row)
         return [groups.row(key) for key in groups.keys]

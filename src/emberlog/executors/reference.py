@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from emberlog.config import DEFAULT_LIMITS, Limits
+from emberlog.datatypes import FLOAT, DataType
 from emberlog.diagnostics import fail
 from emberlog.executors.reference_aggregates import COUNTS, aggregate
 from emberlog.executors.reference_expressions import Fault
@@ -179,13 +180,18 @@ def _aggregated(checked: CheckedProgram, relation: Relation, rows: Iterable[Row]
         groups.setdefault(tuple(row[i] for i in relation.group), []).append(row)
     return {
         tuple(
-            aggregate(functions[i], [_arguments(row[i]) for row in members])
+            _in_type(relation.columns[i].type, aggregate(functions[i], [_arguments(row[i]) for row in members]))
             if i in functions
             else key[relation.group.index(i)]
             for i in range(relation.arity)
         )
         for key, members in groups.items()
     }
+
+
+def _in_type(type_: DataType, value: CellValue) -> CellValue:
+    """The 0 of a count that adds up floats is a float too."""
+    return float(value) if type_ == FLOAT and isinstance(value, int) else value
 
 
 def _arguments(entry: CellValue | tuple[CellValue, ...]) -> tuple[CellValue, ...]:

@@ -1,4 +1,5 @@
-"""Runs a logical plan on Spark: strata without recursion as one lazy query, recursive ones as series of jobs."""
+"""Runs a logical plan on Spark: strata without recursion as one lazy query, recursive ones on the executor that suits
+them, as one barrier job or as a series of ordinary ones."""
 
 from __future__ import annotations
 
@@ -10,12 +11,26 @@ from typing import assert_never
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from emberlog.config import DEFAULT_LIMITS, Limits
-from emberlog.diagnostics import InternalError
-from emberlog.events import Listener, RunFinished, RunStarted, StratumFinished, StratumStarted, ignore
+from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits
+from emberlog.diagnostics import InternalError, fail
+from emberlog.events import (
+    ExecutorChosen,
+    Listener,
+    RulesProfiled,
+    RunFinished,
+    RunStarted,
+    StratumFinished,
+    StratumStarted,
+    ignore,
+)
+from emberlog.executors.cyclic.capabilities import obstacles
+from emberlog.executors.cyclic.faults import Fault, told
+from emberlog.executors.cyclic.launcher import Launcher, NotHere, StaticInput
+from emberlog.executors.cyclic.stage import plan_stage
 from emberlog.executors.dataframe.duplicates import inputs_that_must_be_sets
 from emberlog.executors.dataframe.environment import RelationResult, Session
 from emberlog.executors.dataframe.expressions import compared, constant
+from emberlog.executors.dataframe.fault_barrier import behind_barrier
 from emberlog.executors.dataframe.faults import Places, coded_errors
 from emberlog.executors.dataframe.fixpoint import run_fixpoint
 from emberlog.executors.dataframe.plans import PlanCompiler
@@ -62,6 +77,7 @@ def run(
     limits: Limits = DEFAULT_LIMITS,
     listener: Listener = ignore,
     *,
+    execution: Execution = DEFAULT_EXECUTION,
     functions: Functions = BUILT_IN,
     places: Places | None = None,
 ) -> Relations:
@@ -71,7 +87,7 @@ def run(
     watch = Watch(spark, limits, listener, places or {})
     try:
         with watch.guarded(), coded_errors(places or {}):
-            frames = _Run(plan, inputs, spark, functions, resources, watch, listener).run()
+            frames = _Run(plan, inputs, spark, functions, resources, watch, listener, execution, places or {}).run()
     except BaseException:
         resources.release_all()
         raise
@@ -88,11 +104,19 @@ class _Run:
         resources: Resources,
         watch: Watch,
         listener: Listener,
+        execution: Execution,
+        places: Places,
     ) -> None:
         self.plan = plan
         self.spark = spark
         self.listener = listener
+        self.execution = execution
+        self.places = places
+        self.inputs = inputs
+        self.strata: list[PlannedStratum] = []
+        self.bytes_sent, self.representation = 0, ""
         sets = inputs_that_must_be_sets(plan)
+        self.must_be_sets = sets
         self.sources = _CompleteRelations(
             {name: frame.distinct() if name in sets else frame for name, frame in inputs.items()}
         )
@@ -106,9 +130,9 @@ class _Run:
 
     def run(self) -> dict[str, DataFrame]:
         since = time.monotonic()
-        strata = _needed(self.plan)
-        self.listener(RunStarted(len(strata)))
-        for stratum in strata:
+        self.strata = _needed(self.plan)
+        self.listener(RunStarted(len(self.strata)))
+        for stratum in self.strata:
             self._stratum(stratum)
         outputs = {name: self._output(name) for name in self.plan.outputs}
         self.listener(RunFinished(time.monotonic() - since))
@@ -119,6 +143,7 @@ class _Run:
         is_recursive = isinstance(stratum.root, Fixpoint)
         self.listener(StratumStarted(stratum.index, stratum.relations, is_recursive))
         iterations, rows = 0, None
+        self.bytes_sent, self.representation = 0, ""
         match stratum.root:
             case Definition(relation, plan):
                 self._define(relation, plan)
@@ -128,10 +153,17 @@ class _Run:
             case _:
                 assert_never(stratum.root)
         seconds = time.monotonic() - since
-        self.listener(StratumFinished(stratum.index, stratum.relations, iterations, rows, seconds))
+        self.listener(
+            StratumFinished(
+                stratum.index, stratum.relations, iterations, rows, seconds, self.bytes_sent, self.representation
+            )
+        )
 
     def _define(self, relation: str, plan: Plan) -> None:
-        frame = self.compiler.ordered(plan)
+        self.fields[relation] = plan.columns
+        if relation in self.sources.frames:
+            return  # it was computed together with the recursion that it folds
+        frame = behind_barrier(self.compiler.ordered(plan), plan)
         weight = sum(self.weights[scan.relation] for scan in scans(plan))
         if weight > MOST_SCANS_IN_A_QUERY:
             kept = self.session.resources.keep(frame)
@@ -139,7 +171,6 @@ class _Run:
             frame, weight = kept.frame, 1
         self.sources.frames[relation] = frame
         self.weights[relation] = weight
-        self.fields[relation] = plan.columns
 
     def _fixpoint(self, index: int, fixpoint: Fixpoint) -> dict[str, RelationResult]:
         relations = fixpoint.relations
@@ -148,15 +179,64 @@ class _Run:
             tuple(relation.name for relation in relations),
             [rule.name for relation in relations for rule in relation.rules],
         )
-        results = run_fixpoint(self.session, fixpoint)
+        results = self._cyclic(index, fixpoint) or run_fixpoint(self.session, fixpoint)
         self.session.watch.leave(sum(result.rows for result in results.values()))
         self.lasting.update(kept for result in results.values() for kept in result.kept)
         self.session.resources.release_all(but=self.lasting)
         for relation in relations:
-            self.sources.frames[relation.name] = results[relation.name].frame
-            self.weights[relation.name] = 1
             self.fields[relation.name] = relation.columns
+        for name, result in results.items():
+            # What folds the recursion may be here, too, and then the recursion itself is not.
+            self.sources.frames[name] = result.frame
+            self.weights[name] = 1
         return results
+
+    def _cyclic(self, index: int, fixpoint: Fixpoint) -> dict[str, RelationResult] | None:
+        """The facts of a recursive stratum by the cyclic executor; None where the dataframe executor has to do it."""
+        names = tuple(relation.name for relation in fixpoint.relations)
+        is_forced = self.execution.executor == "cyclic"
+        if self.execution.executor == "dataframe":
+            self.listener(ExecutorChosen(index, names, "dataframe", "a series of jobs", "asked for"))
+            return None
+        found = obstacles(fixpoint)
+        if not found:
+            try:
+                return self._launched(index, names)
+            except NotHere as problem:
+                found = (str(problem),)
+            except Fault as fault:
+                raise told(fault, self.places) from None
+        if is_forced:
+            raise fail("DL333", f"the cyclic executor cannot run {', '.join(names)}: {'; '.join(found)}")
+        self.listener(ExecutorChosen(index, names, "dataframe", "a series of jobs", "; ".join(found)))
+        return None
+
+    def _launched(self, index: int, names: tuple[str, ...]) -> dict[str, RelationResult]:
+        """Runs the stratum, with what it reads and what folds it as far as workers can do that, as one job."""
+        watch = self.session.watch
+        stage = plan_stage(self.strata, index, self.plan.outputs, decompose=self.execution.mode != "bsp")
+        launcher = Launcher(
+            self.spark,
+            stage,
+            {name: self._static(name) for name in stage.inputs},
+            self.session.resources,
+            self.execution,
+            watch.remaining(),
+            lambda heard: watch.hear(heard.iteration, heard.changed, heard.total, heard.bytes_sent),
+        )
+        self.listener(ExecutorChosen(index, names, "cyclic", launcher.how, stage.recursion.placement.why))
+        result = launcher.run()
+        watch.iteration = result.iterations
+        self.bytes_sent, self.representation = result.bytes_sent, result.choice
+        if self.execution.profile:
+            self.listener(RulesProfiled(index, names, result.profile.rounds()))
+        return {name: RelationResult(frame, result.rows[name], (result.kept,)) for name, frame in result.frames.items()}
+
+    def _static(self, name: str) -> StaticInput:
+        """A relation that a recursion reads. Workers drop repeated rows themselves, which is cheaper."""
+        if name in self.inputs:
+            return StaticInput(self.inputs[name], name not in self.must_be_sets)
+        return StaticInput(self.sources.frames[name], True)
 
     def _output(self, name: str) -> DataFrame:
         """The facts of a relation that the queries ask for, under the names that people know."""

@@ -14,7 +14,7 @@ from pyspark.sql import types as spark_types
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType, list_of, pair_of
 from emberlog.diagnostics import EmberlogError, fail
-from emberlog.io.spark_types import FIRST, SECOND
+from emberlog.io.arrow_values import FIRST, SECOND
 from emberlog.semantics.model import Column as RelationColumn
 from emberlog.semantics.model import Relation
 

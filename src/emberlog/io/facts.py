@@ -6,10 +6,12 @@ that is not of strings an empty cell is null too. Lists and pairs are JSON. What
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,6 +26,9 @@ DELIMITERS = {".csv": ",", ".tsv": "\t", ".facts": "\t"}
 """By the ending of the file's name."""
 
 NULL = r"\N"
+
+_UNPACK: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.decompress, ".bz2": bz2.decompress}
+"""How compressed files are read; others are read as they are."""
 
 _INT = re.compile(r"[+-]?[0-9]{1,30}")
 _FLOAT = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -43,7 +48,7 @@ def infer_columns(path: Path, columns: Sequence[Column], *, header: bool = False
     return _with_inferred_types(columns, rows)
 
 
-def write_facts(path: Path, facts: Iterable[Fact], columns: Sequence[Column]) -> None:
+def write_facts(path: Path, facts: Iterable[Fact], columns: Sequence[Column], *, header: bool = False) -> None:
     """Writes the facts in order, null first. The file appears whole or not at all."""
     delimiter = _delimiter(path)
     lines = [
@@ -52,6 +57,8 @@ def write_facts(path: Path, facts: Iterable[Fact], columns: Sequence[Column]) ->
         )
         for fact in sorted(facts, key=in_order)
     ]
+    if header:
+        lines.insert(0, delimiter.join(written_cell(column.name, delimiter, must_quote=False) for column in columns))
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,8 +83,8 @@ def _rows(path: Path, arity: int, header: bool) -> tuple[Source, list[tuple[Cell
     delimiter = _delimiter(path)
     try:
         # Not as text: Python would change the line breaks inside quoted cells.
-        source = Source(str(path), path.read_bytes().decode("utf-8-sig"))
-    except OSError as error:
+        source = Source(str(path), read_bytes(path).decode("utf-8-sig"))
+    except (OSError, EOFError) as error:
         raise fail("DL405", f"cannot read `{path}`: {_reason(error)}") from None
     except UnicodeDecodeError as error:
         raise fail(
@@ -96,6 +103,13 @@ def _rows(path: Path, arity: int, header: bool) -> tuple[Source, list[tuple[Cell
     return source, rows[1:] if header else rows
 
 
+def read_bytes(path: Path) -> bytes:
+    """What the file holds, uncompressed."""
+    unpack = _UNPACK.get(path.suffix.lower())
+    data = path.read_bytes()
+    return data if unpack is None else unpack(data)
+
+
 def _hint_of_arity(row: Sequence[Cell], path: Path) -> list[str]:
     for delimiter, name in ((",", "commas"), ("\t", "tabs"), (";", "semicolons")):
         if len(row) == 1 and delimiter in row[0].text:
@@ -105,15 +119,16 @@ def _hint_of_arity(row: Sequence[Cell], path: Path) -> list[str]:
 
 
 def _delimiter(path: Path) -> str:
-    delimiter = DELIMITERS.get(path.suffix.lower())
+    plain = path.with_suffix("") if path.suffix.lower() in _UNPACK else path
+    delimiter = DELIMITERS.get(plain.suffix.lower())
     if delimiter is None:
         known = ", ".join(DELIMITERS)
         raise fail("DL407", f"`{path}` is not a kind of fact file that is known", None, f"known are {known}")
     return delimiter
 
 
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
+def _reason(error: OSError | EOFError) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()
 
 
 def _count(number: int, noun: str) -> str:

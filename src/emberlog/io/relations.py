@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import glob
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 from pyspark.errors import PySparkException
@@ -16,14 +15,12 @@ from pyspark.sql import functions as F
 from emberlog.datatypes import UNKNOWN
 from emberlog.diagnostics import EmberlogError, fail, nearest
 from emberlog.io.conversions import as_relation, columns_of_frame, has_plain_times
-from emberlog.io.local_data import frame_of_arrow, frame_of_pandas, frame_of_rows, rows_of
+from emberlog.io.local_data import frame_of_arrow, frame_of_pandas, frame_of_rows
 from emberlog.io.local_rows import local_frame
+from emberlog.io.paths import DELIMITERS, KINDS, kind_given, kind_of, local_files, looks_like_a_path, unknown_kind
+from emberlog.io.python_rows import rows_of
 from emberlog.io.text_files import TextFile, TextFormat
 from emberlog.semantics.model import Column, Relation
-
-DELIMITERS = {".csv": ",", ".tsv": "\t", ".facts": "\t"}
-COMPRESSIONS = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
-KINDS = (*DELIMITERS, ".parquet", ".json", ".jsonl", ".orc")
 
 
 class Registered(Protocol):
@@ -198,7 +195,7 @@ def _chosen(name: str, frame: DataFrame, columns: Sequence[str]) -> DataFrame:
 
 def _from_text(spark: SparkSession, name: str, text: str, *, header: bool, kind: str | None) -> Registered:
     """A string is a path if it looks like one or is one, and a table's name otherwise."""
-    if kind is not None or "/" in text or os.sep in text or _kind_of(text) in KINDS or os.path.exists(text):
+    if kind is not None or looks_like_a_path(text):
         return _from_path(spark, name, text, header=header, kind=kind)
     try:
         return _checked(name, spark.table(text))
@@ -209,18 +206,13 @@ def _from_text(spark: SparkSession, name: str, text: str, *, header: bool, kind:
 
 
 def _from_path(spark: SparkSession, name: str, path: str, *, header: bool, kind: str | None) -> Registered:
-    kind = f".{kind.lstrip('.').lower()}" if kind else _kind_of(path)
+    kind = kind_given(kind, path)
     is_local = "://" not in path
-    files = _local_files(path) if is_local else []
+    files = local_files(path) if is_local else []
     if is_local and not kind and files:
-        kind = _kind_of(str(files[0]))
+        kind = kind_of(str(files[0]))
     if kind not in KINDS:
-        raise fail(
-            "DL407",
-            f"`{path}` is not a kind of file that is known",
-            None,
-            f'known are {", ".join(KINDS)}, also compressed; say format="csv" if its name does not tell',
-        )
+        raise unknown_kind(path)
     location = path if not is_local else f"file://{os.path.abspath(path)}"
     try:
         if kind in DELIMITERS:
@@ -232,9 +224,16 @@ def _from_path(spark: SparkSession, name: str, path: str, *, header: bool, kind:
         if kind == ".orc":
             return _checked(name, spark.read.orc(location))
         return _checked(name, _json(spark, location))
-    except PySparkException as error:
-        first = (str(error).strip().splitlines() or [""])[0]
-        raise fail("DL405", f"cannot read `{path}`", None, first) from None
+    except EmberlogError:
+        raise
+    except Exception as error:  # Spark has several kinds, and the bridge to its JVM one more
+        raise fail("DL405", f"cannot read `{path}`", None, _reason(str(error))) from None
+
+
+def _reason(text: str) -> str:
+    """The line of a long report that says the most: the last cause, or the first line."""
+    causes = re.findall(r"^Caused by: (?:[\w.$]+: )?(.+)$", text, re.MULTILINE)
+    return causes[-1] if causes else text.strip().partition("\n")[0]
 
 
 def _json(spark: SparkSession, location: str) -> DataFrame:
@@ -248,32 +247,3 @@ def _json(spark: SparkSession, location: str) -> DataFrame:
     except (ValueError, TypeError):
         return frame
     return frame.select(*(F.col(f"`{name}`") for name in [*order, *(n for n in frame.columns if n not in order)]))
-
-
-def _kind_of(path: str) -> str:
-    """`.csv` for `arc.csv.gz`."""
-    plain = Path(path.rstrip("/"))
-    if plain.suffix.lower() in COMPRESSIONS:
-        plain = plain.with_suffix("")
-    return plain.suffix.lower()
-
-
-def _local_files(path: str) -> list[Path]:
-    """The files of a path, which may be a folder or a pattern; raises DL405 if nothing there can be read."""
-    if any(character in path for character in "*?[") and not os.path.exists(path):
-        found = [Path(one) for one in sorted(glob.glob(path))]
-        if not found:
-            raise fail("DL405", f"no file fits `{path}`")
-        return [file for one in found for file in _local_files(str(one))]
-    here = Path(path)
-    try:
-        if here.is_dir():
-            files = [one for one in sorted(here.iterdir()) if not one.name.startswith((".", "_")) and one.is_file()]
-            if not files:
-                raise fail("DL405", f"the folder `{path}` holds no files")
-            return files
-        with here.open("rb"):
-            return [here]
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise fail("DL405", f"cannot read `{path}`: {reason}") from None

@@ -9,9 +9,7 @@ from pyspark.sql import types as spark_types
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType
 from emberlog.diagnostics import InternalError
-
-FIRST, SECOND = "first", "second"
-"""The fields of a pair."""
+from emberlog.io.arrow_values import FIRST, SECOND
 
 _PLAIN = {
     INT: spark_types.LongType(),

@@ -17,8 +17,9 @@ from pyspark.sql import types as spark_types
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType
 from emberlog.diagnostics import EmberlogError, fail
+from emberlog.io.arrow_values import FIRST, SECOND
 from emberlog.io.bad_cells import find_bad_line
-from emberlog.io.spark_types import FIRST, SECOND, spark_type
+from emberlog.io.spark_types import spark_type
 from emberlog.semantics.model import Column as RelationColumn
 
 NULL = r"\N"

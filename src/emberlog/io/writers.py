@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import os
-import shutil
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from emberlog.diagnostics import EmberlogError, fail
+from emberlog.diagnostics import fail
+from emberlog.io.placing import check_format, is_not_written, is_there, put_in_place
 from emberlog.io.text_files import NULL
-
-FORMATS = ("csv", "tsv", "parquet", "json")
 
 
 def write_relations(
@@ -41,53 +38,37 @@ def write_relation(
 
 
 def _put_in_place(spark: SparkSession | None, target: str, format: str, write: Callable[[str], None]) -> None:
-    if format not in FORMATS:
-        raise fail("DL407", f"relations are not written as `{format}`", None, f"known are {', '.join(FORMATS)}")
+    check_format(format)
     if "://" in target:
         _put_far_away(spark, target, write)
         return
-    place = Path(target).absolute()
-    if place.exists():
-        raise _is_there(target)
-    unfinished = place.with_name(f".{place.name}.{uuid.uuid4().hex}.unfinished")
-    try:
-        unfinished.mkdir(parents=True)  # Spark would say less clearly that this is not allowed
-        write((unfinished / "facts").as_uri())
-        (unfinished / "facts").rename(place)
-    except OSError as error:
-        raise _is_not_written(target, (error.strerror or str(error)).lower()) from None
-    finally:
-        with suppress(OSError):
-            shutil.rmtree(unfinished)
+    put_in_place(target, lambda place: write(place.as_uri()))
 
 
 def _put_far_away(spark: SparkSession | None, target: str, write: Callable[[str], None]) -> None:
     """To a file system that only Spark can reach."""
     session: Any = spark
     jvm: Any = getattr(session, "_jvm", None)
-    if jvm is None:  # Spark Connect reaches it from the server only, which refuses what is there already
-        write(target)
-        return
+    if jvm is None:  # only the server of Spark Connect reaches it, and cannot be asked to put files in place
+        raise fail(
+            "DL408",
+            f"cannot write `{target}` whole or not at all through Spark Connect",
+            None,
+            "write the frames one by one, which may leave some of them after a failure: "
+            f"result[name].write.parquet({target!r})",
+        )
     place = jvm.org.apache.hadoop.fs.Path(target)
     files = place.getFileSystem(session.sparkContext._jsc.hadoopConfiguration())
     if files.exists(place):
-        raise _is_there(target)
+        raise is_there(target)
     unfinished = jvm.org.apache.hadoop.fs.Path(place.getParent(), f".{place.getName()}.{uuid.uuid4().hex}.unfinished")
     try:
         write(unfinished.toString())
         if not files.rename(unfinished, place):
-            raise _is_not_written(target, "it could not be put in place")
+            raise is_not_written(target, "it could not be put in place")
     finally:
         with suppress(Exception):
             files.delete(unfinished, True)
-
-
-def _is_there(target: str) -> EmberlogError:
-    return fail("DL408", f"`{target}` is there already", None, "choose another folder, or take it away")
-
-
-def _is_not_written(target: str, reason: str) -> EmberlogError:
-    return fail("DL408", f"cannot write `{target}`: {reason}")
 
 
 def _write(frame: DataFrame, place: str, format: str, header: bool) -> None:

@@ -6,19 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from emberlog.cli.fact_files import COMPRESSIONS, KINDS, facts_beside, files_in_folder, relation_of_file
+from emberlog.cli.fact_files import facts_beside, files_in_folder, relation_of_file
 from emberlog.diagnostics import EmberlogError
 
 
 @pytest.mark.parametrize("name", ["arc.csv", "arc.tsv", "arc.facts", "arc.parquet", "arc.json", "arc.csv.gz"])
 def test_the_relation_of_a_file(name: str) -> None:
     assert relation_of_file(Path("facts") / name) == "arc"
-
-
-def test_the_kinds_are_those_that_can_be_read() -> None:
-    from emberlog.io import relations
-
-    assert (KINDS, COMPRESSIONS) == (relations.KINDS, relations.COMPRESSIONS)
 
 
 def test_a_folder(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_on_a_terminal(emberlog: Emberlog, monkeypatch: pytest.MonkeyPatch) -> N
     assert outcome.out.startswith(
         "Emberlog 0.1.0. Rules and facts end with a full stop, queries with a question mark.\n"
     )
-    assert "Answers come from plain Python" in outcome.out
+    assert "Answers come from this process" in outcome.out
     assert "> … tc: 2 rules\n" in outcome.out
 
 

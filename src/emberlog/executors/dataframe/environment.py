@@ -13,6 +13,7 @@ from emberlog.executors.dataframe.invariants import Invariants
 from emberlog.executors.dataframe.partitions import Partitions
 from emberlog.executors.dataframe.plans import PlanCompiler, union_all
 from emberlog.executors.dataframe.resources import Kept, Resources
+from emberlog.executors.dataframe.settings import compile_queries
 from emberlog.executors.dataframe.watch import Watch
 from emberlog.io.local_rows import fact_of, local_frame
 from emberlog.logical.nodes import (
@@ -31,6 +32,10 @@ from emberlog.semantics.functions import Functions
 
 MOST_ROWS_IN_A_HASH_TABLE = 1_000_000
 """Per task: a hash join keeps one side in memory, and what is larger is sorted instead, which can spill."""
+
+
+ROWS_WORTH_COMPILING = 20_000
+"""With fewer of them, a query is done before it could be compiled."""
 
 
 class State(Protocol):
@@ -79,6 +84,7 @@ class Environment:
         self.invariants = Invariants(plans, self.members, session.resources)
         self.seeds: dict[str, Kept] = {}
         self.partitions: Partitions
+        self._is_compiled = False
         self.states: Mapping[str, State] = {}
         self.compiler = PlanCompiler(session.spark, session.functions, self)
 
@@ -95,15 +101,23 @@ class Environment:
 
     def begin(self, partitions: Partitions) -> None:
         self.partitions = partitions
-        partitions.grow(max(self.invariants.most_rows, *(seed.rows for seed in self.seeds.values())))
+        rows = max(self.invariants.most_rows, *(seed.rows for seed in self.seeds.values()))
+        self._compile(rows)
+        partitions.grow(rows)
         self.invariants.spread(partitions)
 
     def grow(self, rows: int) -> bool:
         """Whether so many rows want more partitions. The invariants are in them then; the rest is up to the caller."""
+        self._compile(rows)
         if not self.partitions.grow(rows):
             return False
         self.invariants.spread(self.partitions)
         return True
+
+    def _compile(self, rows: int) -> None:
+        if rows > ROWS_WORTH_COMPILING and not self._is_compiled:
+            self._is_compiled = True
+            compile_queries(self.session.spark)
 
     def rule_frame(self, relation: str, plan: Plan, rule: str) -> DataFrame:
         """What a rule contributes, given the states as they are."""

@@ -19,6 +19,13 @@ from emberlog.io.spark_types import spark_type
 Udf = Callable[..., Column]
 
 
+def _udf(function: Callable[..., Any], result: DataType) -> Udf:
+    """Spark takes calls of Python for cheap and writes them into every place that reads their result: a chain of them
+    would double with every link. What may be different each time, it leaves where it is."""
+    udf: Any = F.udf(function, spark_type(result), useArrow=True)
+    return udf.asNondeterministic()  # type: ignore[no-any-return]
+
+
 @cache
 def float_text_udf() -> Udf:
     """The shortest text that reads back as the same float, as Python writes it. Java's looks different."""
@@ -26,7 +33,7 @@ def float_text_udf() -> Udf:
     def float_text(value: float | None) -> str | None:
         return None if value is None else repr(value)
 
-    return F.udf(float_text, spark_type(STRING), useArrow=True)
+    return _udf(float_text, STRING)
 
 
 @cache
@@ -42,7 +49,7 @@ def rounding_udf() -> Udf:
         exact = Context(prec=800)
         return float(Decimal(repr(value)).quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_UP, context=exact))
 
-    return F.udf(rounded, spark_type(FLOAT), useArrow=True)
+    return _udf(rounded, FLOAT)
 
 
 def scalar_udf(name: str, implementation: Callable[..., object], result: DataType, rules: str | None) -> Udf:
@@ -52,7 +59,7 @@ def scalar_udf(name: str, implementation: Callable[..., object], result: DataTyp
     def one_row(*arguments: Any) -> Any:
         return None if None in arguments else checked(*arguments)
 
-    return F.udf(one_row, spark_type(result), useArrow=True)
+    return _udf(one_row, result)
 
 
 def aggregate_udf(name: str, implementation: Callable[..., object], result: DataType, rules: str | None) -> Udf:
@@ -62,7 +69,7 @@ def aggregate_udf(name: str, implementation: Callable[..., object], result: Data
     def one_group(values: Any) -> Any:
         return None if values is None or len(values) == 0 else checked(list(values))
 
-    return F.udf(one_group, spark_type(result), useArrow=True)
+    return _udf(one_group, result)
 
 
 def _checked(name: str, implementation: Callable[..., object], result: DataType, rules: str | None) -> Udf:

@@ -63,6 +63,10 @@ class Resources:
         self._kept.add(kept)
         return kept
 
+    def adopt(self, kept: Kept) -> None:
+        """Takes over something that is kept already."""
+        self._kept.add(kept)
+
     def release(self, kept: Kept) -> None:
         if kept in self._kept:
             self._kept.remove(kept)

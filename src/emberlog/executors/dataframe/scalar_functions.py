@@ -17,7 +17,7 @@ from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, Dat
 from emberlog.diagnostics import fail
 from emberlog.executors.dataframe.python_functions import float_text_udf, rounding_udf
 from emberlog.executors.dataframe.scope import OVERFLOW, Scope, Typed, arithmetic, from_operands, leaves_of, no_nulls
-from emberlog.io.spark_types import FIRST, SECOND
+from emberlog.io.arrow_values import FIRST, SECOND
 
 ScalarCompiler: TypeAlias = Callable[[Scope, list[Typed]], Typed]
 

@@ -2,7 +2,8 @@
 
 Adaptive execution is off: it plans each join anew from sizes that are known here anyway, and it forgets how a
 checkpoint is partitioned, so that everything known would be sent around in every round. The number of partitions
-follows the number of rows.
+follows the number of rows, and while there are few of them, queries are not compiled: almost every round's query is a
+new one to the compiler, which takes longer than running it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ ADAPTIVE = "spark.sql.adaptive.enabled"
 PARTITIONS = "spark.sql.shuffle.partitions"
 CONSTRAINTS = "spark.sql.constraintPropagation.enabled"
 """Constraints are carried into checkpoints and would grow from round to round."""
+COMPILED = "spark.sql.codegen.wholeStage"
+CHANGED = (ADAPTIVE, PARTITIONS, CONSTRAINTS, COMPILED)
 
 
 @dataclass(slots=True)
@@ -45,9 +48,9 @@ def recursion_settings(spark: SparkSession) -> Iterator[int]:
     with _lock:
         borrowed = _borrowed.setdefault(key, _Borrowed())
         if borrowed.runs == 0:
-            borrowed.before = {name: spark.conf.get(name) or "" for name in (ADAPTIVE, PARTITIONS, CONSTRAINTS)}
-            spark.conf.set(ADAPTIVE, "false")
-            spark.conf.set(CONSTRAINTS, "false")
+            borrowed.before = {name: spark.conf.get(name) or "" for name in CHANGED}
+            for name in (ADAPTIVE, CONSTRAINTS, COMPILED):
+                spark.conf.set(name, "false")
             borrowed.call_sites, _errors._enable_debugging_cache = _errors._enable_debugging_cache, False
         borrowed.runs += 1
     try:
@@ -65,6 +68,11 @@ def recursion_settings(spark: SparkSession) -> Iterator[int]:
 def set_partitions(spark: SparkSession, count: int) -> None:
     """The number of partitions that a shuffle makes, until the recursion ends."""
     spark.conf.set(PARTITIONS, str(count))
+
+
+def compile_queries(spark: SparkSession) -> None:
+    """For rounds with many rows, until the recursion ends; unless the session does not want it at all."""
+    spark.conf.set(COMPILED, _borrowed[_session_key(spark)].before[COMPILED])
 
 
 def _session_key(spark: SparkSession) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from threading import Event as Signal
 from threading import Timer
 
@@ -70,6 +71,20 @@ class Watch:
     def leave(self, rows: int) -> None:
         """The stratum is done; its facts stay."""
         self._rows_before += rows
+
+    def remaining(self) -> Limits:
+        """The limits as they are for the stratum that begins."""
+        limits = self._limits
+        rows = None if limits.max_rows is None else max(1, limits.max_rows - self._rows_before)
+        return replace(limits, max_rows=rows, timeout=None)
+
+    def hear(self, iteration: int, delta_rows: int, total_rows: int, bytes_sent: int) -> None:
+        """Progress that was made elsewhere, where the limits are watched, too."""
+        now = time.monotonic()
+        seconds, self._since = now - self._since, now
+        self._listener(
+            IterationFinished(self._stratum, self._relations, iteration, delta_rows, total_rows, seconds, bytes_sent)
+        )
 
     def check_iteration(self, delta_rows: int, total_rows: int, some_facts: Callable[[int], Sequence[str]]) -> None:
         """To be called after every round that changed something."""

@@ -8,7 +8,7 @@ import pytest
 
 from emberlog.cli.interactive.commands import COMMANDS
 from emberlog.cli.interactive.console import Console
-from emberlog.cli.interactive.python_engine import PythonEngine
+from emberlog.cli.interactive.local_engine import LocalEngine
 from emberlog.config import Limits
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
@@ -19,7 +19,7 @@ TC = ("arc(1, 2).", "arc(2, 3).", "tc(X, Y) :- arc(X, Y).", "tc(X, Y) :- tc(X, Z
 class Conversation:
     def __init__(self, show: int = 20, limits: Limits | None = None) -> None:
         self.written: list[str] = []
-        self.console = Console(PythonEngine(limits or Limits()), {}, self.written.append, show=show)
+        self.console = Console(LocalEngine(limits or Limits()), {}, self.written.append, show=show)
 
     def say(self, *lines: str) -> str:
         """What comes back to the lines."""
@@ -121,7 +121,7 @@ def test_an_interrupt_loses_nothing(talk: Conversation, monkeypatch: pytest.Monk
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(PythonEngine, "answer", interrupt)
+        patched.setattr(LocalEngine, "answer", interrupt)
         assert talk.say("tc(1, Y)?") == "interrupted; nothing that was entered before is lost"
     assert talk.say("tc(2, Y)?") == "tc(2, Y): 1 fact\n  2  3"
 
@@ -237,7 +237,7 @@ def test_an_empty_file(talk: Conversation, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "code"), [("nowhere.csv", "DL405"), ("nowhere.dl", "DL405"), ("arc.xls", "DL407"), ("nowhere", "DL407")]
+    ("name", "code"), [("nowhere.csv", "DL405"), ("nowhere.dl", "DL405"), ("arc.xls", "DL407"), ("nowhere", "DL405")]
 )
 def test_what_cannot_be_loaded(talk: Conversation, tmp_path: Path, name: str, code: str) -> None:
     (tmp_path / "arc.xls").write_text("1,2\n")

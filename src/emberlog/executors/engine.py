@@ -1,0 +1,84 @@
+"""What a database needs of whoever runs its programs: Spark, or this process."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from emberlog.config import Execution, Limits
+from emberlog.events import Listener
+from emberlog.logical.nodes import LogicalPlan
+from emberlog.semantics.model import CheckedProgram, Column
+from emberlog.source import Span
+
+Frame = TypeVar("Frame")
+"""What a relation is outside: a DataFrame of Spark, or a LocalRelation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A program that is to be run, and how."""
+
+    checked: CheckedProgram
+    plan: LogicalPlan
+    inputs: Sequence[str]
+    """The registered relations that it reads."""
+    places: Mapping[str, Span]
+    """Where each rule stands."""
+    limits: Limits
+    listener: Listener
+    execution: Execution
+
+
+class Outputs(Mapping[str, Frame], ABC):
+    """The relations that a run gives."""
+
+    @abstractmethod
+    def header(self, name: str) -> str:
+        """The columns of an output and their types."""
+
+    @abstractmethod
+    def write(self, folder: str | Path, format: str, *, header: bool) -> None:
+        """Every relation into a folder of its own name in this one."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Gives back what the outputs hold."""
+
+
+class Engine(ABC, Generic[Frame]):
+    """Keeps the data that people register, and runs programs on it."""
+
+    @abstractmethod
+    def register(
+        self, name: str, data: object, *, columns: Sequence[str] | None, header: bool, format: str | None
+    ) -> None: ...
+
+    @abstractmethod
+    def forget(self, name: str) -> None: ...
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[str]:
+        """The names of what is registered."""
+
+    @abstractmethod
+    def original(self, name: str) -> Frame:
+        """The data as a person would look at it."""
+
+    @abstractmethod
+    def columns(self, name: str, declared: Sequence[Column] | None) -> Sequence[Column] | None:
+        """The columns that a program sees, given those that it declares; None if the data says nothing about them."""
+
+    @abstractmethod
+    def choices(self, plan: LogicalPlan) -> tuple[str, ...]:
+        """How each recursive stratum will be run, and why, a line each."""
+
+    @abstractmethod
+    def run(self, request: Request) -> Outputs[Frame]: ...
+
+    @abstractmethod
+    def close(self) -> None:
+        """Forgets everything."""

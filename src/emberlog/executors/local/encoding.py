@@ -1,0 +1,67 @@
+"""Relations of this process as lanes, and lanes as relations. Column by column where there is a table of Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
+from emberlog.diagnostics import fail
+from emberlog.executors.cyclic.lanes import Lane, Lanes, floats_to_lane, joined, lane_to_floats
+from emberlog.executors.cyclic.stores import SetStore
+from emberlog.executors.cyclic.texts import TextCodes
+from emberlog.io.local_relation import LocalRelation
+from emberlog.semantics.model import CellValue
+
+
+def encoded(name: str, relation: LocalRelation, types: Sequence[DataType], codes: TextCodes) -> Lanes:
+    """The facts of a relation, each once."""
+    if relation.has_nulls:
+        raise fail("DL330", f"`{name}`, which this recursion reads, has nulls, which this executor cannot keep")
+    if not relation.is_table:
+        rows = list(relation.facts)
+        lanes = [_lane_of_values([row[i] for row in rows], type_, codes) for i, type_ in enumerate(types)]
+        return np.stack(lanes) if lanes else np.empty((0, len(rows)), np.int64)
+    lanes = [_lane_of_column(relation.table.column(i), type_, codes) for i, type_ in enumerate(types)]
+    store = SetStore(len(lanes))
+    store.add(np.stack(lanes))
+    return store.all
+
+
+def _lane_of_values(values: Sequence[CellValue], type_: DataType, codes: TextCodes) -> Lane:
+    if type_ == STRING:
+        return np.array([codes.code(str(value)) for value in values], np.int64)
+    if type_ == FLOAT:
+        return floats_to_lane(np.array(values, np.float64))
+    return np.array(values, np.int64)
+
+
+def _lane_of_column(column: pa.ChunkedArray, type_: DataType, codes: TextCodes) -> Lane:
+    if type_ == STRING:
+        texts = column.combine_chunks().dictionary_encode()
+        codes_of_texts = np.array([codes.code(text) for text in texts.dictionary.to_pylist()], np.int64)
+        lane: Lane = codes_of_texts[texts.indices.to_numpy(zero_copy_only=False)]
+        return lane
+    if type_ == FLOAT:
+        return floats_to_lane(column.to_numpy())
+    return column.cast(pa.int64()).to_numpy()  # type: ignore[no-any-return]
+
+
+def decoded(
+    names: Sequence[str], types: Sequence[DataType], batches: Iterable[Sequence[Lane]], codes: TextCodes
+) -> LocalRelation:
+    lanes = joined([np.stack(batch) for batch in batches], len(types))
+    texts = pa.array(codes.texts, pa.string()) if STRING in types else None
+    columns = [_column(lane, type_, texts) for lane, type_ in zip(lanes, types, strict=True)]
+    return LocalRelation(names, types, pa.table(columns, names=list(names)))
+
+
+def _column(lane: Lane, type_: DataType, texts: pa.Array | None) -> pa.Array:
+    if type_ == STRING:
+        assert texts is not None
+        return texts.take(pa.array(lane))
+    if type_ == FLOAT:
+        return pa.array(lane_to_floats(lane))
+    return pa.array(lane.astype(np.bool_)) if type_ == BOOL else pa.array(np.ascontiguousarray(lane))

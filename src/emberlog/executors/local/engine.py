@@ -1,0 +1,101 @@
+"""A database's engine in this process: no Spark, no Java."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from emberlog.config import Execution
+from emberlog.executors.cyclic.capabilities import obstacles
+from emberlog.executors.cyclic.compile import compile_fixpoint
+from emberlog.executors.cyclic.placement import place
+from emberlog.executors.engine import Engine, Outputs, Request
+from emberlog.executors.local.run import FEW_DERIVED, FEW_READ, INTERPRETER, how_it_runs, run
+from emberlog.io.local_relation import LocalRelation
+from emberlog.io.local_sources import LocalSource, register
+from emberlog.io.local_writers import write_relations
+from emberlog.logical.nodes import Fixpoint, LogicalPlan
+from emberlog.semantics.model import Column
+
+
+class LocalEngine(Engine[LocalRelation]):
+    def __init__(self, workers: int) -> None:
+        Execution(workers=workers)  # says what is wrong with the number
+        self._workers = workers
+        self._registered: dict[str, LocalSource] = {}
+
+    def register(
+        self, name: str, data: object, *, columns: Sequence[str] | None, header: bool, format: str | None
+    ) -> None:
+        self._registered[name] = register(name, data, columns=columns, header=header, format=format)
+
+    def forget(self, name: str) -> None:
+        del self._registered[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._registered)
+
+    def original(self, name: str) -> LocalRelation:
+        return self._registered[name].original()
+
+    def columns(self, name: str, declared: Sequence[Column] | None) -> Sequence[Column] | None:
+        return self._registered[name].columns(declared)
+
+    def choices(self, plan: LogicalPlan) -> tuple[str, ...]:
+        lines = []
+        for stratum in plan.strata:
+            names = ", ".join(stratum.relations)
+            if not isinstance(stratum.root, Fixpoint):
+                lines.append(f"{names}: {INTERPRETER}; it is not recursive")
+            elif reasons := obstacles(stratum.root):
+                lines.append(f"{names}: {INTERPRETER}; {'; '.join(reasons)}")
+            else:
+                placement = place(compile_fixpoint(stratum.root))
+                lines.append(f"{names}: {how_it_runs(placement, self._workers)}; {placement.why}")
+        if any(isinstance(stratum.root, Fixpoint) for stratum in plan.strata):
+            small = f"reads up to {FEW_READ:,} facts and derives up to {FEW_DERIVED:,}"
+            lines.append(f"a recursion that {small} stays with {INTERPRETER}")
+        return tuple(lines)
+
+    def run(self, request: Request) -> Outputs[LocalRelation]:
+        known = request.checked.relations
+        inputs = {name: self._registered[name].relation(known[name]) for name in request.inputs}
+        execution = replace(request.execution, workers=request.execution.workers or self._workers)
+        found = run(
+            request.plan,
+            inputs,
+            request.limits,
+            request.listener,
+            execution=execution,
+            places=request.places,
+            interpret_small=True,
+        )
+        plain_times = any(relation.plain_times for relation in inputs.values())
+        return LocalOutputs({name: relation.with_times(plain=plain_times) for name, relation in found.items()})
+
+    def close(self) -> None:
+        self._registered.clear()
+
+
+class LocalOutputs(Outputs[LocalRelation]):
+    def __init__(self, relations: dict[str, LocalRelation]) -> None:
+        self._relations = relations
+
+    def __getitem__(self, name: str) -> LocalRelation:
+        return self._relations[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._relations)
+
+    def __len__(self) -> int:
+        return len(self._relations)
+
+    def header(self, name: str) -> str:
+        return self._relations[name].header
+
+    def write(self, folder: str | Path, format: str, *, header: bool) -> None:
+        write_relations(self._relations, folder, format, header=header)
+
+    def close(self) -> None:
+        """There is nothing to give back."""

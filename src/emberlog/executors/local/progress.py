@@ -1,0 +1,55 @@
+"""What the workers of a recursion report, as one account for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+
+from emberlog.executors.cyclic.worker import Progress
+
+
+class MergedProgress:
+    """Tells of an iteration when every worker is through with it.
+
+    Workers in step all report the sums of everyone, so one of them is enough. Workers that never meet report their own
+    numbers, each at its own pace and to its own last iteration.
+    """
+
+    def __init__(self, workers: int, tell: Callable[[Progress], None], *, is_decomposed: bool) -> None:
+        self._tell = tell
+        self._is_decomposed = is_decomposed
+        self._reports: list[list[Progress]] = [[] for _ in range(workers)]
+        self._is_running = [True] * workers
+        self._told = 0
+        self._lock = Lock()
+
+    @property
+    def iterations(self) -> int:
+        """How many were told of."""
+        return self._told
+
+    def report(self, worker: int, progress: Progress) -> None:
+        with self._lock:
+            if self._is_decomposed:
+                self._reports[worker].append(progress)
+                self._tell_what_is_complete()
+            elif worker == 0:
+                self._told = progress.iteration
+                self._tell(progress)
+
+    def finish(self, worker: int) -> None:
+        with self._lock:
+            self._is_running[worker] = False
+            self._tell_what_is_complete()
+
+    def _tell_what_is_complete(self) -> None:
+        while self._is_complete(self._told):
+            at = [reports[min(self._told, len(reports) - 1)] for reports in self._reports if reports]
+            changed = sum(reports[self._told].changed for reports in self._reports if len(reports) > self._told)
+            self._told += 1
+            self._tell(Progress(self._told, changed, sum(progress.total for progress in at)))
+
+    def _is_complete(self, iteration: int) -> bool:
+        some = any(len(reports) > iteration for reports in self._reports)
+        pairs = zip(self._reports, self._is_running, strict=True)
+        return some and all(len(reports) > iteration or not is_running for reports, is_running in pairs)

@@ -1,0 +1,101 @@
+"""One recursive stratum by the cyclic workers, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from emberlog.config import Execution, Limits
+from emberlog.executors.cyclic.compile import CyclicProgram, compile_fixpoint
+from emberlog.executors.cyclic.faults import Fault, told
+from emberlog.executors.cyclic.local import run_workers, share_of, worker_for
+from emberlog.executors.cyclic.placement import Placement, place
+from emberlog.executors.cyclic.profile import Profile
+from emberlog.executors.cyclic.representation import Representation
+from emberlog.executors.cyclic.texts import TextCodes, texts_of
+from emberlog.executors.cyclic.worker import Progress, Worker, WorkerTask
+from emberlog.executors.local.encoding import decoded, encoded
+from emberlog.executors.local.progress import MergedProgress
+from emberlog.io.local_relation import LocalRelation
+from emberlog.logical.nodes import Fixpoint
+from emberlog.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRecursion:
+    """A recursive stratum without obstacles, and where its facts will live."""
+
+    fixpoint: Fixpoint
+    program: CyclicProgram
+    placement: Placement
+    workers: int
+    profile: bool
+    representation: Representation
+
+    def run(
+        self,
+        relations: Mapping[str, LocalRelation],
+        limits: Limits,
+        tell: Callable[[Progress], None],
+        began: float,
+        stratum: int,
+        places: Mapping[str, Span],
+    ) -> tuple[dict[str, LocalRelation], Profile]:
+        """The facts of each of its relations, and what its rules did. `relations` has those that it reads, `began` the
+        time that the timeout counts from."""
+        codes = TextCodes()
+        for text in texts_of(self.program):
+            codes.code(text)
+        statics = {
+            name: encoded(name, relations[name], types, codes) for name, types in self.program.static_types.items()
+        }
+        progress = MergedProgress(self.workers, tell, is_decomposed=self.placement.is_decomposed)
+        team: list[Worker] = []
+        for number in range(self.workers):
+            task = WorkerTask(
+                self.program,
+                self.placement,
+                number,
+                self.workers,
+                codes.codes,
+                limits,
+                self.profile,
+                self.representation,
+                stratum,
+            )
+            shares = {
+                name: share_of(rows, self.placement.statics[name], number, self.workers)
+                for name, rows in statics.items()
+            }
+            worker = worker_for(task, shares, _reporter(progress, number))
+            worker.began = began
+            team.append(worker)
+        try:
+            run_workers(team)
+            # Some workers find their facts only when they are read.
+            found = {relation.name: self._gathered(relation.name, team, codes) for relation in self.program.relations}
+        except Fault as fault:
+            raise told(fault, places) from None
+        for number in range(self.workers):
+            progress.finish(number)
+        profile = Profile()
+        for worker in team:
+            if worker.recorder is not None:
+                profile.add(worker.recorder.profile)
+        return found, profile
+
+    def _gathered(self, name: str, team: list[Worker], codes: TextCodes) -> LocalRelation:
+        columns = next(relation.columns for relation in self.fixpoint.relations if relation.name == name)
+        batches = (lanes for worker in team for lanes in worker.results(name))
+        return decoded([column.name for column in columns], [column.type for column in columns], batches, codes)
+
+
+def plan_recursion(fixpoint: Fixpoint, execution: Execution) -> LocalRecursion:
+    program = compile_fixpoint(fixpoint)
+    placement = place(program, decompose=execution.mode != "bsp")
+    representation = Representation(execution.representation)
+    return LocalRecursion(fixpoint, program, placement, execution.workers or 1, execution.profile, representation)
+
+
+def _reporter(progress: MergedProgress, worker: int) -> Callable[[Progress], None]:
+    return lambda report: progress.report(worker, report)

@@ -1,0 +1,227 @@
+"""Runs a logical plan in this process: recursive strata by the cyclic workers, all others by the plan interpreter.
+
+A recursive stratum goes to the interpreter, too, where the workers cannot run it or where what it reads has nulls. So
+does a small one, as long as it stays small: loading the kernels takes about a second, which is most of its time.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from typing import assert_never
+
+from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits
+from emberlog.diagnostics import InternalError, fail
+from emberlog.events import (
+    ExecutorChosen,
+    IterationFinished,
+    Listener,
+    RulesProfiled,
+    RunFinished,
+    RunStarted,
+    StratumFinished,
+    StratumStarted,
+    ignore,
+)
+from emberlog.executors.cyclic.capabilities import obstacles
+from emberlog.executors.cyclic.placement import Placement
+from emberlog.executors.interpreter import answers, needed_strata, run_definition
+from emberlog.executors.interpreter_fixpoint import run_fixpoint
+from emberlog.executors.interpreter_limits import Watch
+from emberlog.executors.interpreter_operators import Facts, Rows
+from emberlog.io.local_relation import LocalRelation
+from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, PlannedStratum, Version
+from emberlog.logical.traverse import plans_of, scans
+from emberlog.semantics.model import Fact
+from emberlog.source import Span
+from emberlog.syntax.ast import Variable
+
+INTERPRETER = "the plan interpreter"
+
+FEW_READ = 1_000
+FEW_DERIVED = 20_000
+"""A recursion that reads and derives at most so many facts is small."""
+
+_log = logging.getLogger("emberlog")
+
+
+def run(
+    plan: LogicalPlan,
+    inputs: Mapping[str, LocalRelation],
+    limits: Limits = DEFAULT_LIMITS,
+    listener: Listener = ignore,
+    *,
+    execution: Execution = DEFAULT_EXECUTION,
+    places: Mapping[str, Span] | None = None,
+    interpret_small: bool = False,
+) -> dict[str, LocalRelation]:
+    """The facts of every output, restricted by the queries. Inputs may hold a fact twice. `places` say where the rules
+    stand, for errors."""
+    if execution.executor == "dataframe":
+        raise fail("DL508", "a local database has no executor `dataframe`", None, "it is one of auto, cyclic")
+    small = interpret_small and execution.executor == "auto"
+    return _Run(plan, inputs, limits, listener, execution, places or {}, small).run()
+
+
+def how_it_runs(placement: Placement, workers: int) -> str:
+    if workers == 1:
+        return "1 worker in this process"
+    return f"{workers:,} workers in this process, {'decomposed' if placement.is_decomposed else 'bsp'}"
+
+
+class _Known(Facts):
+    """The relations that are complete, as the interpreter reads them."""
+
+    def __init__(self, relations: Mapping[str, LocalRelation]) -> None:
+        self._relations = relations
+
+    def read(self, relation: str, version: Version) -> Rows:
+        if version is not Version.FULL:
+            raise InternalError(f"DL902: {relation} is complete and has no {version.value} version")
+        return self._relations[relation].facts
+
+
+class _NotSmall(Exception):
+    """The recursion has derived too many facts for the interpreter."""
+
+
+class _Run:
+    def __init__(
+        self,
+        plan: LogicalPlan,
+        inputs: Mapping[str, LocalRelation],
+        limits: Limits,
+        listener: Listener,
+        execution: Execution,
+        places: Mapping[str, Span],
+        interpret_small: bool,
+    ) -> None:
+        self.plan = plan
+        self.places = places
+        self.interpret_small = interpret_small
+        self.most_facts: int | None = None
+        """How many the stratum may have before the workers take over."""
+        self.limits = limits
+        self.listener = listener
+        self.execution = execution
+        self.inputs = inputs
+        self.relations = dict(inputs)
+        self.watch = Watch(limits, self._heard)
+        self.stratum: PlannedStratum | None = None
+        self.iterations = 0
+        self.began = self.iteration_began = time.monotonic()
+
+    def run(self) -> dict[str, LocalRelation]:
+        strata, _ = needed_strata(self.plan)
+        self.listener(RunStarted(len(strata)))
+        for stratum in strata:
+            self._run_stratum(stratum)
+        outputs = {name: self._output(name) for name in self.plan.outputs}
+        self.listener(RunFinished(time.monotonic() - self.began))
+        return outputs
+
+    def _run_stratum(self, stratum: PlannedStratum) -> None:
+        since = self.iteration_began = time.monotonic()
+        self.stratum, self.iterations = stratum, 0
+        self.watch.enter(stratum.index, stratum.relations)
+        self.listener(StratumStarted(stratum.index, stratum.relations, isinstance(stratum.root, Fixpoint)))
+        match stratum.root:
+            case Definition(relation, plan):
+                facts = run_definition(stratum.root, _Known(self.relations), self.watch, self.plan.functions)
+                new = {relation: _relation(plan.columns, facts)}
+            case Fixpoint():
+                new = self._run_fixpoint(stratum, stratum.root)
+            case _:
+                assert_never(stratum.root)
+        self.relations.update(new)
+        rows = sum(map(len, new.values()))
+        self.watch.leave(rows)
+        seconds = time.monotonic() - since
+        self.listener(StratumFinished(stratum.index, stratum.relations, self.iterations, rows, seconds))
+
+    def _run_fixpoint(self, stratum: PlannedStratum, fixpoint: Fixpoint) -> dict[str, LocalRelation]:
+        is_forced = self.execution.executor == "cyclic"
+        reasons = obstacles(fixpoint)
+        if reasons and is_forced:
+            names = ", ".join(stratum.relations)
+            raise fail("DL333", f"the cyclic executor cannot run {names}: {'; '.join(reasons)}")
+        if not is_forced:
+            reasons = reasons or tuple(self._nulls(fixpoint))
+        if reasons:
+            return self._by_interpreter(stratum, fixpoint, "; ".join(reasons))
+        if self.interpret_small and sum(len(self.relations[name]) for name in self._read(fixpoint)) <= FEW_READ:
+            self.most_facts = FEW_DERIVED
+            try:
+                return self._by_interpreter(stratum, fixpoint, "it is small")
+            except _NotSmall:
+                self.iteration_began = time.monotonic()
+            finally:
+                self.most_facts = None
+        return self._by_workers(stratum, fixpoint)
+
+    def _read(self, fixpoint: Fixpoint) -> list[str]:
+        """The complete relations that a recursion reads."""
+        names = {scan.relation for one in plans_of(fixpoint) for scan in scans(one)}
+        return sorted(names.intersection(self.relations))
+
+    def _nulls(self, fixpoint: Fixpoint) -> Iterator[str]:
+        return (f"{name} has nulls" for name in self._read(fixpoint) if self.relations[name].has_nulls)
+
+    def _by_interpreter(self, stratum: PlannedStratum, fixpoint: Fixpoint, why: str) -> dict[str, LocalRelation]:
+        _log.info("%s: evaluated by %s: %s", ", ".join(stratum.relations), INTERPRETER, why)
+        self.listener(ExecutorChosen(stratum.index, stratum.relations, "interpreter", INTERPRETER, why))
+        new = run_fixpoint(fixpoint, _Known(self.relations), self.watch, self.plan.functions)
+        return {relation.name: _relation(relation.columns, new[relation.name]) for relation in fixpoint.relations}
+
+    def _by_workers(self, stratum: PlannedStratum, fixpoint: Fixpoint) -> dict[str, LocalRelation]:
+        from emberlog.executors.local.recursion import plan_recursion
+
+        recursion = plan_recursion(fixpoint, self.execution)
+        if self.execution.mode == "decomposed" and not recursion.placement.is_decomposed:
+            raise fail("DL332", f"this recursion cannot be decomposed: {recursion.placement.why}")
+        self.listener(
+            ExecutorChosen(
+                stratum.index,
+                stratum.relations,
+                "cyclic",
+                how_it_runs(recursion.placement, recursion.workers),
+                recursion.placement.why,
+            )
+        )
+        found, profile = recursion.run(
+            self.relations,
+            self.limits,
+            lambda progress: self._heard(progress.iteration, progress.changed, progress.total),
+            self.began,
+            stratum.index,
+            self.places,
+        )
+        if self.execution.profile:
+            self.listener(RulesProfiled(stratum.index, stratum.relations, profile.rounds()))
+        return found
+
+    def _heard(self, iteration: int, changed: int, total: int) -> None:
+        """An iteration of the stratum is over."""
+        assert self.stratum is not None
+        if self.most_facts is not None and total > self.most_facts:
+            raise _NotSmall
+        now = time.monotonic()
+        self.iterations = iteration
+        seconds, self.iteration_began = now - self.iteration_began, now
+        self.listener(IterationFinished(self.stratum.index, self.stratum.relations, iteration, changed, total, seconds))
+
+    def _output(self, name: str) -> LocalRelation:
+        relation = self.relations[name]
+        queries = [query for query in self.plan.queries if query.relation == name]
+        asks_for_all = not self.plan.queries or any(
+            all(isinstance(term, Variable) for term in query.terms) and len(set(query.terms)) == len(query.terms)
+            for query in queries
+        )
+        if asks_for_all and name not in self.inputs:
+            return relation
+        return LocalRelation(relation.columns, relation.types, answers(self.plan, name, relation.facts))
+
+
+def _relation(columns: tuple[Field, ...], facts: frozenset[Fact]) -> LocalRelation:
+    return LocalRelation([column.name for column in columns], [column.type for column in columns], facts)

@@ -1,0 +1,105 @@
+"""A database's engine on a Spark session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from emberlog.executors.cyclic.description import described
+from emberlog.executors.dataframe.faults import coded_errors
+from emberlog.executors.engine import Engine, Outputs, Request
+from emberlog.executors.run import Relations, run
+from emberlog.executors.session import active_session, start_session
+from emberlog.io.conversions import as_result
+from emberlog.io.relations import Registered, register
+from emberlog.io.writers import write_relations
+from emberlog.logical.nodes import LogicalPlan
+from emberlog.semantics.model import Column
+
+
+class SparkEngine(Engine[DataFrame]):
+    """Uses the session given, or the active one, and leaves it as it was; or starts one, and stops it in the end."""
+
+    def __init__(
+        self, spark: SparkSession | None, master: str | None, memory: str | None, conf: Mapping[str, str] | None
+    ) -> None:
+        existing = spark or active_session()
+        self._owns_session = existing is None
+        self.spark: SparkSession = existing or start_session(master, memory=memory, conf=conf)
+        self._registered: dict[str, Registered] = {}
+
+    def register(
+        self, name: str, data: object, *, columns: Sequence[str] | None, header: bool, format: str | None
+    ) -> None:
+        self._registered[name] = register(self.spark, name, data, columns=columns, header=header, format=format)
+
+    def forget(self, name: str) -> None:
+        del self._registered[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._registered)
+
+    def original(self, name: str) -> DataFrame:
+        return self._registered[name].original()
+
+    def columns(self, name: str, declared: Sequence[Column] | None) -> Sequence[Column] | None:
+        return self._registered[name].columns(declared)
+
+    def choices(self, plan: LogicalPlan) -> tuple[str, ...]:
+        return described(plan)
+
+    def run(self, request: Request) -> Outputs[DataFrame]:
+        known = request.checked.relations
+        frames = {name: self._registered[name].frame(known[name]) for name in request.inputs}
+        relations = run(
+            request.plan,
+            frames,
+            self.spark,
+            request.limits,
+            request.listener,
+            execution=request.execution,
+            functions=request.checked.functions,
+            places=request.places,
+        )
+        plain_times = any(self._registered[name].has_plain_times(known[name]) for name in frames)
+        return SparkOutputs(request, relations, plain_times=plain_times)
+
+    def close(self) -> None:
+        self._registered.clear()
+        if self._owns_session:
+            self.spark.stop()
+
+
+class SparkOutputs(Outputs[DataFrame]):
+    """Recursive relations are held in Spark's memory. `close` gives it back at once; without it Spark does so some time
+    after the last frame that reads them is gone."""
+
+    def __init__(self, request: Request, relations: Relations, *, plain_times: bool) -> None:
+        self._relations = relations
+        self._places = request.places
+        self._frames = {
+            name: as_result(frame, request.checked.relations[name], plain_times=plain_times)
+            for name, frame in relations.items()
+        }
+
+    def __getitem__(self, name: str) -> DataFrame:
+        return self._frames[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._frames)
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def header(self, name: str) -> str:
+        fields = self._frames[name].schema.fields
+        return ", ".join(f"{field.name}: {field.dataType.simpleString()}" for field in fields)
+
+    def write(self, folder: str | Path, format: str, *, header: bool) -> None:
+        with coded_errors(self._places):
+            write_relations(self._frames, folder, format, header=header)
+
+    def close(self) -> None:
+        self._relations.close()

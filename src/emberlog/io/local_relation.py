@@ -1,0 +1,178 @@
+"""A relation in this process: what a local run reads and gives. It holds facts, or a table of Arrow, or both."""
+
+from __future__ import annotations
+
+import heapq
+import html
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from emberlog.datatypes import TIMESTAMP, DataType
+from emberlog.io.arrow_values import FIRST, SECOND, arrow_type, known_type, table_of
+from emberlog.io.facts import in_order
+from emberlog.semantics.model import CellValue, Fact
+
+_SHOWN = 20
+"""Rows that a notebook shows."""
+
+
+_MANY = 10_000
+"""Rows above which a table is not made into facts just to show some of them."""
+
+
+class LocalRelation:
+    """The rows of a relation. Inside, moments are microseconds and pairs tuples; outside, moments are timestamps."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        types: Sequence[DataType],
+        data: Collection[Fact] | pa.Table,
+        *,
+        plain_times: bool = False,
+    ) -> None:
+        self._names = list(names)
+        self.types = tuple(types)
+        self.plain_times = plain_times
+        """Whether moments came as numbers, and are shown as such."""
+        self._facts: frozenset[Fact] | None = None
+        self._table: pa.Table | None = None
+        if isinstance(data, pa.Table):
+            self._table = data.rename_columns(self._names)
+        else:
+            self._facts = frozenset(data)
+
+    # --- inside -----------------------------------------------------------------------------------------------------
+
+    @property
+    def facts(self) -> frozenset[Fact]:
+        if self._facts is None:
+            assert self._table is not None
+            self._facts = frozenset(_rows(self._table))
+        return self._facts
+
+    @property
+    def table(self) -> pa.Table:
+        """May hold a row twice if it came from outside."""
+        if self._table is None:
+            rows = list(self.facts)
+            types = [known_type(type_, [row[i] for row in rows]) for i, type_ in enumerate(self.types)]
+            self._table = table_of(self._names, types, rows)
+        return self._table
+
+    @property
+    def has_nulls(self) -> bool:
+        if self._table is not None:
+            return any(column.null_count for column in self._table.columns)
+        return any(None in fact for fact in self.facts)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the table is there already."""
+        return self._table is not None
+
+    def first(self, count: int) -> list[Fact]:
+        """The first facts in order, null before everything else; moments are microseconds."""
+        if count <= 0:
+            return []
+        if self._facts is None and self.table.num_rows > _MANY and not any(type_.parts for type_ in self.types):
+            keys = [(name, "ascending") for name in self._names]
+            smallest = pc.select_k_unstable(self.table, min(count, self.table.num_rows), keys)
+            return sorted(_rows(self.table.take(smallest)), key=in_order)
+        return heapq.nsmallest(count, self.facts, key=in_order)
+
+    def renamed(self, names: Sequence[str]) -> LocalRelation:
+        return self if self._names == list(names) else LocalRelation(names, self.types, self._data)
+
+    def with_times(self, *, plain: bool) -> LocalRelation:
+        return LocalRelation(self._names, self.types, self._data, plain_times=plain)
+
+    @property
+    def _data(self) -> frozenset[Fact] | pa.Table:
+        return self.facts if self._table is None else self._table
+
+    # --- for people -------------------------------------------------------------------------------------------------
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self._names)
+
+    def count(self) -> int:
+        return len(self)
+
+    def to_arrow(self) -> pa.Table:
+        """The rows as a table of Arrow."""
+        table = self.table
+        if self.plain_times:
+            return table
+        columns = [
+            table.column(index).cast(_shown_type(type_)) if _holds_time(type_) else table.column(index)
+            for index, type_ in enumerate(self.types)
+        ]
+        return pa.table(columns, names=self._names)
+
+    def to_pandas(self) -> Any:
+        """The rows as a DataFrame of pandas."""
+        return self.to_arrow().to_pandas()
+
+    def collect(self) -> list[tuple[Any, ...]]:
+        """The rows as tuples, in no particular order."""
+        if not self.types:
+            return list(self.facts)
+        if self._facts is not None and (self.plain_times or not any(map(_holds_time, self.types))):
+            return list(self._facts)
+        return list(_rows(self.to_arrow()))
+
+    def __len__(self) -> int:
+        return len(self._facts) if self._facts is not None else self.table.num_rows
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return iter(self.collect())
+
+    @property
+    def header(self) -> str:
+        """`X: int, Y: string`"""
+        return ", ".join(f"{name}: {type_}" for name, type_ in zip(self._names, self.types, strict=True))
+
+    def __repr__(self) -> str:
+        return f"LocalRelation({self.header}; {len(self):,} row{'' if len(self) == 1 else 's'})"
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self._names)
+        rows = "".join(
+            f"<tr>{''.join(f'<td>{html.escape(str(value))}</td>' for value in row)}</tr>"
+            for row in self.collect()[:_SHOWN]
+        )
+        return f"<table><tr>{head}</tr>{rows}</table><p>{len(self):,} rows</p>"
+
+
+def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+    return zip(*(map(_cell, column.to_pylist()) for column in table.columns), strict=True)
+
+
+def _cell(value: Any) -> CellValue:
+    match value:
+        case dict():
+            return tuple(_cell(value[part]) for part in (FIRST, SECOND))
+        case list():
+            return tuple(map(_cell, value))
+        case _:
+            return value  # type: ignore[no-any-return]
+
+
+def _holds_time(type_: DataType) -> bool:
+    return type_ == TIMESTAMP or any(map(_holds_time, type_.parts))
+
+
+def _shown_type(type_: DataType) -> pa.DataType:
+    if type_ == TIMESTAMP:
+        return pa.timestamp("us", "UTC")
+    if type_.name == "list":
+        return pa.list_(_shown_type(type_.parts[0]))
+    if type_.name == "pair":
+        first, second = map(_shown_type, type_.parts)
+        return pa.struct([(FIRST, first), (SECOND, second)])
+    return arrow_type(type_)

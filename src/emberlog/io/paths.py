@@ -1,0 +1,60 @@
+"""Which files a path means, and of which kind they are."""
+
+from __future__ import annotations
+
+import glob
+import os
+from pathlib import Path
+
+from emberlog.diagnostics import EmberlogError, fail
+
+DELIMITERS = {".csv": ",", ".tsv": "\t", ".facts": "\t"}
+COMPRESSIONS = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
+KINDS = (*DELIMITERS, ".parquet", ".json", ".jsonl", ".orc")
+
+
+def looks_like_a_path(text: str) -> bool:
+    return "/" in text or os.sep in text or kind_of(text) in KINDS or os.path.exists(text)
+
+
+def kind_of(path: str) -> str:
+    """`.csv` for `arc.csv.gz`."""
+    plain = Path(path.rstrip("/"))
+    if plain.suffix.lower() in COMPRESSIONS:
+        plain = plain.with_suffix("")
+    return plain.suffix.lower()
+
+
+def kind_given(format_: str | None, path: str) -> str:
+    """The kind that a person names, or that a path has."""
+    return f".{format_.lstrip('.').lower()}" if format_ else kind_of(path)
+
+
+def unknown_kind(path: str) -> EmberlogError:
+    return fail(
+        "DL407",
+        f"`{path}` is not a kind of file that is known",
+        None,
+        f'known are {", ".join(KINDS)}, also compressed; say format="csv" if its name does not tell',
+    )
+
+
+def local_files(path: str) -> list[Path]:
+    """The files of a path, which may be a folder or a pattern; raises DL405 if nothing there can be read."""
+    if any(character in path for character in "*?[") and not os.path.exists(path):
+        found = [Path(one) for one in sorted(glob.glob(path))]
+        if not found:
+            raise fail("DL405", f"no file fits `{path}`")
+        return [file for one in found for file in local_files(str(one))]
+    here = Path(path)
+    try:
+        if here.is_dir():
+            files = [one for one in sorted(here.iterdir()) if not one.name.startswith((".", "_")) and one.is_file()]
+            if not files:
+                raise fail("DL405", f"the folder `{path}` holds no files")
+            return files
+        with here.open("rb"):
+            return [here]
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise fail("DL405", f"cannot read `{path}`: {reason}") from None

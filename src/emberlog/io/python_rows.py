@@ -1,0 +1,84 @@
+"""Rows of plain Python values as facts, with the types of their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from emberlog.datatypes import BOOL, FLOAT, INT, INT_MAX, INT_MIN, STRING, TIMESTAMP, UNKNOWN, DataType, join_types
+from emberlog.diagnostics import EmberlogError, fail
+from emberlog.semantics.model import CellValue, Fact
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def rows_of(name: str, data: Iterable[object]) -> tuple[list[Fact], list[DataType]] | None:
+    """Rows of plain values and the types of their columns, or None if there are no rows."""
+    rows = [_row(one) for one in data]
+    if not rows:
+        return None
+    arity = len(rows[0])
+    types = [UNKNOWN] * arity
+    facts: list[Fact] = []
+    for number, row in enumerate(rows, 1):
+        if len(row) != arity:
+            message = f"row {number:,} of `{name}` has {len(row)} values, and the first has {arity}"
+            raise fail("DL402", message, None, f"it is {row}")
+        facts.append(tuple(_cell(name, number, value) for value in row))
+        for index, value in enumerate(row):
+            joined = join_types(types[index], _type_of(value))
+            if joined is None:
+                raise fail(
+                    "DL403",
+                    f"column {index + 1} of `{name}` holds values of several types",
+                    None,
+                    f"row {number:,} has {value!r}, and the rows before have {types[index]}",
+                )
+            types[index] = joined
+    return facts, types
+
+
+def _row(one: object) -> tuple[Any, ...]:
+    return tuple(one) if isinstance(one, tuple | list) else (one,)
+
+
+def _cell(name: str, number: int, value: Any) -> CellValue:
+    value = _plain(value)
+    if isinstance(value, datetime):
+        moment = value if value.tzinfo else value.replace(tzinfo=UTC)
+        return (moment - _EPOCH) // timedelta(microseconds=1)
+    if isinstance(value, int) and not isinstance(value, bool) and not INT_MIN <= value <= INT_MAX:
+        raise _misfit(name, number, value, "does not fit in a 64-bit int")
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, tuple | list):
+        return tuple(_cell(name, number, part) for part in value)
+    raise _misfit(name, number, value, f"is a {type(value).__name__}, which programs do not know")
+
+
+def _misfit(name: str, number: int, value: object, problem: str) -> EmberlogError:
+    return fail("DL403", f"{value!r} in row {number:,} of `{name}` {problem}")
+
+
+def _plain(value: Any) -> Any:
+    """A value of numpy as one of Python."""
+    return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
+
+
+def _type_of(value: Any) -> DataType:
+    match _plain(value):
+        case bool():
+            return BOOL
+        case int():
+            return INT
+        case float():
+            return FLOAT
+        case str():
+            return STRING
+        case datetime():
+            return TIMESTAMP
+        case (first, second):
+            return DataType("pair", (_type_of(first), _type_of(second)))
+        case _:
+            return UNKNOWN

@@ -1,0 +1,89 @@
+"""Collects what a run tells, stratum by stratum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from emberlog.events import (
+    Event,
+    ExecutorChosen,
+    IterationFinished,
+    RuleRound,
+    RulesProfiled,
+    RunFinished,
+    RunStarted,
+    StratumFinished,
+    StratumStarted,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTotal:
+    """One rule over all iterations."""
+
+    rule: str
+    relation: str
+    derived: int
+    kept: int
+    seconds: float
+
+
+@dataclass(slots=True)
+class StratumProfile:
+    relations: tuple[str, ...]
+    is_recursive: bool
+    how: str = ""
+    """Which executor, and in which way."""
+    why: str = ""
+    iterations: list[IterationFinished] = field(default_factory=list)
+    rounds: tuple[RuleRound, ...] = ()
+    """None if the executor does not count by rule."""
+    rows: int | None = None
+    seconds: float = 0.0
+
+    @property
+    def name(self) -> str:
+        return ", ".join(self.relations)
+
+    def rules(self) -> list[RuleTotal]:
+        """The rules, those that took longest first."""
+        totals: dict[tuple[str, str], RuleTotal] = {}
+        for one in self.rounds:
+            known = totals.get((one.rule, one.relation), RuleTotal(one.rule, one.relation, 0, 0, 0.0))
+            totals[one.rule, one.relation] = RuleTotal(
+                one.rule,
+                one.relation,
+                known.derived + one.derived,
+                known.kept + one.kept,
+                known.seconds + one.seconds,
+            )
+        return sorted(totals.values(), key=lambda total: -total.seconds)
+
+
+class RunProfile:
+    """A listener that keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.strata: list[StratumProfile] = []
+        self.seconds = 0.0
+
+    def __call__(self, event: Event, /) -> None:
+        match event:
+            case RunStarted():
+                self.strata = []
+            case StratumStarted(_, relations, is_recursive):
+                self.strata.append(StratumProfile(relations, is_recursive))
+            case ExecutorChosen():
+                self.strata[-1].how, self.strata[-1].why = event.how, event.why
+                self.strata[-1].iterations = []  # of an executor that gave up
+            case IterationFinished():
+                self.strata[-1].iterations.append(event)
+            case RulesProfiled():
+                self.strata[-1].rounds = event.rounds
+            case StratumFinished():
+                self.strata[-1].rows, self.strata[-1].seconds = event.rows, event.seconds
+            case RunFinished(seconds):
+                self.seconds = seconds
+            case _:
+                assert_never(event)

@@ -1,0 +1,39 @@
+"""Plans run in this process by the cyclic workers, facts in and facts out: what is compared with the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from emberlog.config import DEFAULT_LIMITS, Execution, Limits
+from emberlog.events import Listener, ignore
+from emberlog.executors.interpreter_inputs import read_input
+from emberlog.executors.local.run import run
+from emberlog.io.local_relation import LocalRelation
+from emberlog.logical.nodes import LogicalPlan
+from emberlog.semantics.model import Fact
+
+SETUPS: Mapping[str, Execution] = {
+    "cyclic-1": Execution(workers=1),
+    "cyclic-2": Execution(workers=2, mode="bsp"),
+    "cyclic-3": Execution(workers=3, mode="bsp"),
+    "cyclic-5": Execution(workers=5, mode="bsp"),
+    "decomposed": Execution(workers=3),
+}
+"""The last one goes by rounds where a recursion cannot be decomposed."""
+
+
+def run_locally(
+    plan: LogicalPlan,
+    inputs: Mapping[str, Iterable[Fact]],
+    limits: Limits = DEFAULT_LIMITS,
+    execution: Execution = SETUPS["cyclic-1"],
+    listener: Listener = ignore,
+) -> dict[str, frozenset[Fact]]:
+    """The facts of every output. What the workers cannot run, the plan interpreter does."""
+    relations = {
+        name: LocalRelation([c.name for c in columns], [c.type for c in columns], read_input(name, columns, inputs))
+        for name, columns in plan.inputs.items()
+        if name in inputs
+    }
+    found = run(plan, relations, limits, listener, execution=execution)
+    return {name: relation.facts for name, relation in found.items()}

@@ -1,0 +1,54 @@
+"""Random programs on the cyclic workers of this process: one answer, whatever their number and wherever facts live.
+
+`EMBERLOG_EXAMPLES` sets the number of programs.
+"""
+
+from __future__ import annotations
+
+from hypothesis import given
+
+from emberlog.executors.cyclic.capabilities import obstacles
+from emberlog.logical.nodes import Fixpoint
+from emberlog.optimize.pipeline import plan_program
+from tests.local_runs import SETUPS, run_locally
+from tests.property.programs import RandomProgram
+from tests.property.shapes import programs
+from tests.property.test_programs import LIMITS, assert_same, by_reference, outcome, properties, read
+
+
+@given(programs())
+@properties
+def test_every_set_up_gives_the_answer_of_the_reference(random: RandomProgram) -> None:
+    program = read(random)
+    expected = by_reference(program, random)
+    plan = plan_program(program).plan
+    for name, execution in SETUPS.items():
+        found = outcome(lambda execution=execution: run_locally(plan, random.facts, LIMITS, execution))  # type: ignore[misc]
+        assert_same(found, expected, name)
+
+
+@given(programs())
+@properties
+def test_without_the_optimizer_the_workers_give_the_same_answer(random: RandomProgram) -> None:
+    """Plans then have constants, projections and filters in places where the optimizer would not leave them."""
+    program = read(random)
+    plan = plan_program(program, off=frozenset({"push_down_filter", "fold_constants", "simplify"})).plan
+    found = outcome(lambda: run_locally(plan, random.facts, LIMITS, SETUPS["cyclic-2"]))
+    assert_same(found, by_reference(program, random), "cyclic-2")
+
+
+def test_most_recursions_of_random_programs_are_for_the_workers() -> None:
+    """Otherwise the properties above would compare the interpreter with the reference, and say nothing."""
+    refused = accepted = 0
+
+    @given(programs())
+    @properties
+    def look(random: RandomProgram) -> None:
+        nonlocal refused, accepted
+        for stratum in plan_program(read(random)).plan.strata:
+            if isinstance(stratum.root, Fixpoint):
+                refused += bool(obstacles(stratum.root))
+                accepted += not obstacles(stratum.root)
+
+    look()
+    assert accepted > refused

@@ -1,0 +1,64 @@
+"""The session that this process is for. A Java process has one Spark, so each kind of session has its own process."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from emberlog.database import Database
+from emberlog.executors.java import find_java, home_to_launch
+from emberlog.executors.session import start_session
+
+KIND = os.environ.get("EMBERLOG_TEST_SESSION")
+collect_ignore_glob = [] if KIND else ["test_*.py"]
+
+LOCAL_CLUSTER = "local-cluster"
+CONNECT = "connect"
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    session = _local_cluster() if KIND == LOCAL_CLUSTER else _connect()
+    yield session
+    session.stop()
+
+
+def _local_cluster() -> SparkSession:
+    """Two workers with an executor each, in processes of their own."""
+    return start_session("local-cluster[2,1,1024]", memory="1g", conf={"spark.sql.shuffle.partitions": "2"})
+
+
+def _connect() -> SparkSession:
+    """A client of a server, which Spark starts for it; on a free port, as Spark's own tests do."""
+    os.environ.update(
+        SPARK_TESTING="1",
+        SPARK_LOCAL_IP="127.0.0.1",
+        JAVA_HOME=str(home_to_launch(find_java())),
+        PYSPARK_PYTHON=sys.executable,
+        PYSPARK_DRIVER_PYTHON=sys.executable,
+    )
+    builder = SparkSession.builder.remote("local[2]")
+    for name, value in {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+    }.items():
+        builder = builder.config(name, value)
+    with warnings.catch_warnings():
+        # The server has taken the settings when the client is told that it cannot change them.
+        warnings.filterwarnings("ignore", message="Failed to set", category=UserWarning)
+        return builder.getOrCreate()
+
+
+@pytest.fixture
+def database(spark: SparkSession) -> Iterator[Database]:
+    database = Database(spark)
+    yield database
+    database.close()

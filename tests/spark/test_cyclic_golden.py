@@ -1,0 +1,79 @@
+"""Every golden program with a recursion that the cyclic executor can run, as one job of Spark."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from pyspark.sql import SparkSession
+
+from emberlog.config import Execution
+from emberlog.diagnostics import EmberlogError
+from emberlog.events import Event, ExecutorChosen
+from emberlog.executors.cyclic.capabilities import obstacles
+from emberlog.io.facts import in_order, read_facts
+from emberlog.logical.nodes import Fixpoint
+from emberlog.optimize.pipeline import plan_program
+from tests.golden.corpus import GoldenCase, all_cases
+from tests.golden.test_golden import assert_same_facts
+from tests.spark.answers import run_dataframe
+
+pytestmark = pytest.mark.usefixtures("simple_queries")
+
+MODES = {
+    "auto": Execution(),
+    "bsp": Execution(mode="bsp"),
+    "through-spark": Execution(through_spark=True),
+}
+
+
+@cache
+def suits(case: GoldenCase) -> bool:
+    """Whether a recursion of the program has nothing that stands in the way."""
+    plan = plan_program(case.prepare().checked).plan
+    roots = [stratum.root for stratum in plan.strata]
+    return any(isinstance(root, Fixpoint) and not obstacles(root) for root in roots)
+
+
+WITH_ANSWERS = [case for case in all_cases() if case.expected_answers and suits(case)]
+FAILING = [case for case in all_cases() if case.fails_while_running and suits(case)]
+THROUGH_SPARK = WITH_ANSWERS[::12]
+"""That way is slower, and the same for every program."""
+
+
+def by_name(case: GoldenCase) -> str:
+    return case.name
+
+
+@pytest.mark.parametrize("mode", ["auto", "bsp"])
+@pytest.mark.parametrize("case", WITH_ANSWERS, ids=by_name)
+def test_answers(case: GoldenCase, mode: str, spark: SparkSession) -> None:
+    assert_answers(case, mode, spark)
+
+
+@pytest.mark.parametrize("case", THROUGH_SPARK, ids=by_name)
+def test_answers_without_files(case: GoldenCase, spark: SparkSession) -> None:
+    assert_answers(case, "through-spark", spark)
+
+
+def assert_answers(case: GoldenCase, mode: str, spark: SparkSession) -> None:
+    prepared = case.prepare()
+    events: list[Event] = []
+    answers = run_dataframe(
+        spark, prepared.checked, prepared.inputs, prepared.limits, events.append, execution=MODES[mode]
+    )
+    assert sorted(answers) == sorted(case.expected_answers)
+    for name, path in case.expected_answers.items():
+        expected = read_facts(path, prepared.checked.relations[name].columns)
+        assert_same_facts(expected, sorted(answers[name], key=in_order))
+    chosen = [event for event in events if isinstance(event, ExecutorChosen)]
+    assert any(event.executor == "cyclic" for event in chosen)
+
+
+@pytest.mark.parametrize("case", FAILING, ids=by_name)
+def test_errors_while_running(case: GoldenCase, spark: SparkSession) -> None:
+    prepared = case.prepare()
+    with pytest.raises(EmberlogError) as caught:
+        run_dataframe(spark, prepared.checked, prepared.inputs, prepared.limits, execution=Execution())
+    (diagnostic,) = caught.value.diagnostics
+    assert f"error[{diagnostic.code}]" in (case.expected_error or "")
