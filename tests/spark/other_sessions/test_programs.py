@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from emberlog.config import Execution, Limits
 from emberlog.database import Database
 from emberlog.diagnostics import EmberlogError
+from emberlog.events import Event, ExecutorChosen
 from emberlog.executors.dataframe.resources import is_connect
 from emberlog.io.facts import in_order, read_facts
 from tests.golden.corpus import all_cases
@@ -46,6 +47,22 @@ def test_golden_programs(spark: SparkSession, name: str) -> None:
     for relation, path in case.expected_answers.items():
         expected = read_facts(path, prepared.checked.relations[relation].columns)
         assert_same_facts(expected, sorted(answers[relation], key=in_order))
+
+
+@pytest.mark.parametrize("mode", ["auto", "bsp"])
+@pytest.mark.parametrize("name", ["examples/access_rights", "recursion/non_linear_closure", "recursion/nearest_start"])
+def test_golden_programs_as_one_job(spark: SparkSession, name: str, mode: str) -> None:
+    (case,) = (one for one in all_cases() if one.name == name)
+    prepared = case.prepare()
+    events: list[Event] = []
+    answers = run_dataframe(
+        spark, prepared.checked, prepared.inputs, prepared.limits, events.append, execution=Execution(mode=mode)
+    )
+    for relation, path in case.expected_answers.items():
+        expected = read_facts(path, prepared.checked.relations[relation].columns)
+        assert_same_facts(expected, sorted(answers[relation], key=in_order))
+    chosen = [event for event in events if isinstance(event, ExecutorChosen)]
+    assert {(event.executor, "2 workers" in event.how) for event in chosen} == {("cyclic", True)}
 
 
 def test_python_functions_inside_a_recursion(database: Database) -> None:

@@ -84,7 +84,8 @@ def _of_plan(plan: Plan) -> Iterator[str]:
         return
     for expression in (*conjunction.head, *conjunction.computed.values()):
         yield from _of_expression(expression, conjunction.types)
-    for condition in conjunction.conditions:
+    guards = [guard for negated in conjunction.negated for guard in negated.guards]
+    for condition in (*conjunction.conditions, *guards):
         yield from _of_condition(condition, conjunction.types)
     for data_type in conjunction.types.values():
         if data_type not in LANE_TYPES:

@@ -141,9 +141,11 @@ class ChainRunner:
             case Keep(condition):
                 mask = self.evaluator.mask(condition, batch.lanes, batch.rows)
                 yield _only(batch, needed).kept(mask)
-            case Refute(relation, keys, variables):
-                values = _stacked(batch, variables)
-                yield _only(batch, needed).kept(~self.access.refuted(relation, keys, values))
+            case Refute(relation, keys, variables, guards):
+                dropped = self.access.refuted(relation, keys, _stacked(batch, variables))
+                for guard in guards:
+                    dropped &= self.evaluator.mask(guard, batch.lanes, batch.rows)
+                yield _only(batch, needed).kept(~dropped)
             case Probe(atom, keys):
                 yield from self._probe(atom, keys, batch, needed)
             case Start() | Send():

@@ -256,7 +256,8 @@ class _Ordering:
         for negated in self.negated:
             if set(negated.variables) <= self.bound:
                 self.negated.remove(negated)
-                return Refute(negated.relation, tuple(negated.keys), tuple(negated.variables))
+                keys, variables = tuple(negated.keys), tuple(negated.variables)
+                return Refute(negated.relation, keys, variables, tuple(negated.guards))
         for name, expression in self.computed.items():
             if risk_of(expression, types) is Risk.NONE and columns_of(expression) <= self.bound:
                 return self._assigned(name)

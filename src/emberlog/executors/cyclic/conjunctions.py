@@ -10,7 +10,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from emberlog.datatypes import DataType
-from emberlog.logical.expressions import Risk, risk_of, substitute, substitute_in_condition, type_of
+from emberlog.logical.expressions import (
+    Risk,
+    condition_columns,
+    condition_risk,
+    risk_of,
+    substitute,
+    substitute_in_condition,
+    type_of,
+)
 from emberlog.logical.nodes import (
     AntiJoin,
     Condition,
@@ -25,7 +33,7 @@ from emberlog.logical.nodes import (
     Version,
 )
 from emberlog.semantics.model import Compare
-from emberlog.syntax.ast import ComparisonOperator, Expression, Variable
+from emberlog.syntax.ast import ComparisonOperator, Constant, Expression, Variable
 
 
 class NotAConjunction(Exception):
@@ -46,6 +54,8 @@ class NegatedAtom:
     variables: list[str]
     types: list[DataType]
     """Of all columns of the relation."""
+    guards: list[Condition]
+    """Conditions on the variables, without which the atom says nothing."""
 
 
 @dataclass(slots=True)
@@ -141,12 +151,22 @@ class _Flattener:
                 raise NotAConjunction("a negated atom with a computed column")
             keys.append(atom.variables.index(column.name))
             variables.append(self._variable_for(visible[name]))
+        outside = {atom.variables[key]: Variable(name) for key, name in zip(keys, variables, strict=True)}
+        guards: list[Condition] = []
         for condition in inner.result.conditions:
-            place, constant = _constant_test(condition)
-            keys.append(atom.variables.index(place))
-            variables.append(self._variable_for(constant))
+            if (test := _constant_test(condition)) is not None:
+                keys.append(atom.variables.index(test[0]))
+                variables.append(self._variable_for(test[1]))
+            elif condition_columns(condition) <= outside.keys() and self._is_safe(condition, inner.result.types):
+                guards.append(substitute_in_condition(condition, outside))
+            else:
+                raise NotAConjunction("a negated atom with a condition")
         types = [inner.result.types[name] for name in atom.variables]
-        self.result.negated.append(NegatedAtom(atom.relation, keys, variables, types))
+        self.result.negated.append(NegatedAtom(atom.relation, keys, variables, types, guards))
+
+    @staticmethod
+    def _is_safe(condition: Condition, types: dict[str, DataType]) -> bool:
+        return condition_risk(condition, types) is Risk.NONE
 
     def _computed(self, expression: Expression) -> Expression:
         """What can fail is computed even if nobody reads it: people expect to hear of it."""
@@ -169,16 +189,18 @@ class _Flattener:
             atom.variables = [self._root(name) for name in atom.variables]
         for negated in result.negated:
             negated.variables = [self._root(name) for name in negated.variables]
+            negated.guards = [substitute_in_condition(guard, roots) for guard in negated.guards]
         result.computed = {name: substitute(value, roots) for name, value in result.computed.items()}
         result.conditions = [substitute_in_condition(condition, roots) for condition in result.conditions]
         result.head = [substitute(value, roots) for value in result.head]
 
 
-def _constant_test(condition: Condition) -> tuple[str, Expression]:
+def _constant_test(condition: Condition) -> tuple[str, Expression] | None:
+    """The column that has to be equal to a constant, if that is the condition."""
     match condition:
-        case Compare(ComparisonOperator.EQUAL, Variable(name), value) if not isinstance(value, Variable):
+        case Compare(ComparisonOperator.EQUAL, Variable(name), Constant() as value):
             return name, value
-        case Compare(ComparisonOperator.EQUAL, value, Variable(name)) if not isinstance(value, Variable):
+        case Compare(ComparisonOperator.EQUAL, Constant() as value, Variable(name)):
             return name, value
         case _:
-            raise NotAConjunction("a negated atom with a condition")
+            return None

@@ -48,6 +48,8 @@ class Refute:
     keys: tuple[int, ...]
     variables: tuple[str, ...]
     """One per key column."""
+    guards: tuple[Compare | Holds, ...] = ()
+    """Valuations that do not satisfy all of these are not dropped."""
 
 
 @dataclass(frozen=True, slots=True)

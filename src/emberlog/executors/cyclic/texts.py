@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from emberlog.executors.cyclic.compile import CyclicProgram
-from emberlog.executors.cyclic.rules import Assign, Keep, RuleChain
+from emberlog.executors.cyclic.rules import Assign, Keep, Refute, RuleChain
 from emberlog.logical.expressions import condition_expressions
 from emberlog.syntax.ast import Binary, Call, Constant, Expression, Unary
 
@@ -41,6 +41,9 @@ def _expressions(chain: RuleChain) -> Iterator[Expression]:
                 yield expression
             case Keep(condition):
                 yield from condition_expressions(condition)
+            case Refute(guards=guards):
+                for guard in guards:
+                    yield from condition_expressions(guard)
             case _:
                 pass
 
