@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -18,5 +19,12 @@ def kept_blocks(spark: SparkSession) -> int:
     return sum(info.numCachedPartitions() for info in context.getRDDStorageInfo())
 
 
-def running_jobs(spark: SparkSession) -> int:
-    return len(spark.sparkContext.statusTracker().getActiveJobsIds())
+def jobs_end(spark: SparkSession, patience: float = 30.0) -> bool:
+    """Whether no job is running. One that was just cancelled takes a moment to end."""
+    tracker = spark.sparkContext.statusTracker()
+    until = time.monotonic() + patience
+    while tracker.getActiveJobsIds():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+    return True

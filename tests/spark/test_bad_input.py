@@ -15,7 +15,7 @@ from emberlog.config import Execution, Limits
 from emberlog.database import Database
 from emberlog.diagnostics import Diagnostic, EmberlogError
 from tests.spark.answers import facts_of
-from tests.spark.storage import kept_frames, running_jobs
+from tests.spark.storage import jobs_end, kept_frames
 
 TC = "declare arc(a: int, b: int).\ntc(X, Y) :- arc(X, Y).\ntc(X, Y) :- tc(X, Z), arc(Z, Y).\n"
 ENDLESS = "n(0).\nn(X + 1) :- n(X).\n"
@@ -28,7 +28,8 @@ def folder(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.chdir(tmp_path)
     before = kept_frames(spark)
     yield tmp_path
-    assert (kept_frames(spark), running_jobs(spark)) == (before, 0)
+    assert jobs_end(spark)
+    assert kept_frames(spark) == before
 
 
 def error_of(action: Callable[[], object]) -> Diagnostic:

@@ -33,7 +33,7 @@ from emberlog.semantics.functions import BUILT_IN
 from emberlog.semantics.model import Fact
 from tests.programs import checked, parsed
 from tests.spark.answers import run_dataframe
-from tests.spark.storage import kept_frames, running_jobs
+from tests.spark.storage import jobs_end, kept_frames
 
 CLOSURE = """\
 declare arc(int a, int b).
@@ -146,7 +146,8 @@ def test_a_job_that_takes_too_long_is_stopped(spark: SparkSession) -> None:
     with pytest.raises(EmberlogError, match="DL512"):
         run_dataframe(spark, program, {"arc": chain(60)}, Limits(timeout=5))
     assert time.monotonic() - since < 30
-    assert (kept_frames(spark), running_jobs(spark)) == (0, 0)
+    assert jobs_end(spark)
+    assert kept_frames(spark) == 0
 
 
 def test_ctrl_c_stops_the_running_job_and_leaves_nothing(spark: SparkSession) -> None:
@@ -161,7 +162,8 @@ def test_ctrl_c_stops_the_running_job_and_leaves_nothing(spark: SparkSession) ->
 
     with pytest.raises(KeyboardInterrupt):
         run_dataframe(spark, checked(ENDLESS), {}, listener=listen)
-    assert (kept_frames(spark), running_jobs(spark)) == (0, 0)
+    assert jobs_end(spark)
+    assert kept_frames(spark) == 0
     assert {name: spark.conf.get(name) for name in before} == before
     assert run_dataframe(spark, checked(CLOSURE), {"arc": chain(2)})["tc"] == {(0, 1), (1, 2), (0, 2)}
 

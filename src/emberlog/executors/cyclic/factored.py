@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import assert_never
 
 from emberlog.executors.cyclic.compile import CyclicProgram
 from emberlog.executors.cyclic.rules import (
@@ -25,8 +24,9 @@ from emberlog.executors.cyclic.rules import (
     Send,
     Start,
     Step,
+    variables_of,
 )
-from emberlog.logical.expressions import Risk, columns_of, condition_columns, condition_risk, risk_of
+from emberlog.logical.expressions import Risk, columns_of, condition_risk, risk_of
 from emberlog.semantics.model import Compare, RecursionCase
 from emberlog.syntax.ast import ComparisonOperator, Variable
 
@@ -138,13 +138,13 @@ class _Body:
                 raise DoesNotFactor("a rule reads the recursion twice")
             if _can_fail(step, chain):
                 raise DoesNotFactor("a rule computes what can fail, and may compute it only for its own facts")
-            if not _variables_of(step):
+            if not variables_of(step):
                 raise DoesNotFactor("a part of a rule hangs together with no column of the recursion")
-            self.groups.join(_variables_of(step))
+            self.groups.join(variables_of(step))
         if any(risk_of(value, chain.types) is not Risk.NONE for value in chain.head):
             raise DoesNotFactor("a rule computes what can fail, and may compute it only for its own facts")
         bound = {self.groups.root(variable) for variable in self.delta}
-        for variables in (*map(_variables_of, self.steps), *(columns_of(value) for value in chain.head)):
+        for variables in (*map(variables_of, self.steps), *(columns_of(value) for value in chain.head)):
             if any(self.groups.root(variable) not in bound for variable in variables):
                 raise DoesNotFactor("a part of a rule hangs together with no column of the recursion")
 
@@ -159,7 +159,7 @@ class _Body:
         return (
             self.chain.head[lane] == Variable(variable)
             and self.delta.count(variable) == 1
-            and not any(variable in _variables_of(step) for step in self.steps)
+            and not any(variable in variables_of(step) for step in self.steps)
         )
 
     def side(self, lanes: tuple[int, ...]) -> RuleChain | None:
@@ -168,7 +168,7 @@ class _Body:
             return None
         before = [self.delta[lane] for lane in lanes]
         roots = {self.groups.root(variable) for variable in before}
-        own = [step for step in self.steps if any(self.groups.root(name) in roots for name in _variables_of(step))]
+        own = [step for step in self.steps if any(self.groups.root(name) in roots for name in variables_of(step))]
         steps = tuple(_from_the_start(own))
         bound = {name for step in steps if isinstance(step, Start | Probe) for name in step.atom.variables}
         if not bound.issuperset(before):
@@ -179,22 +179,6 @@ class _Body:
 
 def _columns_by_lane(relation: ResidentRelation) -> list[int]:
     return sorted(range(len(relation.columns)), key=lambda column: relation.columns[column].lane)
-
-
-def _variables_of(step: Step) -> frozenset[str]:
-    match step:
-        case Start(atom) | Probe(atom):
-            return frozenset(atom.variables)
-        case Refute(_, _, variables):
-            return frozenset(variables)
-        case Assign(variable, expression):
-            return columns_of(expression) | {variable}
-        case Keep(condition):
-            return condition_columns(condition)
-        case Send(variable):
-            return frozenset((variable,))
-        case _:
-            assert_never(step)
 
 
 def _relations_of(step: Step) -> tuple[str, ...]:
@@ -248,7 +232,7 @@ def _reads(step: Step) -> frozenset[str]:
         case Assign(_, expression):
             return columns_of(expression)
         case _:
-            return _variables_of(step)
+            return variables_of(step)
 
 
 def _after_atoms(step: Step, bound: set[str]) -> Step:

@@ -58,6 +58,8 @@ class Feed:
     """The column by which its rows are spread; None where every worker needs all of them."""
     is_set: bool
     """False where rows may be repeated and somebody would notice."""
+    used: frozenset[int]
+    """The columns that somebody reads; the others are not brought."""
 
 
 class Unfit(Exception):
@@ -73,10 +75,10 @@ def feed(
     texts: TextTable,
 ) -> dict[str, StaticStore]:
     """The relations as this worker keeps them; `texts` knows all texts afterwards."""
-    has_texts = texts.is_used or any(STRING in one.types for one in feeds)
+    has_texts = texts.is_used or any(one.types[column] == STRING for one in feeds for column in one.used)
     mail = [Message() for _ in range(workers)]
     for channel, one in enumerate(feeds):
-        lanes = encoded(one.relation, _share(one.source, number, workers, stage_rows), one.types, texts)
+        lanes = encoded(one, _share(one, number, workers, stage_rows), texts)
         _address(mail, channel, lanes, one.partitioned_by)
     if has_texts:
         packed = texts.pack()
@@ -120,21 +122,24 @@ def _distinct(lanes: Lanes) -> Lanes:
 
 
 def _share(
-    source: Source, number: int, workers: int, stage_rows: Mapping[int, Sequence[pa.RecordBatch]]
+    one: Feed, number: int, workers: int, stage_rows: Mapping[int, Sequence[pa.RecordBatch]]
 ) -> list[pa.ChunkedArray]:
-    """This worker's part of the rows, a column each."""
-    match source:
+    """This worker's part of the rows, a column each; those that nobody reads may be anything of the same length."""
+    match one.source:
         case InlineRows(data):
             table = pa.ipc.open_stream(data).read_all()
             begin, end = _bounds(table.num_rows, number, workers)
             return list(table.slice(begin, end - begin).columns)
         case ParquetFiles(paths, columns):
-            return _read_parquet(paths, columns, number, workers)
+            used = sorted(one.used) or [0]
+            read = _read_parquet(paths, [columns[place] for place in used], number, workers)
+            by_place = dict(zip(used, read, strict=bool(read)))
+            return [by_place.get(place, read[0]) for place in range(len(columns))] if read else []
         case StageRows(tag):
             batches = stage_rows.get(tag, ())
             return list(pa.Table.from_batches(batches).columns) if batches else []
         case _:
-            assert_never(source)
+            assert_never(one.source)
 
 
 def _bounds(rows: int, number: int, workers: int) -> tuple[int, int]:
@@ -164,13 +169,15 @@ def _read_parquet(paths: Iterable[str], columns: Sequence[str], number: int, wor
     return [table.column(name) for name in columns]
 
 
-def encoded(relation: str, columns: Sequence[pa.ChunkedArray], types: Sequence[DataType], texts: TextTable) -> Lanes:
+def encoded(one: Feed, columns: Sequence[pa.ChunkedArray], texts: TextTable) -> Lanes:
     """Columns of values as lanes."""
     rows = len(columns[0]) if columns else 0
-    lanes = np.empty((len(types), rows), np.int64)
-    for place, (column, data_type) in enumerate(zip(columns, types, strict=bool(columns))):
+    lanes = np.zeros((len(one.types), rows), np.int64)
+    for place, (column, data_type) in enumerate(zip(columns, one.types, strict=bool(columns))):
+        if place not in one.used:
+            continue
         if column.null_count:
-            raise Unfit(f"`{relation}` has nulls")
+            raise Unfit(f"`{one.relation}` has nulls")
         lanes[place] = _lane(column, data_type, texts)
     return lanes
 

@@ -158,16 +158,15 @@ class Launcher:
         credentials = Credentials(uuid.uuid4().hex, 0, new_key())
         tracker = None
         if self.slots.driver_host is not None and folder is not None:
-            tracker = Tracker(self.slots.driver_host, self.workers, credentials, WorkersProgress(self.hear).hear)
+            tellers = self.workers if self.stage.recursion.placement.is_decomposed else 1
+            progress = WorkersProgress(tellers, self.hear)
+            tracker = Tracker(self.slots.driver_host, self.workers, credentials, progress)
         try:
             job = Job(
                 credentials.run,
                 credentials.key,
                 self.stage,
-                tuple(
-                    Feed(name, self.stage.inputs[name], sources[name], self.stage.spread[name], one.is_set)
-                    for name, one in self.inputs.items()
-                ),
+                tuple(self._feed(name, sources[name], one) for name, one in self.inputs.items()),
                 tuple(dict.fromkeys(text for one in self.stage.strata for text in texts_of(one.program))),
                 seed,
                 self.outputs,
@@ -195,6 +194,12 @@ class Launcher:
         finally:
             if tracker is not None:
                 tracker.close()
+
+    def _feed(self, name: str, source: Source, one: StaticInput) -> Feed:
+        types = self.stage.inputs[name]
+        # Rows that may be repeated have to be compared as a whole.
+        used = self.stage.used_columns(name) if one.is_set else frozenset(range(len(types)))
+        return Feed(name, types, source, self.stage.spread[name], one.is_set, used)
 
     def _source(self, name: str, frame: DataFrame, folder: Path | None) -> Source:
         types = self.stage.inputs[name]

@@ -30,6 +30,9 @@ WAIT_SECONDS = 120.0
 """For workers that Spark has started already, but that may still be importing."""
 
 
+LAST_WORDS_SECONDS = 1.0
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     host: str
@@ -48,27 +51,48 @@ class Heard:
 
 
 class WorkersProgress:
-    """What several workers tell, as one: each iteration is told once, when the first worker is done with it, with the
-    newest figures of all. Workers that need not wait for each other are rarely in the same one."""
+    """What several workers tell, as one. An iteration is told when all that are still there are done with it: workers
+    that need not wait for each other are rarely in the same one."""
 
-    def __init__(self, tell: Callable[[Heard], None]) -> None:
+    def __init__(self, tellers: int, tell: Callable[[Heard], None]) -> None:
         self._tell = tell
         self._lock = threading.Lock()
+        self._there = set(range(tellers))
+        self._heard: dict[int, dict[int, Heard]] = {}
+        """By iteration, then by worker."""
         self._newest: dict[int, Heard] = {}
-        self._iteration = 0
+        self._told = 0
 
     def hear(self, heard: Heard) -> None:
         with self._lock:
+            self._heard.setdefault(heard.iteration, {})[heard.worker] = heard
             self._newest[heard.worker] = heard
-            if heard.iteration <= self._iteration:
+            self._tell_what_is_complete()
+
+    def leave(self, worker: int) -> None:
+        """The worker will tell no more."""
+        with self._lock:
+            self._there.discard(worker)
+            self._tell_what_is_complete()
+
+    def _tell_what_is_complete(self) -> None:
+        while self._heard:
+            iteration = self._told + 1
+            behind = [one for one in self._there if one not in self._newest or self._newest[one].iteration < iteration]
+            if behind:
                 return
-            self._iteration = heard.iteration
-            known = self._newest.values()
+            self._told = iteration
+            heard = self._heard.pop(iteration, {})
+            if not heard:
+                continue
+            # Those that have ended still have their facts.
+            ended = [one for worker, one in self._newest.items() if worker not in heard]
+            known = (*heard.values(), *ended)
             self._tell(
                 Heard(
-                    heard.worker,
-                    heard.iteration,
-                    sum(one.changed for one in known),
+                    min(heard),
+                    iteration,
+                    sum(one.changed for one in heard.values()),
                     sum(one.total for one in known),
                     sum(one.bytes_sent for one in known),
                 )
@@ -87,10 +111,10 @@ class Gathering(Protocol):
 class Tracker:
     """Waits for all workers, tells each the addresses of all, and listens to what they tell."""
 
-    def __init__(self, host: str, workers: int, credentials: Credentials, hear: Callable[[Heard], None]) -> None:
+    def __init__(self, host: str, workers: int, credentials: Credentials, progress: WorkersProgress) -> None:
         self._workers = workers
         self._credentials = credentials
-        self._hear = hear
+        self._progress = progress
         self._listener = socket.create_server((host, 0))
         self._lock = threading.Lock()
         self._connections: dict[int, socket.socket] = {}
@@ -114,6 +138,7 @@ class Tracker:
             self._start(self._serve, connection)
 
     def _serve(self, connection: socket.socket) -> None:
+        number: int | None = None
         try:
             with connection:
                 number = welcome(connection, self._credentials, DRIVER)
@@ -122,10 +147,13 @@ class Tracker:
                 connection.settimeout(None)
                 while True:
                     numbers = _PROGRESS.unpack(receive_exactly(connection, _PROGRESS.size))
-                    self._hear(Heard(number, *numbers))
+                    self._progress.hear(Heard(number, *numbers))
         except (OSError, Refused, ValueError) as error:
             if not self._is_closed:
                 _log.debug("a connection to the tracker ended: %s", error)
+        finally:
+            if number is not None:
+                self._progress.leave(number)
 
     def _introduce(self, number: int, address: str, connection: socket.socket) -> None:
         with self._lock:
@@ -143,6 +171,9 @@ class Tracker:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
+        # Workers that are done have closed their ends; what they told last is still heard.
+        for thread in self._threads:
+            thread.join(timeout=LAST_WORDS_SECONDS)
         with self._lock:
             for connection in self._connections.values():
                 with contextlib.suppress(OSError):

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from emberlog.datatypes import DataType
+from emberlog.logical.expressions import columns_of, condition_columns
 from emberlog.logical.nodes import Version
 from emberlog.semantics.model import Compare, Holds
 from emberlog.syntax.ast import Expression
@@ -87,6 +88,42 @@ class RuleChain:
     head: tuple[Expression, ...]
     types: dict[str, DataType]
     """Of the variables."""
+
+
+def columns_read(chain: RuleChain, relation: str) -> set[int]:
+    """The columns of a relation whose values make a difference to the rule."""
+    read: set[int] = set()
+    for place, step in enumerate(chain.steps):
+        match step:
+            case Start(atom) | Probe(atom) if atom.relation == relation:
+                others = chain.steps[:place] + chain.steps[place + 1 :]
+                elsewhere = {name for one in others for name in variables_of(one)}
+                elsewhere |= {name for value in chain.head for name in columns_of(value)}
+                for column, name in enumerate(atom.variables):
+                    if name in elsewhere or atom.variables.count(name) > 1:
+                        read.add(column)
+            case Refute(negated, keys) if negated == relation:
+                read.update(keys)
+            case _:
+                pass
+    return read
+
+
+def variables_of(step: Step) -> frozenset[str]:
+    """All variables that a step reads or binds."""
+    match step:
+        case Start(atom) | Probe(atom):
+            return frozenset(atom.variables)
+        case Refute(_, _, variables):
+            return frozenset(variables)
+        case Assign(variable, expression):
+            return columns_of(expression) | {variable}
+        case Keep(condition):
+            return condition_columns(condition)
+        case Send(variable):
+            return frozenset((variable,))
+        case _:
+            assert_never(step)
 
 
 class Combine(Enum):

@@ -15,7 +15,7 @@ from emberlog.executors.cyclic.compile import CyclicProgram, compile_fixpoint
 from emberlog.executors.cyclic.definition_plans import as_fixpoint
 from emberlog.executors.cyclic.factored import relations_needed_whole
 from emberlog.executors.cyclic.placement import Placement, place
-from emberlog.executors.cyclic.rules import Probe, Refute
+from emberlog.executors.cyclic.rules import Probe, Refute, columns_read
 from emberlog.logical.nodes import Definition, Fixpoint, PlannedStratum
 from emberlog.logical.traverse import plans_of, scans
 
@@ -49,6 +49,15 @@ class Stage:
         for stratum in self.strata:
             read.update(stratum.program.static_types)
         return {name: types for name, types in read.items() if name not in made}
+
+    def used_columns(self, relation: str) -> frozenset[int]:
+        """The columns of a relation that is fed which some stratum reads, or which spread it."""
+        column = self.spread[relation]
+        used = {column} if column is not None else set()
+        for stratum in self.strata:
+            for chain in (*stratum.program.seeds, *stratum.program.rules):
+                used |= columns_read(chain, relation)
+        return frozenset(used)
 
     @property
     def spread(self) -> dict[str, int | None]:

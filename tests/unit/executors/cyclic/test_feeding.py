@@ -17,6 +17,7 @@ from emberlog.executors.cyclic.stores import StaticStore
 from emberlog.executors.cyclic.text_table import TextTable
 from tests.unit.executors.cyclic.test_exchange import team
 
+ONE_COLUMN, TWO_COLUMNS = frozenset((0,)), frozenset((0, 1))
 ROWS = [(number % 7, number) for number in range(100)]
 
 
@@ -55,9 +56,9 @@ def rows_of(lanes: Lanes) -> list[tuple[int, ...]]:
 @pytest.mark.parametrize(("row_group_size", "files"), [(1000, 1), (10, 1), (7, 3)])
 def test_files_are_shared(tmp_path: Path, workers: int, row_group_size: int, files: int) -> None:
     source = written(tmp_path, row_group_size, files)
-    everywhere = fed(Feed("r", (INT, INT), source, None, True), workers)
+    everywhere = fed(Feed("r", (INT, INT), source, None, True, TWO_COLUMNS), workers)
     assert [rows_of(static.all) for static in everywhere] == [sorted(ROWS)] * workers
-    spread = fed(Feed("r", (INT, INT), source, 0, True), workers)
+    spread = fed(Feed("r", (INT, INT), source, 0, True, TWO_COLUMNS), workers)
     assert sorted(row for static in spread for row in rows_of(static.all)) == sorted(ROWS)
     for value in range(7):
         assert sum(value in static.all[0] for static in spread) == 1
@@ -66,7 +67,7 @@ def test_files_are_shared(tmp_path: Path, workers: int, row_group_size: int, fil
 def test_repeated_rows_are_dropped_where_they_matter(tmp_path: Path) -> None:
     table = pa.table({"a": [1, 1, 2, 1], "b": [5, 5, 5, 5]})
     for is_set, expected in ((True, 4), (False, 2)):
-        statics = fed(Feed("r", (INT, INT), inline(table), 0, is_set), 2)
+        statics = fed(Feed("r", (INT, INT), inline(table), 0, is_set, TWO_COLUMNS), 2)
         assert sum(static.count for static in statics) == expected
 
 
@@ -74,7 +75,7 @@ def test_values_of_every_type() -> None:
     table = pa.table({"i": [-5], "f": [-0.5], "b": [True], "s": ["x"]})
     texts = TextTable()
     with team(1) as (exchange,):
-        one = Feed("r", (INT, FLOAT, BOOL, STRING), inline(table), None, True)
+        one = Feed("r", (INT, FLOAT, BOOL, STRING), inline(table), None, True, frozenset(range(4)))
         lanes = feed([one], 0, 1, exchange, {}, texts)["r"].all
     assert lanes[0, 0] == -5
     assert lane_to_floats(lanes[1])[0] == -0.5
@@ -84,14 +85,24 @@ def test_values_of_every_type() -> None:
 
 def test_nulls_do_not_fit() -> None:
     with team(1) as (exchange,), pytest.raises(Unfit, match="`r` has nulls"):
-        feed([Feed("r", (INT,), inline(pa.table({"a": [1, None]})), None, True)], 0, 1, exchange, {}, TextTable())
+        feed(
+            [Feed("r", (INT,), inline(pa.table({"a": [1, None]})), None, True, ONE_COLUMN)],
+            0,
+            1,
+            exchange,
+            {},
+            TextTable(),
+        )
 
 
 def test_rows_of_the_stage() -> None:
     batches = [pa.record_batch({"i0": [1, 2]}), pa.record_batch({"i0": [3]})]
     with team(1) as (exchange,):
         statics = feed(
-            [Feed("r", (INT,), StageRows(4), None, True), Feed("none", (INT,), StageRows(5), None, True)],
+            [
+                Feed("r", (INT,), StageRows(4), None, True, ONE_COLUMN),
+                Feed("none", (INT,), StageRows(5), None, True, ONE_COLUMN),
+            ],
             0,
             1,
             exchange,
@@ -110,3 +121,16 @@ def test_results_are_spread_anew() -> None:
     assert [part.shape for part in everywhere] == [(2, 8), (2, 8)]
     assert sorted(value for part in spread for value in part[0].tolist()) == [1, 1, 2, 2, 3, 3, 4, 4]
     assert not set(spread[0][0].tolist()) & set(spread[1][0].tolist())
+
+
+def test_columns_that_nobody_reads_are_not_brought(tmp_path: Path) -> None:
+    source = inline(pa.table({"a": [1, 2], "b": ["x", None]}))
+    with team(1) as (exchange,):
+        lanes = feed([Feed("r", (INT, STRING), source, None, True, ONE_COLUMN)], 0, 1, exchange, {}, TextTable())[
+            "r"
+        ].all
+    assert lanes.tolist() == [[1, 2], [0, 0]]
+    files = written(tmp_path, 1000)
+    (static,) = fed(Feed("r", (INT, INT), files, None, True, frozenset((1,))), 1)
+    assert sorted(static.all[1].tolist()) == sorted(row[1] for row in ROWS)
+    assert not static.all[0].any()
