@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from emberlog.cli import exit_codes
 from emberlog.cli.limits import add_limit_options, limits_of
 from emberlog.cli.parameters import add_program_options, as_mapping, named_path, setting, whole_number
-from emberlog.config import EXECUTORS, MODES
+from emberlog.config import EXECUTORS, MODES, REPRESENTATIONS
 
 if TYPE_CHECKING:
     from emberlog.cli.profiling import Profiling
@@ -80,6 +80,9 @@ def _add_execution_options(group: Any) -> None:
     group.add_argument("--mode", choices=MODES, default=MODES[0], help="of the cyclic executor (auto)")
     group.add_argument("--workers", metavar="N", type=whole_number, help="of the cyclic executor")
     group.add_argument(
+        "--representation", choices=REPRESENTATIONS, default=REPRESENTATIONS[0], help="of facts in it (auto)"
+    )
+    group.add_argument(
         "--profile",
         metavar="FILE.html",
         nargs="?",
@@ -109,6 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
         executor=arguments.executor,
         mode=arguments.mode,
         workers=arguments.workers,
+        representation=arguments.representation,
         profile=arguments.profile is not None,
     )
     # Everything that can be wrong without Spark is said before Spark takes its seconds to start.

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from emberlog.executors.cyclic.bounded import BoundedWorker
 from emberlog.executors.cyclic.factored import DoesNotFactor, Factored, factor
-from emberlog.executors.cyclic.factored_worker import FactoredWorker
+from emberlog.executors.cyclic.factored_worker import MEMORY, FactoredWorker
 from emberlog.executors.cyclic.kernels.hashing import owners, rows_of_owner
 from emberlog.executors.cyclic.lanes import Lanes
 from emberlog.executors.cyclic.representation import Representation
@@ -28,7 +28,10 @@ def worker_for(
         case RecursionCase.STAGED:
             return StagedWorker(task, statics, report)
         case RecursionCase.SET if (factored := _factors(task)) is not None:
-            return FactoredWorker(task, statics, report, factored=factored, representation=task.representation)
+            memory = MEMORY if task.memory is None else min(MEMORY, task.memory // 2)
+            return FactoredWorker(
+                task, statics, report, factored=factored, representation=task.representation, memory=memory
+            )
         case _:
             return RoundsWorker(task, statics, report)
 

@@ -22,6 +22,11 @@ def delete(folder: Path) -> None:
     _folders.discard(folder)
 
 
+def known_folders() -> frozenset[Path]:
+    """Those that are not deleted yet."""
+    return frozenset(_folders)
+
+
 @atexit.register
 def _delete_all() -> None:
     for folder in tuple(_folders):

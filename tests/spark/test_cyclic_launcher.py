@@ -1,0 +1,183 @@
+"""The cyclic executor from the driver's side: choices, refusals, what it leaves behind."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from emberlog.config import Execution, Limits
+from emberlog.database import Database
+from emberlog.diagnostics import EmberlogError
+from emberlog.events import Event, ExecutorChosen, IterationFinished, RulesProfiled, StratumFinished
+from emberlog.executors.cyclic.scratch import known_folders
+from tests.spark.answers import facts_of
+
+TC = "tc(X, Y) :- arc(X, Y).\ntc(X, Y) :- tc(X, Z), arc(Z, Y).\n"
+NEAR = "near(X, min<D>) :- X = 0, D = 0.\nnear(Y, min<D>) :- near(X, D1), arc(X, Y), D = D1 + 1.\n"
+CHAIN = [(number, number + 1) for number in range(20)]
+CLOSURE = {(a, b) for a in range(21) for b in range(a + 1, 21)}
+CYCLIC = Execution(executor="cyclic")
+
+
+@pytest.fixture
+def arcs(database: Database) -> Iterator[Database]:
+    database["arc"] = CHAIN
+    before = known_folders()
+    yield database
+    assert known_folders() == before
+    assert not [thread for thread in threading.enumerate() if thread.name == "emberlog tracker"]
+
+
+def executors(events: list[Event]) -> list[tuple[str, str]]:
+    return [(event.executor, event.why) for event in events if isinstance(event, ExecutorChosen)]
+
+
+def test_results_can_be_read_many_times_and_combined(arcs: Database) -> None:
+    with arcs.datalog(TC, execution=CYCLIC) as result:
+        frame = result["tc"]
+        assert facts_of(frame) == CLOSURE
+        assert frame.count() == frame.count() == len(CLOSURE)
+        assert frame.union(frame).coalesce(1).take(3)
+        assert frame.join(frame.toDF("Y", "Z"), "Y").count() > 0
+        (folder,) = known_folders()
+        assert folder.exists()
+    assert not folder.exists()
+
+
+def test_events_tell_each_round(arcs: Database) -> None:
+    for execution in (CYCLIC, Execution(mode="bsp"), Execution(mode="bsp", representation="hash")):
+        events: list[Event] = []
+        with arcs.datalog(TC, execution=execution, listener=events.append):
+            rounds = [event for event in events if isinstance(event, IterationFinished)]
+        assert [event.iteration for event in rounds] == list(range(1, 21))
+        assert [event.delta_rows for event in rounds] == list(range(20, 0, -1))
+        assert rounds[-1].total_rows == len(CLOSURE)
+        (finished,) = [event for event in events if isinstance(event, StratumFinished)]
+        assert (finished.iterations, finished.rows) == (20, len(CLOSURE))
+
+
+@pytest.mark.parametrize("representation", ["hash", "marks", "lanes", "rows"])
+def test_every_representation(arcs: Database, representation: str) -> None:
+    events: list[Event] = []
+    execution = Execution(executor="cyclic", representation=representation)
+    with arcs.datalog(TC, execution=execution, listener=events.append) as result:
+        assert facts_of(result["tc"]) == CLOSURE
+    (finished,) = [event for event in events if isinstance(event, StratumFinished)]
+    assert finished.representation.startswith(representation) or representation == "hash"
+
+
+def test_a_fold_is_computed_in_the_same_job(arcs: Database) -> None:
+    program = f"{TC}size(count<_>) :- tc(_, _).\nfar(X, max<Y>) :- tc(X, Y).\nsize(N)?\nfar(X, Y)?"
+    with arcs.datalog(program, execution=CYCLIC) as result:
+        assert facts_of(result["size"]) == {(len(CLOSURE),)}
+        assert facts_of(result["far"]) == {(number, 20) for number in range(20)}
+
+
+def test_a_count_of_nothing_is_zero(database: Database) -> None:
+    database["arc"] = [(1, 2)]
+    program = "tc(X, Y) :- arc(X, Y), X > 5.\ntc(X, Y) :- tc(X, Z), arc(Z, Y).\nsize(count<_>) :- tc(_, _).\nsize(N)?"
+    with database.datalog(program, execution=CYCLIC) as result:
+        assert facts_of(result["size"]) == {(0,)}
+
+
+def test_what_the_recursion_reads_is_computed_in_the_same_job(arcs: Database) -> None:
+    program = (
+        "degree(X, count<Y>) :- arc(X, Y).\n"
+        "@iterations(3)\nrank(X, sum<V>) :- arc(X, _), V = 1.0.\n"
+        "rank(Y, sum<V>) :- rank(X, R), arc(X, Y), degree(X, D), V = R / D.\nrank(X, R)?"
+    )
+    with (
+        arcs.datalog(program, execution=CYCLIC) as fast,
+        arcs.datalog(program, execution=Execution(executor="dataframe")) as slow,
+    ):
+        assert facts_of(fast["rank"]) == facts_of(slow["rank"])
+
+
+def test_workers_open_parquet_files_themselves(database: Database, tmp_path: Path) -> None:
+    path = tmp_path / "arc with space.parquet"
+    table = pa.table({"to": [b for _, b in CHAIN], "from": pa.array([a for a, _ in CHAIN], pa.int32())})
+    pq.write_table(table, path, row_group_size=7)
+    database.register("arc", str(path), columns=["from", "to"])
+    with database.datalog(TC, execution=CYCLIC) as result:
+        assert facts_of(result["tc"]) == CLOSURE
+
+
+def test_a_frame_that_spark_computes(database: Database) -> None:
+    database["arc"] = database.spark.range(20).selectExpr("id AS a", "id + 1 AS b")
+    with database.datalog(TC, execution=CYCLIC) as result:
+        assert facts_of(result["tc"]) == CLOSURE
+
+
+def test_nulls_move_the_recursion_to_the_dataframe_executor(arcs: Database) -> None:
+    arcs["arc"] = [*CHAIN, (3, None)]
+    events: list[Event] = []
+    with arcs.datalog(TC, listener=events.append) as result:
+        assert len(facts_of(result["tc"])) > len(CLOSURE)
+    assert executors(events)[-1] == ("dataframe", "`arc` has nulls")
+    with pytest.raises(EmberlogError, match=r"DL333.*`arc` has nulls"):
+        arcs.datalog(TC, execution=CYCLIC)
+
+
+def test_nulls_that_nobody_reads_do_not(arcs: Database) -> None:
+    arcs["road"] = [(a, b, None if a % 2 else "name") for a, b in CHAIN]
+    with arcs.datalog("tc(X, Y) :- road(X, Y, _).\ntc(X, Y) :- tc(X, Z), road(Z, Y, _).\n", execution=CYCLIC) as result:
+        assert facts_of(result["tc"]) == CLOSURE
+
+
+def test_too_little_memory_moves_the_recursion(arcs: Database) -> None:
+    events: list[Event] = []
+    execution = Execution(memory=1, representation="hash")
+    with arcs.datalog(TC, execution=execution, listener=events.append) as result:
+        assert facts_of(result["tc"]) == CLOSURE
+    kinds = [name for name, _ in executors(events)]
+    assert kinds == ["cyclic", "dataframe"]
+    assert "GiB of a worker" in executors(events)[-1][1]
+
+
+def test_too_many_workers(arcs: Database) -> None:
+    with pytest.raises(EmberlogError, match=r"DL331.*5 workers"):
+        arcs.datalog(TC, execution=Execution(workers=5))
+
+
+def test_a_recursion_that_cannot_be_decomposed(arcs: Database) -> None:
+    with pytest.raises(EmberlogError, match="DL332"):
+        arcs.datalog(NEAR, execution=Execution(mode="decomposed"))
+
+
+def test_what_workers_cannot_run(arcs: Database) -> None:
+    program = 'name(X, T) :- arc(X, _), T = to_string(X).\nname(Y, T) :- name(X, S), arc(X, Y), T = cat(S, "x").\n'
+    with pytest.raises(EmberlogError, match=r"DL333.*cat"):
+        arcs.datalog(program, execution=CYCLIC, limits=Limits(max_iterations=30))
+
+
+def test_faults_have_their_place(arcs: Database) -> None:
+    with pytest.raises(EmberlogError) as caught:
+        arcs.datalog("n(X) :- arc(X, _).\nn(Y) :- n(X), Y = 10 div (X - 3), Y > 100.\n", execution=CYCLIC)
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "DL501"
+    assert "<text>:2:" in str(caught.value)
+
+
+def test_limits(arcs: Database) -> None:
+    with pytest.raises(EmberlogError, match=r"DL510.*the limit of 5 iterations was passed in stratum 1: tc"):
+        arcs.datalog(TC, execution=CYCLIC, limits=Limits(max_iterations=5))
+    with pytest.raises(EmberlogError, match=r"DL511.*the limit of 50 rows"):
+        arcs.datalog(TC, execution=CYCLIC, limits=Limits(max_rows=50))
+
+
+def test_a_profile(arcs: Database) -> None:
+    events: list[Event] = []
+    with arcs.datalog(TC, execution=Execution(profile=True), listener=events.append):
+        (profiled,) = [event for event in events if isinstance(event, RulesProfiled)]
+    assert sum(one.kept for one in profiled.rounds) == len(CLOSURE)
+
+
+def test_many_in_a_row_leave_nothing(arcs: Database) -> None:
+    for _ in range(10):
+        with arcs.datalog(NEAR, execution=CYCLIC) as result:
+            assert result["near"].count() == 21
