@@ -214,7 +214,7 @@ class _Run:
     def _launched(self, index: int, names: tuple[str, ...]) -> dict[str, RelationResult]:
         """Runs the stratum, with what it reads and what folds it as far as workers can do that, as one job."""
         watch = self.session.watch
-        stage = plan_stage(self.strata, index, self.plan.outputs, decompose=self.execution.mode != "bsp")
+        stage = plan_stage(self.strata, index, self.plan.outputs, self.execution)
         launcher = Launcher(
             self.spark,
             stage,

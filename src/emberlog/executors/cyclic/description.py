@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.cyclic.factored import DoesNotFactor, factor
-from emberlog.executors.cyclic.placement import Placement
+from emberlog.executors.cyclic.placement import Placement, has_one_group
 from emberlog.executors.cyclic.stage import Stage, StageStratum, plan_stage
 from emberlog.logical.nodes import Fixpoint, LogicalPlan
 from emberlog.semantics.model import RecursionCase
@@ -21,7 +21,7 @@ def described(plan: LogicalPlan) -> tuple[str, ...]:
         if reasons := [one for one in obstacles(stratum.root) if not one.endswith("of type unknown")]:
             lines.append(f"{names}: dataframe executor, a series of jobs; {'; '.join(reasons)}")
             continue
-        stage = plan_stage(plan.strata, stratum.index, plan.outputs, decompose=True)
+        stage = plan_stage(plan.strata, stratum.index, plan.outputs)
         lines.append(f"{names}: cyclic executor, one job")
         lines += (f"  {line}" for line in _of_stage(stage))
     return tuple(lines)
@@ -52,6 +52,8 @@ def _partitioning(stage: Stage, placement: Placement) -> str:
 def _representation(stratum: StageStratum) -> str:
     if stratum.program.recursion.case is not RecursionCase.SET:
         return "one row for each key; keys in a small range are looked up directly"
+    if has_one_group(stratum.program):
+        return "rows in a hash table; a single source is closed faster in rounds that all workers share"
     try:
         factored = factor(stratum.program)
     except DoesNotFactor as problem:

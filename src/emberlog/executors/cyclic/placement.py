@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from emberlog.executors.cyclic.compile import CyclicProgram
-from emberlog.executors.cyclic.rules import Probe, RuleChain, Send, Start, Step
+from emberlog.executors.cyclic.rules import Assign, Keep, Probe, RuleChain, Send, Start, Step
 from emberlog.executors.cyclic.static_placement import spread_statics
-from emberlog.syntax.ast import Variable
+from emberlog.semantics.model import Compare
+from emberlog.syntax.ast import ComparisonOperator, Constant, Expression, Variable
 
 NO_HOME = -1
 """The home of a relation without keys, which one worker has alone."""
@@ -35,12 +36,18 @@ class Placement:
 
 
 def place(
-    program: CyclicProgram, *, decompose: bool = True, preferred: Mapping[str, int | None] | None = None
+    program: CyclicProgram,
+    *,
+    decompose: bool = True,
+    even_alone: bool = False,
+    preferred: Mapping[str, int | None] | None = None,
 ) -> Placement:
-    """The placement with the fewest moves; `decompose=False` does without the pivot. `preferred` says how relations
-    that do not change should be spread if that is possible; None for everywhere, which always is."""
+    """The placement with the fewest moves; `decompose=False` does without the pivot, and unless `even_alone` so does a
+    program that gives it one value only. `preferred` says how relations that do not change should be spread if that is
+    possible; None for everywhere, which always is."""
     pivots = _pivots(program)
-    if pivots is not None and decompose:
+    is_lone = pivots is not None and not even_alone and _has_one_value(program, pivots)
+    if pivots is not None and decompose and not is_lone:
         shown = ", ".join(f"{name}[{column + 1}]" for name, column in pivots.items())
         spread = _spread(program, pivots, program.rules, preferred or {})
         return Placement(pivots, {}, program.rules, spread, True, f"every recursive rule keeps {shown}")
@@ -48,8 +55,46 @@ def place(
     copies: dict[str, dict[int, None]] = {}
     rules = tuple(_with_moves(chain, program, homes, copies) for chain in program.rules)
     why = "no column is handed through every recursive rule" if pivots is None else "asked for"
+    if is_lone and decompose:
+        why = "what every recursive rule keeps has one value only, and one worker would have it all"
     copied = {name: tuple(columns) for name, columns in copies.items()}
     return Placement(homes, copied, rules, _spread(program, homes, rules, preferred or {}), False, why)
+
+
+def has_one_group(program: CyclicProgram) -> bool:
+    """Whether there is a pivot, and it has one value only."""
+    pivots = _pivots(program)
+    return pivots is not None and _has_one_value(program, pivots)
+
+
+def _has_one_value(program: CyclicProgram, pivots: Mapping[str, int]) -> bool:
+    values: set[Expression | None] = set()
+    for facts in program.facts:
+        lane = program.relation(facts.relation).columns[pivots[facts.relation]].lane
+        for row in facts.rows:
+            cell = row[lane]
+            values.add(None if cell is None or isinstance(cell, tuple) else Constant(cell))
+    for chain in program.seeds:
+        lane = program.relation(chain.relation).columns[pivots[chain.relation]].lane
+        values.add(_constant_of(chain.head[lane], chain))
+    return len(values) == 1 and None not in values
+
+
+def _constant_of(value: Expression, chain: RuleChain) -> Expression | None:
+    """The constant that a seed gives, written in its head or compared in its body."""
+    if isinstance(value, Constant):
+        return value
+    for step in chain.steps:
+        match step:
+            case Keep(Compare(ComparisonOperator.EQUAL, one, other)):
+                for left, right in ((one, other), (other, one)):
+                    if left == value and isinstance(right, Constant):
+                        return right
+            case Assign(variable, expression) if Variable(variable) == value and isinstance(expression, Constant):
+                return expression
+            case _:
+                pass
+    return None
 
 
 def _spread(

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from emberlog.config import DEFAULT_EXECUTION, Execution
 from emberlog.datatypes import DataType
 from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.cyclic.compile import CyclicProgram, compile_fixpoint
 from emberlog.executors.cyclic.definition_plans import as_fixpoint
 from emberlog.executors.cyclic.factored import relations_needed_whole
-from emberlog.executors.cyclic.placement import Placement, place
+from emberlog.executors.cyclic.placement import Placement, has_one_group, place
 from emberlog.executors.cyclic.rules import Probe, Refute, columns_read
 from emberlog.logical.nodes import Definition, Fixpoint, PlannedStratum
 from emberlog.logical.traverse import plans_of, scans
@@ -65,7 +66,9 @@ class Stage:
         return {name: column for stratum in self.strata for name, column in stratum.placement.statics.items()}
 
 
-def plan_stage(strata: Sequence[PlannedStratum], index: int, outputs: Sequence[str], *, decompose: bool) -> Stage:
+def plan_stage(
+    strata: Sequence[PlannedStratum], index: int, outputs: Sequence[str], execution: Execution = DEFAULT_EXECUTION
+) -> Stage:
     """The job for the recursive stratum with this index; it has no obstacles."""
     position = next(place for place, one in enumerate(strata) if one.index == index)
     root = strata[position].root
@@ -83,7 +86,7 @@ def plan_stage(strata: Sequence[PlannedStratum], index: int, outputs: Sequence[s
         needed = _read_elsewhere(strata[position + 1 :]) | set(outputs)
         types = {name: one for name, one in types.items() if name in needed}
     streamed = {relation.name for relation in program.relations} if after else set()
-    placements = _placements(programs, streamed, decompose)
+    placements = _placements(programs, streamed, execution)
     members = zip(programs, placements, strict=True)
     return Stage(
         index,
@@ -162,18 +165,18 @@ def _read_elsewhere(strata: Sequence[PlannedStratum]) -> set[str]:
     return {scan.relation for one in strata for plan in plans_of(one.root) for scan in scans(plan)}
 
 
-def _placements(programs: Sequence[CyclicProgram], streamed: set[str], decompose: bool) -> list[Placement]:
+def _placements(programs: Sequence[CyclicProgram], streamed: set[str], execution: Execution) -> list[Placement]:
     """Placements that agree how each relation is spread; where strata want different things, it is everywhere."""
     preferred: dict[str, int | None] = {}
     for program in programs:
-        preferred.update(dict.fromkeys(relations_needed_whole(program)))
+        preferred.update(wanted_whole(program, execution))
     order = sorted(programs, key=lambda one: not one.rules)  # what the rounds want counts most
     while True:
         chosen: dict[str, int | None] = dict(preferred)
         found: dict[int, Placement] = {}
         everywhere: set[str] = set()
         for program in order:
-            placement = place(program, decompose=decompose, preferred=chosen)
+            placement = place_as_asked(program, execution, chosen)
             found[id(program)] = placement
             for name, column in placement.statics.items():
                 if name not in streamed and chosen.setdefault(name, column) != column:
@@ -181,6 +184,20 @@ def _placements(programs: Sequence[CyclicProgram], streamed: set[str], decompose
         if not everywhere:
             return [_with_streams(found[id(program)], streamed) for program in programs]
         preferred.update(dict.fromkeys(everywhere, None))
+
+
+def place_as_asked(program: CyclicProgram, execution: Execution, preferred: Mapping[str, int | None]) -> Placement:
+    """The placement of one stratum, as far as the execution leaves a choice."""
+    even_alone = execution.mode == "decomposed" or execution.representation in ("marks", "lanes")
+    return place(program, decompose=execution.mode != "bsp", even_alone=even_alone, preferred=preferred)
+
+
+def wanted_whole(program: CyclicProgram, execution: Execution) -> dict[str, int | None]:
+    """The relations that every worker needs whole if facts may be kept as marks or bits. That does not pay for a single
+    source: rounds share its work among the workers."""
+    if execution.representation == "hash" or (execution.representation == "auto" and has_one_group(program)):
+        return {}
+    return dict.fromkeys(relations_needed_whole(program))
 
 
 def _with_streams(placement: Placement, streamed: set[str]) -> Placement:

@@ -9,9 +9,10 @@ from emberlog.config import Execution, Limits
 from emberlog.executors.cyclic.compile import CyclicProgram, compile_fixpoint
 from emberlog.executors.cyclic.faults import Fault, told
 from emberlog.executors.cyclic.local import run_workers, share_of, worker_for
-from emberlog.executors.cyclic.placement import Placement, place
+from emberlog.executors.cyclic.placement import Placement
 from emberlog.executors.cyclic.profile import Profile
 from emberlog.executors.cyclic.representation import Representation
+from emberlog.executors.cyclic.stage import place_as_asked, wanted_whole
 from emberlog.executors.cyclic.texts import TextCodes, texts_of
 from emberlog.executors.cyclic.worker import Progress, Worker, WorkerTask
 from emberlog.executors.local.encoding import decoded, encoded
@@ -92,7 +93,7 @@ class LocalRecursion:
 
 def plan_recursion(fixpoint: Fixpoint, execution: Execution) -> LocalRecursion:
     program = compile_fixpoint(fixpoint)
-    placement = place(program, decompose=execution.mode != "bsp")
+    placement = place_as_asked(program, execution, wanted_whole(program, execution))
     representation = Representation(execution.representation)
     return LocalRecursion(fixpoint, program, placement, execution.workers or 1, execution.profile, representation)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from emberlog.config import DEFAULT_EXECUTION, Execution
 from emberlog.executors.cyclic.stage import Stage, plan_stage
 from emberlog.logical.nodes import Fixpoint
 from emberlog.optimize.pipeline import plan_program
@@ -14,10 +15,10 @@ tc(X, Y) :- tc(X, Z), arc(Z, Y).
 """
 
 
-def stage_of(text: str, *, decompose: bool = True) -> Stage:
+def stage_of(text: str, execution: Execution = DEFAULT_EXECUTION) -> Stage:
     plan = plan_program(checked(text)).plan
     (recursive,) = [stratum for stratum in plan.strata if isinstance(stratum.root, Fixpoint)]
-    return plan_stage(plan.strata, recursive.index, plan.outputs, decompose=decompose)
+    return plan_stage(plan.strata, recursive.index, plan.outputs, execution)
 
 
 def names(stage: Stage) -> list[str]:
@@ -85,3 +86,19 @@ near(Y, min<D>) :- near(X, D1), arc(X, Y), D = D1 + 1.
 """
     )
     assert stage.spread == {"arc": 0}
+
+
+def test_one_source_is_shared_by_all_workers() -> None:
+    from_one = """\
+declare arc(int a, int b).
+reach(X, Y) :- arc(X, Y), X = 7.
+reach(X, Y) :- reach(X, Z), arc(Z, Y).
+"""
+    stage = stage_of(from_one)
+    assert not stage.recursion.placement.is_decomposed
+    assert stage.spread == {"arc": 0}
+    asked_for = stage_of(from_one, Execution(mode="decomposed"))
+    assert asked_for.recursion.placement.is_decomposed
+    marked = stage_of(from_one, Execution(representation="marks"))
+    assert marked.spread == {"arc": None}
+    assert stage_of(CLOSURE).recursion.placement.is_decomposed
