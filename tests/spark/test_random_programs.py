@@ -11,11 +11,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from pyspark.sql import SparkSession
 
+from emberlog.config import Execution
 from emberlog.executors.dataframe import partitions
 from tests.property.programs import RandomProgram
 from tests.property.shapes import programs
 from tests.property.test_programs import LIMITS, assert_same, by_reference, outcome, read
-from tests.spark.answers import run_dataframe
+from tests.spark.answers import SERIES_OF_JOBS, run_dataframe
 
 EXAMPLES = int(os.environ.get("EMBERLOG_SPARK_EXAMPLES", "20"))
 AT_A_TIME = 30
@@ -68,7 +69,20 @@ def test_random_programs_in_many_partitions(
     gives_the_answer_of_the_reference()
 
 
-def check(spark: SparkSession, random: RandomProgram) -> None:
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("mode", ["auto", "bsp"])
+@pytest.mark.parametrize(("part", "number"), list(enumerate(parts(max(1, EXAMPLES // 2)))))
+def test_random_programs_as_one_job(spark: SparkSession, mode: str, part: int, number: int) -> None:
+    @seed(20260300 + part)
+    @given(programs())
+    @on_spark(number)
+    def gives_the_answer_of_the_reference(random: RandomProgram) -> None:
+        check(spark, random, Execution(mode=mode))
+
+    gives_the_answer_of_the_reference()
+
+
+def check(spark: SparkSession, random: RandomProgram, execution: Execution = SERIES_OF_JOBS) -> None:
     program = read(random)
-    answer = outcome(lambda: run_dataframe(spark, program, random.facts, LIMITS))
+    answer = outcome(lambda: run_dataframe(spark, program, random.facts, LIMITS, execution=execution))
     assert_same(answer, by_reference(program, random), "on Spark")

@@ -16,7 +16,7 @@ def add_limit_options(parser: argparse.ArgumentParser) -> None:
         "limits", "A run that passes one is stopped, with an error that says how far it came."
     )
     group.add_argument("--max-iterations", metavar="N", type=positive_int, help="rounds of one recursion (100,000)")
-    group.add_argument("--max-rows", metavar="N", type=positive_int, help="facts derived in all (1,000,000,000)")
+    group.add_argument("--max-rows", metavar="N", type=positive_int, help="facts derived in all (10,000,000,000)")
     group.add_argument("--timeout", metavar="SECONDS", type=positive_number, help="seconds (no limit)")
 
 

@@ -16,16 +16,24 @@ from emberlog.executors.session import start_session
 
 KIND = os.environ.get("EMBERLOG_TEST_SESSION")
 collect_ignore_glob = [] if KIND else ["test_*.py"]
+"""Without a kind there is nothing to be done here."""
 
 LOCAL_CLUSTER = "local-cluster"
 CONNECT = "connect"
+FIVE_SLOTS = "five-slots"
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    session = _local_cluster() if KIND == LOCAL_CLUSTER else _connect()
+    start = {LOCAL_CLUSTER: _local_cluster, CONNECT: _connect, FIVE_SLOTS: _five_slots}
+    session = start[KIND or CONNECT]()
     yield session
     session.stop()
+
+
+def _five_slots() -> SparkSession:
+    """Room for more workers than there are cores."""
+    return start_session("local[5]", memory="1g", conf={"spark.sql.shuffle.partitions": "2"})
 
 
 def _local_cluster() -> SparkSession:
