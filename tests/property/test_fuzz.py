@@ -29,7 +29,8 @@ from emberlog.syntax.printer import print_program
 ROOT = Path(__file__).parents[2]
 TEXTS = int(os.environ.get("EMBERLOG_EXAMPLES", "1500"))
 ONLY = os.environ.get("EMBERLOG_FUZZ_ONLY")
-SECONDS_PER_TEXT = 1.0
+SECONDS_PER_TEXT = 20.0
+"""Of processor time. No text takes more than one; a text that makes work grow exponentially takes for ever."""
 DIVISION_OF_TEXTS = 10
 """The texts are run in this many tests, so that progress shows and a failure leaves the others running."""
 
