@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 import numpy as np
 
 from emberlog.executors.cyclic.chains import BATCH
+from emberlog.executors.cyclic.joined import Contribution
 from emberlog.executors.cyclic.lanes import Lane, Lanes
 from emberlog.executors.cyclic.resident import Resident
 from emberlog.executors.cyclic.rules import Atom
@@ -51,7 +52,7 @@ class BoundedWorker(Worker):
     def result_count(self, relation: str) -> int:
         return self.previous[relation].count
 
-    def _owned(self, contributions: Iterable[tuple[str, Lanes]]) -> Generator[Mail, Mail, dict[str, Lanes]]:
+    def _owned(self, contributions: Iterable[tuple[str, Contribution]]) -> Generator[Mail, Mail, dict[str, Lanes]]:
         """The contributions to the facts that this worker owns, from all workers, combined where they were made."""
         mail = self.empty_mail()
         combined = {relation.name: Resident(relation, tracks=False) for relation in self.program.relations}

@@ -10,7 +10,8 @@ import numpy as np
 
 from emberlog.executors.cyclic.evaluate import Evaluator
 from emberlog.executors.cyclic.faults import Fault
-from emberlog.executors.cyclic.indexes import Matches
+from emberlog.executors.cyclic.indexes import Matches, PackedIndex
+from emberlog.executors.cyclic.joined import Joined, LastJoin, last_join
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask
 from emberlog.executors.cyclic.rules import Assign, Atom, Keep, Probe, Refute, RuleChain, Send, Start, Step
 from emberlog.logical.expressions import columns_of, condition_columns
@@ -61,6 +62,7 @@ class ChainRunner:
         self.access = access
         self.evaluator = Evaluator(chain.name, chain.types, codes)
         self.needed = _needed_after(chain)
+        self.last_join = last_join(chain)
 
     def next_send(self, begin: int) -> int | None:
         """The position of the next step that moves valuations to other workers."""
@@ -171,6 +173,14 @@ class ChainRunner:
             lanes |= {name: lane for name, lane in fresh.items() if name in needed}
             result = Batch(lanes, len(found.probes))
             yield result if agrees is None else result.kept(agrees)
+
+    def joined(self, end: LastJoin, batch: Batch, index: PackedIndex) -> Joined:
+        """The contributions of a batch that has come to the last join."""
+        step = self.chain.steps[end.position]
+        assert isinstance(step, Probe)
+        numbers = index.groups(_stacked(batch, tuple(step.atom.variables[key] for key in step.keys)))
+        base = None if end.base is None else batch.lanes[end.base]
+        return Joined(self.chain.name, index, numbers, end.key, base, end.column)
 
     def contributions(self, batch: Batch) -> Lanes:
         """The head of the rule, a lane per column of its contributions."""

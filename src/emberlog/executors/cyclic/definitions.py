@@ -8,6 +8,7 @@ import numpy as np
 
 from emberlog.executors.cyclic.chains import Batch, ChainRunner
 from emberlog.executors.cyclic.faults import Fault
+from emberlog.executors.cyclic.joined import written_out
 from emberlog.executors.cyclic.lanes import Lane, Lanes, floats_to_lane, lane_to_floats
 from emberlog.executors.cyclic.resident import Resident
 from emberlog.executors.cyclic.rules import Atom, Combine, ResidentRelation, Start
@@ -48,8 +49,8 @@ class DefinitionWorker(Worker):
             if rows:
                 yield _repeated(self.relation, runner.contributions(Batch({}, 1)), rows)
         self.seeds = [runner for runner in self.seeds if runner not in counted]
-        for _, lanes in self.seed_contributions():
-            yield lanes
+        for _, contribution in self.seed_contributions():
+            yield from written_out(contribution)
 
     def started(self, atom: Atom) -> Iterator[list[Lane]]:
         if atom.relation in self.streams:

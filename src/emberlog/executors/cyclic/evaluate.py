@@ -9,7 +9,7 @@ from typing import assert_never
 import numpy as np
 
 from emberlog.datatypes import FLOAT, INT_MAX, INT_MIN, DataType
-from emberlog.executors.cyclic.faults import Fault
+from emberlog.executors.cyclic.faults import Fault, overflow
 from emberlog.executors.cyclic.lanes import Floats, Lane, Mask, floats_to_lane, lane_to_floats
 from emberlog.logical.expressions import type_of
 from emberlog.logical.nodes import Condition
@@ -236,5 +236,4 @@ class Evaluator:
             raise Fault("DL501", f"division by zero in rule {self.rule}", self.rule)
 
     def _overflow(self) -> Fault:
-        hint = "float(…) of an operand makes it a float"
-        return Fault("DL502", f"the result does not fit in a 64-bit int in rule {self.rule}", self.rule, (hint,))
+        return overflow(self.rule)

@@ -13,6 +13,7 @@ from emberlog.executors.cyclic.chains import BATCH, ChainRunner, RelationAccess
 from emberlog.executors.cyclic.closures import LanesClosure, MarksClosure, Pairs, Sources, grouped, sampled
 from emberlog.executors.cyclic.factored import Factored
 from emberlog.executors.cyclic.indexes import Matches
+from emberlog.executors.cyclic.joined import written_out
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask, joined
 from emberlog.executors.cyclic.numbering import NumberedSide, Steps, domain_of, numbered
 from emberlog.executors.cyclic.representation import (
@@ -85,7 +86,7 @@ class FactoredWorker(Worker):
         return tuple(number for number, column in enumerate(columns) if column.lane in self.factored.left)
 
     def run(self) -> Running:
-        seeds = list(self.seed_contributions())
+        seeds = [(name, lanes) for name, one in self.seed_contributions() for lanes in written_out(one)]
         if self.asked_for is Representation.HASH:
             self.choice = Choice(Representation.HASH, "hash: asked for")
         elif (step_lanes := self._all_steps()) is None:

@@ -19,6 +19,11 @@ class Fault(Exception):
         self.notes = notes
 
 
+def overflow(rule: str) -> Fault:
+    hint = "float(…) of an operand makes it a float"
+    return Fault("DL502", f"the result does not fit in a 64-bit int in rule {rule}", rule, (hint,))
+
+
 def told(fault: Fault, places: Mapping[str, Span]) -> EmberlogError:
     """The error for people. `places` say where the rules stand."""
     span = places.get(fault.rule, NOWHERE)

@@ -21,7 +21,7 @@ from emberlog.executors.cyclic.kernels.indexes import (
     number_keys,
     pack,
 )
-from emberlog.executors.cyclic.lanes import Lane, Lanes
+from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask
 from emberlog.executors.cyclic.stores import (
     DENSE_RANGE,
     FREE_RANGE,
@@ -75,6 +75,7 @@ class PackedIndex:
         keys = np.ascontiguousarray(store.all[list(lanes)])
         self.store = store
         self.ordered: dict[int, Lane] = {}
+        self.ranges: dict[int, tuple[int, int]] = {}
         self.dense = False
         self.low = 0
         if len(lanes) == 1 and store.count:
@@ -88,28 +89,44 @@ class PackedIndex:
         groups, numbers = number_keys(self.table, self.distinct, keys)
         self.starts, self.rows = pack(numbers, groups)
 
-    def matches(self, keys: Lanes) -> Iterator[Matches]:
+    def groups(self, keys: Lanes) -> Lane:
+        """The number of each key's group, -1 where there is none."""
         if self.dense:
-            numbers = look_up_dense(self.low, len(self.starts) - 1, keys[0])
-        else:
-            numbers = look_up(self.table, self.distinct, keys)
-        counts = count_matches(numbers, self.starts)
-        for begin, end, total in slices(counts):
+            return look_up_dense(self.low, len(self.starts) - 1, keys[0])
+        return look_up(self.table, self.distinct, keys)
+
+    def matches(self, keys: Lanes) -> Iterator[Matches]:
+        return self.pairs(self.groups(keys))
+
+    def pairs(self, numbers: Lane) -> Iterator[Matches]:
+        """The pairs of probes, given by the numbers of their groups, and places."""
+        for begin, end, total in slices(count_matches(numbers, self.starts)):
             yield Matches(*expand(numbers, self.starts, begin, end, total))
 
-    def column(self, column: int, places: Rows) -> Lane:
-        """The values of a column in the rows that `matches` found: a copy in the order of the keys, because what lies
-        together is read together."""
+    def count(self, numbers: Lane) -> int:
+        """How many pairs there are."""
+        return int(count_matches(numbers, self.starts).sum())
+
+    def in_order(self, column: int) -> Lane:
+        """A column in the order of the keys: what lies together is read together."""
         if column not in self.ordered:
             self.ordered[column] = self.store.all[column][self.rows]
-        return self.ordered[column][places]
+        return self.ordered[column]
 
-    def contains(self, keys: Lanes) -> npt.NDArray[np.bool_]:
-        if self.dense:
-            numbers = look_up_dense(self.low, len(self.starts) - 1, keys[0])
-        else:
-            numbers = look_up(self.table, self.distinct, keys)
-        return count_matches(numbers, self.starts) > 0
+    def range_of(self, column: int) -> tuple[int, int]:
+        """The smallest and the largest value of a column; the relation is not empty."""
+        if column not in self.ranges:
+            lane = self.store.all[column]
+            self.ranges[column] = int(lane.min()), int(lane.max())
+        return self.ranges[column]
+
+    def column(self, column: int, places: Rows) -> Lane:
+        """The values of a column in the rows that `matches` found."""
+        lane: Lane = self.in_order(column)[places]
+        return lane
+
+    def contains(self, keys: Lanes) -> Mask:
+        return count_matches(self.groups(keys), self.starts) > 0
 
 
 class ChainedIndex:

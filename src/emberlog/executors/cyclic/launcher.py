@@ -18,9 +18,10 @@ from emberlog.config import Execution, Limits
 from emberlog.datatypes import DataType
 from emberlog.diagnostics import fail
 from emberlog.executors.cyclic.faults import Fault
-from emberlog.executors.cyclic.feeding import Feed, InlineRows, ParquetFiles, Source, StageRows
+from emberlog.executors.cyclic.feeding import Feed, InlineRows, ParquetFiles, Source, StageRows, bytes_on_each
 from emberlog.executors.cyclic.handshake import Credentials, new_key
 from emberlog.executors.cyclic.meeting import Heard, Tracker, WorkersProgress
+from emberlog.executors.cyclic.memory import memory_for_each
 from emberlog.executors.cyclic.plain_scan import parquet_files, rows_in_plan
 from emberlog.executors.cyclic.profile import Counts, Profile
 from emberlog.executors.cyclic.scratch import delete, new_folder
@@ -115,6 +116,8 @@ class Launcher:
         self.slots = Slots.of(spark)
         if self.slots.obstacle is not None:
             raise NotHere(self.slots.obstacle)
+        if self.slots.count == 0:
+            raise NotHere("Spark has no executor that could run a task")
         self.workers = execution.workers or self.slots.count
         if self.workers > self.slots.count:
             raise fail(
@@ -151,6 +154,9 @@ class Launcher:
 
     def _attempt(self, folder: Path | None, seed: int) -> tuple[tuple[Summary, ...], Kept | None]:
         sources = {name: self._source(name, one.frame, folder) for name, one in self.inputs.items()}
+        feeds = tuple(self._feed(name, sources[name], one) for name, one in self.inputs.items())
+        if folder is not None:
+            self._check_memory(feeds)
         layout = StageLayout(
             {one.tag: self.stage.inputs[name] for name, one in sources.items() if isinstance(one, StageRows)},
             {} if folder is not None else {output.relation: output.types for output in self.outputs},
@@ -166,7 +172,7 @@ class Launcher:
                 credentials.run,
                 credentials.key,
                 self.stage,
-                tuple(self._feed(name, sources[name], one) for name, one in self.inputs.items()),
+                feeds,
                 tuple(dict.fromkeys(text for one in self.stage.strata for text in texts_of(one.program))),
                 seed,
                 self.outputs,
@@ -188,12 +194,26 @@ class Launcher:
             return _summaries(kept.frame.where(F.col(TAG) == NO_RELATION)), kept
         except Exception as error:
             missing = _MISSING_MODULE.search(str(error))
-            if missing is None:
-                raise
-            raise NotHere(f"the Python of Spark's executors has no module {missing[1]}") from None
+            if missing is not None:
+                raise NotHere(f"the Python of Spark's executors has no module {missing[1]}") from None
+            if (reason := _reason_of_crash(str(error))) is not None:
+                raise fail(
+                    "DL520", f"a worker stopped: {reason}", None, "the dataframe executor does without workers"
+                ) from error
+            raise
         finally:
             if tracker is not None:
                 tracker.close()
+
+    def _check_memory(self, feeds: Sequence[Feed]) -> None:
+        """What is read has to fit, with its indexes; how much will be derived nobody knows before."""
+        allowed = self.execution.memory or memory_for_each(self.workers)
+        needed = sum(bytes_on_each(one, self.workers) for one in feeds)
+        if allowed is not None and needed > allowed:
+            gib = 2**30
+            raise NotHere(
+                f"what it reads needs about {needed / gib:,.1f} GiB on each worker, which may use {allowed / gib:,.1f}"
+            )
 
     def _feed(self, name: str, source: Source, one: StaticInput) -> Feed:
         types = self.stage.inputs[name]
@@ -270,6 +290,17 @@ class Launcher:
         assert rows is not None
         chosen = [F.col(column) for column in columns_for(output.types)]
         return rows.frame.where(F.col(TAG) == index).select(*chosen).toDF(*output.names)
+
+
+def _reason_of_crash(text: str) -> str | None:
+    """The last line of a worker's traceback, or what Spark says of a worker that is gone."""
+    if "Python worker exited unexpectedly" in text:
+        return "its process ended; most often the machine had no memory left"
+    before, traceback, after = text.partition("Traceback (most recent call last)")
+    if not traceback or "barrier" not in before:
+        return None
+    lines = [line for line in after.split("\n\n")[0].splitlines() if line and not line.startswith((" ", "\t"))]
+    return lines[-1] if len(lines) > 1 else None
 
 
 def _summaries(frame: DataFrame) -> tuple[Summary, ...]:

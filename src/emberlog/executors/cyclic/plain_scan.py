@@ -8,9 +8,14 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from emberlog.executors.cyclic.feeding import ParquetFiles
+
+MOST_FILES = 1_000
+"""More are left to Spark, which reads their footers in parallel."""
 
 _AS_IT_IS = ("tinyint", "smallint", "int", "bigint", "string", "boolean")
 
@@ -39,7 +44,29 @@ def parquet_files(frame: DataFrame) -> ParquetFiles | None:
     paths = [urlsplit(file) for file in relation.location().inputFiles()]
     if any(path.scheme != "file" or path.netloc for path in paths):
         return None
-    return ParquetFiles(tuple(unquote(path.path) for path in paths), tuple(name for name, _ in columns))
+    files = ParquetFiles(tuple(unquote(path.path) for path in paths), tuple(name for name, _ in columns))
+    return files if _have_columns(files, [kind for _, kind in columns]) else None
+
+
+def _have_columns(files: ParquetFiles, kinds: list[str]) -> bool:
+    """Whether every file has every column, under just this name and in a type that means the same: Spark is more
+    generous, and fills in what a file lacks."""
+    if len(files.paths) > MOST_FILES:
+        return False
+    for path in files.paths:
+        schema = pq.read_schema(path)
+        for name, kind in zip(files.columns, kinds, strict=True):
+            if schema.get_field_index(name) < 0 or not _is_kind(schema.field(name).type, kind):
+                return False
+    return True
+
+
+def _is_kind(found: pa.DataType, kind: str) -> bool:
+    if kind == "string":
+        return bool(pa.types.is_string(found) or pa.types.is_large_string(found))
+    if kind == "boolean":
+        return bool(pa.types.is_boolean(found))
+    return bool(pa.types.is_signed_integer(found))
 
 
 def rows_in_plan(frame: DataFrame) -> int | None:

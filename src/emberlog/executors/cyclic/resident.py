@@ -8,6 +8,7 @@ import numpy as np
 
 from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.indexes import ChainedIndex, Matches
+from emberlog.executors.cyclic.joined import Joined
 from emberlog.executors.cyclic.kernels import tables
 from emberlog.executors.cyclic.lanes import Lane, Lanes, floats_to_lane, lane_to_floats
 from emberlog.executors.cyclic.rules import Combine, ResidentRelation, Shown
@@ -67,6 +68,10 @@ class Resident:
             self.store.add(contributions)
         elif not self.store.add(contributions):
             raise Fault("DL502", f"a sum of `{self.relation.name}` does not fit in a 64-bit int")
+
+    def add_joined(self, joined: Joined) -> bool:
+        """Combines the pairs of a join as they are met; False if they have to be written out first."""
+        return self.largest is None and self.store.add_joined(joined)
 
     def _growth_of_largest(self, largest: KeyedStore, contributions: Lanes) -> Lanes:
         """Contributions to the sum: by how much the largest value of each key grew."""

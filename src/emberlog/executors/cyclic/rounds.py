@@ -9,6 +9,7 @@ import numpy as np
 
 from emberlog.executors.cyclic.chains import BATCH
 from emberlog.executors.cyclic.indexes import Matches
+from emberlog.executors.cyclic.joined import Contribution, width_of
 from emberlog.executors.cyclic.kernels import tables
 from emberlog.executors.cyclic.lanes import Lane, Lanes
 from emberlog.executors.cyclic.resident import Resident, new_store
@@ -66,7 +67,7 @@ class RoundsWorker(Worker):
         return sum(resident.count for resident in self.residents.values())
 
     def _deliver(
-        self, contributions: Iterable[tuple[str, Lanes]], changed: int
+        self, contributions: Iterable[tuple[str, Contribution]], changed: int
     ) -> Generator[Mail, Mail, tuple[int, int]]:
         """Sends contributions to their owners, combined at the source; gives the sums of the delta and of all facts."""
         if self.task.workers == 1:
@@ -83,13 +84,13 @@ class RoundsWorker(Worker):
         sums = [sum(message.numbers[place] for message in received) for place in range(2)]
         return sums[0], sums[1]
 
-    def _combined(self, contributions: Iterable[tuple[str, Lanes]]) -> Iterator[tuple[str, Lanes]]:
+    def _combined(self, contributions: Iterable[tuple[str, Contribution]]) -> Iterator[tuple[str, Lanes]]:
         """At most one contribution per fact, or per key, and round leaves the worker."""
         stores: dict[str, SetStore | KeyedStore] = {}
-        for name, lanes in contributions:
+        for name, contribution in contributions:
             if name not in stores:
-                stores[name] = _combiner(self.program.relation(name), lanes.shape[0])
-            self.keep(stores[name], lanes)
+                stores[name] = _combiner(self.program.relation(name), width_of(contribution))
+            self.keep(stores[name], contribution)
         for name, store in stores.items():
             yield name, store.all
 

@@ -172,6 +172,12 @@ class ResidentRelation:
     """Whether there is a fact without any contribution: a count of 0, where the group has no variables."""
 
     @property
+    def is_lone_keyed(self) -> bool:
+        """One value by one key, so that contributions can be combined without being written out."""
+        lone = self.combine in ((Combine.MIN,), (Combine.MAX,), (Combine.SUM_FLOAT,))
+        return self.keys == 1 and lone and not self.largest_per_key
+
+    @property
     def width(self) -> int:
         return self.keys + len(self.combine)
 

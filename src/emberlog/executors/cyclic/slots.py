@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from emberlog.executors.dataframe.resources import is_connect
+
+WAIT_SECONDS = 30.0
+"""For the first executor."""
 
 _LOCAL = re.compile(r"local(\[([0-9]+|\*)(,[0-9]+)?\])?")
 
@@ -29,16 +33,23 @@ class Slots:
     def of(spark: SparkSession) -> Slots:
         if is_connect(spark):
             return _connected(spark)
-        context: Any = spark.sparkContext._jsc.sc()
-        profile = context.resourceProfileManager().defaultResourceProfile()
         master = str(spark.sparkContext.master)
         return Slots(
-            int(context.maxNumConcurrentTasks(profile)),
+            _tasks_at_once(spark.sparkContext._jsc.sc()),
             True,
             master.startswith("local"),
             _setting(spark, "spark.driver.host"),
             _obstacle(spark),
         )
+
+
+def _tasks_at_once(context: Any) -> int:
+    """How many tasks Spark runs at once. Executors of a cluster may still be on their way when a session is young."""
+    profile = context.resourceProfileManager().defaultResourceProfile()
+    until = time.monotonic() + WAIT_SECONDS
+    while (count := int(context.maxNumConcurrentTasks(profile))) == 0 and time.monotonic() < until:
+        time.sleep(0.1)
+    return count
 
 
 def _connected(spark: SparkSession) -> Slots:

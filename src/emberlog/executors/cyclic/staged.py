@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 import numpy as np
 
 from emberlog.executors.cyclic.chains import BATCH
+from emberlog.executors.cyclic.joined import Contribution
 from emberlog.executors.cyclic.lanes import Lane, Lanes, joined
 from emberlog.executors.cyclic.resident import RESULT_BATCH, Resident
 from emberlog.executors.cyclic.rules import Atom
@@ -72,7 +73,7 @@ class StagedWorker(Worker):
         return resident.count
 
     def _deliver(
-        self, contributions: Iterable[tuple[str, Lanes]], changed: int = 0
+        self, contributions: Iterable[tuple[str, Contribution]], changed: int = 0
     ) -> Generator[Mail, Mail, tuple[int, int]]:
         """Sends contributions to their owners, combined at the source; gives the sums of the delta and of all facts."""
         mail = self.empty_mail(changed, self.total)

@@ -7,10 +7,13 @@ keyed relation keeps one row per key and improves it in place; its delta is a li
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from emberlog.executors.cyclic.faults import overflow
+from emberlog.executors.cyclic.kernels.fused import OVERFLOW, join_extreme, join_sum
 from emberlog.executors.cyclic.kernels.packed import contains_packed, insert_packed, refill_packed
 from emberlog.executors.cyclic.kernels.tables import (
     MAX,
@@ -24,8 +27,11 @@ from emberlog.executors.cyclic.kernels.tables import (
     upsert_dense_extreme,
     upsert_dense_sum,
 )
-from emberlog.executors.cyclic.lanes import Lane, Lanes, no_rows
+from emberlog.executors.cyclic.lanes import Lane, Lanes, lane_to_floats, no_rows
 from emberlog.executors.cyclic.packing import Packing, packing_for
+
+if TYPE_CHECKING:
+    from emberlog.executors.cyclic.joined import Joined
 
 CHUNK = 1 << 18
 """Rows that are entered at a time, so that tables grow with what is new and not with what is derived."""
@@ -92,6 +98,10 @@ class SetStore:
         else:
             refill(self.table, self.rows, self.width, self.count)
 
+    def add_joined(self, joined: Joined) -> bool:
+        """A set wants rows."""
+        return False
+
     def has_all(self, rows: Lanes) -> bool:
         """Whether all these rows are in the set."""
         if self.packing is None:
@@ -148,10 +158,51 @@ class KeyedStore:
             end = min(begin + CHUNK, batch.shape[1])
             self._reserve(self.count + end - begin)
             if self.dense is not None:
-                self._widen(batch[0, begin:end])
+                keys = batch[0, begin:end]
+                self._widen(int(keys.min()), int(keys.max()), end - begin)
             self.count, self.changes = self._combine(batch, begin, end)
             if self.count < 0:
                 return False
+        return True
+
+    def add_joined(self, joined: Joined) -> bool:
+        """Combines the pairs of a join as they are met; False if they have to be written out first."""
+        is_sum = self.is_lone_float_sum and not self.tracks and joined.base is not None and joined.column is None
+        if self.dense is None or not (is_sum or self.lone_extreme is not None):
+            return False
+        pairs = joined.rows
+        if not pairs:
+            return True
+        if not self._widen(*joined.index.range_of(joined.key), pairs):
+            return False
+        self._reserve(self.count + min(pairs, len(self.dense) - self.count))
+        keys, starts = joined.index.in_order(joined.key), joined.index.starts
+        if is_sum:
+            assert joined.base is not None
+            base = lane_to_floats(joined.base)
+            self.count = join_sum(joined.numbers, starts, keys, base, self.dense, self.low, self.rows, self.count)
+            return True
+        nothing = np.empty(0, np.int64)
+        self.count, self.changes = join_extreme(
+            joined.numbers,
+            starts,
+            keys,
+            nothing if joined.base is None else joined.base,
+            nothing if joined.column is None else joined.index.in_order(joined.column),
+            joined.base is not None,
+            joined.column is not None,
+            self.dense,
+            self.low,
+            self.rows,
+            self.count,
+            self.lone_extreme == MAX,
+            self.stamps,
+            self.round,
+            self.changed,
+            self.changes,
+        )
+        if self.count == OVERFLOW:
+            raise overflow(joined.rule)
         return True
 
     def _combine(self, batch: Lanes, begin: int, end: int) -> tuple[int, int]:
@@ -181,23 +232,23 @@ class KeyedStore:
         self.table = table_for(rows)
         refill(self.table, self.rows, self.keys, self.count)
 
-    def _widen(self, keys: Lane) -> None:
-        """Makes room for the keys, or gives up looking them up directly."""
+    def _widen(self, low: int, high: int, coming: int) -> bool:
+        """Makes room for keys in a range, or gives up looking keys up directly and says False."""
         assert self.dense is not None
-        low, high = int(keys.min()), int(keys.max())
         if len(self.dense):
             low, high = min(low, self.low), max(high, self.low + len(self.dense) - 1)
         places = high - low + 1
         if places == len(self.dense):
-            return
-        if places > max(FREE_RANGE, DENSE_RANGE * (self.count + len(keys))) or places > WIDEST_RANGE:
+            return True
+        if places > max(FREE_RANGE, DENSE_RANGE * (self.count + coming)) or places > WIDEST_RANGE:
             self.dense = None
             self._fill_table(2 * self.rows.shape[1])
-            return
+            return False
         # Some more than is needed: keys that come in order would widen it every time.
         wider = np.zeros(places + min(places // 2, FREE_RANGE), np.int32)
         wider[self.low - low : self.low - low + len(self.dense)] = self.dense
         self.dense, self.low = wider, low
+        return True
 
     def has_all(self, rows: Lanes) -> bool:
         """Whether all these rows are here, with the same values."""

@@ -120,6 +120,8 @@ def run_task(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
         summary.status, summary.message = UNFIT, str(problem)
     except TooLarge as problem:
         summary.status, summary.message = UNFIT, str(problem)
+    except MemoryError:
+        summary.status, summary.message = UNFIT, "a worker ran out of memory"
     except SameHash:
         summary.status, summary.message = SAME_HASH, "two different texts have the same hash"
     except PeerLost as problem:

@@ -20,6 +20,7 @@ from emberlog.executors.cyclic.compile import CyclicProgram
 from emberlog.executors.cyclic.evaluate import Evaluator
 from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.indexes import Matches, PackedIndex
+from emberlog.executors.cyclic.joined import Contribution, Joined, rows_of, written_out
 from emberlog.executors.cyclic.kernels.hashing import owners, rows_of_owner
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask, joined, no_rows
 from emberlog.executors.cyclic.memory import TooLarge, used_memory
@@ -27,7 +28,7 @@ from emberlog.executors.cyclic.placement import NO_HOME, Placement
 from emberlog.executors.cyclic.profile import Recorder
 from emberlog.executors.cyclic.representation import Representation
 from emberlog.executors.cyclic.resident import Resident
-from emberlog.executors.cyclic.rules import Atom
+from emberlog.executors.cyclic.rules import Atom, Probe
 from emberlog.executors.cyclic.stores import KeyedStore, SetStore, StaticStore
 from emberlog.syntax.ast import Constant
 
@@ -137,7 +138,7 @@ class Worker(RelationAccess):
 
     # Contributions
 
-    def seed_contributions(self) -> Iterator[tuple[str, Lanes]]:
+    def seed_contributions(self) -> Iterator[tuple[str, Contribution]]:
         """What the facts of the program and its rules without recursion contribute, this worker's share of it."""
         if self.task.number == 0:
             for facts in self.program.facts:
@@ -145,7 +146,7 @@ class Worker(RelationAccess):
         for runner in self.seeds:
             if runner.first_step == 0 and self.task.number != 0:
                 continue  # a rule without atoms has one valuation, and one worker has it
-            yield from self._heads(runner, runner.run(runner.first_step, len(runner.chain.steps), runner.start()))
+            yield from self._heads(runner, runner.first_step, runner.start())
 
     def _fact_lanes(self, relation: str, rows: tuple[tuple[object, ...], ...]) -> Lanes:
         evaluator = Evaluator(relation, {}, self.task.codes)
@@ -153,34 +154,50 @@ class Worker(RelationAccess):
         width = len(rows[0]) if rows else self.program.relation(relation).width
         return np.ascontiguousarray(np.array(lanes, np.int64).reshape(-1, width).T)
 
-    def _heads(self, runner: ChainRunner, batches: Iterator[Batch]) -> Iterator[tuple[str, Lanes]]:
+    def _heads(self, runner: ChainRunner, begin: int, batches: Iterator[Batch]) -> Iterator[tuple[str, Contribution]]:
+        """The contributions of batches that have come to a step of the rule."""
         chain = runner.chain
-        heads = ((chain.relation, runner.contributions(batch)) for batch in batches)
+        heads = self._ends(runner, begin, batches)
         if self.recorder is None:
-            yield from heads
+            yield from ((chain.relation, head) for head in heads)
             return
-        for relation, lanes in self.recorder.timed(chain.name, chain.relation, heads):
-            self.recorder.enter(chain.name, chain.relation).derived += lanes.shape[1]
-            yield relation, lanes
+        for head in self.recorder.timed(chain.name, chain.relation, heads):
+            self.recorder.enter(chain.name, chain.relation).derived += rows_of(head)
+            yield chain.relation, head
 
-    def keep(self, store: Resident | SetStore | KeyedStore, lanes: Lanes) -> None:
+    def _ends(self, runner: ChainRunner, begin: int, batches: Iterator[Batch]) -> Iterator[Contribution]:
+        chain, end = runner.chain, runner.last_join
+        if end is not None and begin <= end.position and self.program.relation(chain.relation).is_lone_keyed:
+            step = chain.steps[end.position]
+            assert isinstance(step, Probe)
+            if step.atom.relation in self.statics and self.statics[step.atom.relation].count:
+                index = self._static_index(step.atom.relation, step.keys)
+                for batch in runner.run(begin, end.position, batches):
+                    yield runner.joined(end, batch, index)
+                return
+        for batch in runner.run(begin, len(chain.steps), batches):
+            yield runner.contributions(batch)
+
+    def keep(self, store: Resident | SetStore | KeyedStore, contribution: Contribution) -> None:
         """Enters contributions, and counts those that are new there if someone wants to know."""
         before = store.fresh
-        store.add(lanes)
+        if not (isinstance(contribution, Joined) and store.add_joined(contribution)):
+            for lanes in written_out(contribution):
+                store.add(lanes)
         if self.recorder is not None:
             self.recorder.kept(store.fresh - before)
 
-    def rule_contributions(self) -> Generator[Mail, Mail, Iterator[tuple[str, Lanes]]]:
+    def rule_contributions(self) -> Generator[Mail, Mail, Iterator[tuple[str, Contribution]]]:
         """What the recursive rules make of the delta; on the way, valuations may move between workers."""
         under_way = [(runner, runner.first_step, runner.start()) for runner in self.rules]
-        finished: list[tuple[ChainRunner, Lanes]] = []
+        finished: list[tuple[ChainRunner, Contribution]] = []
         while any(runner.next_send(begin) is not None for runner, begin, _ in under_way):
             mail = self.empty_mail()
             moving: list[tuple[int, ChainRunner, int, list[str]]] = []
             for number, (runner, begin, batches) in enumerate(under_way):
                 send = runner.next_send(begin)
                 if send is None:
-                    heads = self._heads(runner, runner.run(begin, len(runner.chain.steps), batches))
+                    heads = self._heads(runner, begin, batches)
                     finished += ((runner, lanes) for _, lanes in heads)
                     continue
                 names = runner.carried(send)
@@ -196,14 +213,16 @@ class Worker(RelationAccess):
         return self._remaining(finished, under_way)
 
     def _remaining(
-        self, finished: list[tuple[ChainRunner, Lanes]], under_way: list[tuple[ChainRunner, int, Iterator[Batch]]]
-    ) -> Iterator[tuple[str, Lanes]]:
+        self,
+        finished: list[tuple[ChainRunner, Contribution]],
+        under_way: list[tuple[ChainRunner, int, Iterator[Batch]]],
+    ) -> Iterator[tuple[str, Contribution]]:
         for runner, lanes in finished:
             if self.recorder is not None:
                 self.recorder.enter(runner.chain.name, runner.chain.relation)
             yield runner.chain.relation, lanes
         for runner, begin, batches in under_way:
-            yield from self._heads(runner, runner.run(begin, len(runner.chain.steps), batches))
+            yield from self._heads(runner, begin, batches)
 
     def _timed(self, runner: ChainRunner, batches: Iterator[Batch]) -> Iterator[Batch]:
         if self.recorder is None:
