@@ -46,6 +46,7 @@ _LOCAL_SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "16",
+    "spark.python.daemon.module": "emberlog.executors.cyclic.daemon",
     "spark.pyspark.python": sys.executable,
     "spark.pyspark.driver.python": sys.executable,
 }
