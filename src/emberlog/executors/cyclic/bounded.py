@@ -55,12 +55,7 @@ class BoundedWorker(Worker):
     def _owned(self, contributions: Iterable[tuple[str, Contribution]]) -> Generator[Mail, Mail, dict[str, Lanes]]:
         """The contributions to the facts that this worker owns, from all workers, combined where they were made."""
         mail = self.empty_mail()
-        combined = {relation.name: Resident(relation, tracks=False) for relation in self.program.relations}
-        for name, lanes in contributions:
-            self.keep(combined[name], lanes)
-        for name, resident in combined.items():
-            lanes = resident.contributed()
-            self.post(mail, self.channels[name], lanes, self.route(name, lanes))
+        self.post_combined(mail, contributions)
         received = yield mail
         return {
             name: gather(received, channel, self.program.relation(name).width)
@@ -72,9 +67,7 @@ class BoundedWorker(Worker):
             yield from super().started(atom)
             return
         resident = self.previous[atom.relation]
-        lanes = resident.store.all
-        for begin in range(0, lanes.shape[1], BATCH):
-            yield resident.visible(lanes[:, begin : begin + BATCH])
+        yield from resident.in_batches(resident.store.all, BATCH)
 
 
 def _same(one: Resident, other: Resident) -> bool:

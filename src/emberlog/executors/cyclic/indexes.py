@@ -22,15 +22,7 @@ from emberlog.executors.cyclic.kernels.indexes import (
     pack,
 )
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask
-from emberlog.executors.cyclic.stores import (
-    DENSE_RANGE,
-    FREE_RANGE,
-    WIDEST_RANGE,
-    KeyedStore,
-    SetStore,
-    StaticStore,
-    table_for,
-)
+from emberlog.executors.cyclic.stores import KeyedStore, SetStore, StaticStore, direct_range, table_for
 
 MOST_PAIRS = 1 << 19
 """Matches that are expanded at a time, so that a heavy key does not fill the memory."""
@@ -166,19 +158,16 @@ class ChainedIndex:
 
     def _widen(self, keys: Lane, count: int) -> None:
         """Makes room for a chain of each key, or gives up having one."""
-        low, high = int(keys.min()), int(keys.max())
-        if len(self.heads):
-            low, high = min(low, self.low), max(high, self.low + len(self.heads) - 1)
-        places = high - low + 1
-        if places == len(self.heads):
-            return
-        if places > max(FREE_RANGE, DENSE_RANGE * count) or places > WIDEST_RANGE:
+        wanted = direct_range(int(keys.min()), int(keys.max()), self.low, len(self.heads), count)
+        if wanted is None:
             self.is_direct, self.entered = False, 0
             self.heads = np.zeros(0, np.int64)
             return
-        wider = np.zeros(places + min(places // 2, FREE_RANGE), np.int64)
-        wider[self.low - low : self.low - low + len(self.heads)] = self.heads
-        self.heads, self.low = wider, low
+        low, places = wanted
+        if places > len(self.heads):
+            wider = np.zeros(places, np.int64)
+            wider[self.low - low : self.low - low + len(self.heads)] = self.heads
+            self.heads, self.low = wider, low
 
     def matches(self, keys: Lanes, below: int) -> Iterator[Matches]:
         """Only rows with a number under `below`: what was known before the delta, or before the round."""

@@ -124,8 +124,12 @@ class Resident:
 
     def batches(self) -> Iterator[list[Lane]]:
         """All rows as the relation's columns, some at a time."""
-        for begin in range(0, self.count, RESULT_BATCH):
-            yield self.visible(self.store.all[:, begin : begin + RESULT_BATCH])
+        return self.in_batches(self.store.all, RESULT_BATCH)
+
+    def in_batches(self, lanes: Lanes, size: int) -> Iterator[list[Lane]]:
+        """Rows of the store as the relation's columns, so many at a time."""
+        for begin in range(0, lanes.shape[1], size):
+            yield self.visible(lanes[:, begin : begin + size])
 
     def visible(self, lanes: Lanes) -> list[Lane]:
         """Rows of the store as the relation's columns."""

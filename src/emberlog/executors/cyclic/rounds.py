@@ -115,9 +115,7 @@ class RoundsWorker(Worker):
             yield from super().started(atom)
             return
         resident = self.residents[atom.relation]
-        lanes = resident.store.delta
-        for begin in range(0, lanes.shape[1], BATCH):
-            yield resident.visible(lanes[:, begin : begin + BATCH])
+        yield from resident.in_batches(resident.store.delta, BATCH)
 
     def matches(self, atom: Atom, keys: tuple[int, ...], values: Lanes) -> Iterator[Matches]:
         if atom.relation not in self.residents:

@@ -77,12 +77,7 @@ class StagedWorker(Worker):
     ) -> Generator[Mail, Mail, tuple[int, int]]:
         """Sends contributions to their owners, combined at the source; gives the sums of the delta and of all facts."""
         mail = self.empty_mail(changed, self.total)
-        combined = {relation.name: Resident(relation, tracks=False) for relation in self.program.relations}
-        for name, lanes in contributions:
-            self.keep(combined[name], lanes)
-        for name, resident in combined.items():
-            lanes = resident.contributed()
-            self.post(mail, self.channels[name], lanes, self.route(name, lanes))
+        self.post_combined(mail, contributions)
         received = yield mail
         for name, channel in self.channels.items():
             self._wait(name, gather(received, channel, self.program.relation(name).width))
@@ -105,6 +100,4 @@ class StagedWorker(Worker):
         name, resident = self.delta
         if name != atom.relation:
             return
-        lanes = resident.store.all
-        for begin in range(0, lanes.shape[1], BATCH):
-            yield resident.visible(lanes[:, begin : begin + BATCH])
+        yield from resident.in_batches(resident.store.all, BATCH)

@@ -27,7 +27,7 @@ from emberlog.executors.cyclic.kernels.tables import (
     upsert_dense_extreme,
     upsert_dense_sum,
 )
-from emberlog.executors.cyclic.lanes import Lane, Lanes, lane_to_floats, no_rows
+from emberlog.executors.cyclic.lanes import Lane, Lanes, lane_to_floats
 from emberlog.executors.cyclic.packing import Packing, packing_for
 
 if TYPE_CHECKING:
@@ -41,6 +41,20 @@ FREE_RANGE = 1 << 22
 DENSE_RANGE = 32
 """Keys in a larger range are, too, while there is one for so many places."""
 WIDEST_RANGE = 1 << 28
+
+
+def direct_range(low: int, high: int, own_low: int, own_places: int, rows: int) -> tuple[int, int] | None:
+    """The lowest key and the number of places for an array that has these and now needs keys from `low` to `high`, for
+    so many rows; None if keys that lie so far apart are not looked up directly."""
+    if own_places:
+        low, high = min(low, own_low), max(high, own_low + own_places - 1)
+    places = high - low + 1
+    if places == own_places:
+        return low, places
+    if places > max(FREE_RANGE, DENSE_RANGE * rows) or places > WIDEST_RANGE:
+        return None
+    # Some more than is needed: keys that come in order would widen it every time.
+    return low, places + min(places // 2, FREE_RANGE)
 
 
 def table_for(rows: int) -> npt.NDArray[np.uint64]:
@@ -235,19 +249,16 @@ class KeyedStore:
     def _widen(self, low: int, high: int, coming: int) -> bool:
         """Makes room for keys in a range, or gives up looking keys up directly and says False."""
         assert self.dense is not None
-        if len(self.dense):
-            low, high = min(low, self.low), max(high, self.low + len(self.dense) - 1)
-        places = high - low + 1
-        if places == len(self.dense):
-            return True
-        if places > max(FREE_RANGE, DENSE_RANGE * (self.count + coming)) or places > WIDEST_RANGE:
+        wanted = direct_range(low, high, self.low, len(self.dense), self.count + coming)
+        if wanted is None:
             self.dense = None
             self._fill_table(2 * self.rows.shape[1])
             return False
-        # Some more than is needed: keys that come in order would widen it every time.
-        wider = np.zeros(places + min(places // 2, FREE_RANGE), np.int32)
-        wider[self.low - low : self.low - low + len(self.dense)] = self.dense
-        self.dense, self.low = wider, low
+        low, places = wanted
+        if places > len(self.dense):
+            wider = np.zeros(places, np.int32)
+            wider[self.low - low : self.low - low + len(self.dense)] = self.dense
+            self.dense, self.low = wider, low
         return True
 
     def has_all(self, rows: Lanes) -> bool:
@@ -284,16 +295,6 @@ class KeyedStore:
     def all(self) -> Lanes:
         return self.rows[:, : self.count]
 
-    def clear(self) -> None:
-        """Forgets every row, and keeps the memory."""
-        if self.dense is not None:
-            self.dense[self.rows[0, : self.count] - self.low] = 0
-        else:
-            self.table[:] = 0
-        self.stamps[: self.count] = -1
-        self.count = self.changes = 0
-        self.delta_rows = np.empty(0, np.int64)
-
 
 class StaticStore:
     """A relation that the recursion does not change."""
@@ -310,7 +311,3 @@ class StreamedStatic:
     def __init__(self, count: int, batches: Callable[[], Iterator[list[Lane]]]) -> None:
         self.count = count
         self.batches = batches
-
-
-def empty_static(width: int) -> StaticStore:
-    return StaticStore(no_rows(width))

@@ -8,7 +8,7 @@ them run the same code.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -201,9 +201,10 @@ class Worker(RelationAccess):
                     finished += ((runner, lanes) for _, lanes in heads)
                     continue
                 names = runner.carried(send)
-                for batch in self._timed(runner, runner.run(begin, send, batches)):
-                    lanes = np.stack([batch.lanes[name] for name in names]) if names else no_rows(0)
-                    self.post(mail, number, lanes, batch.lanes[runner.route(send)])
+                leaving = list(self._timed(runner, runner.run(begin, send, batches)))
+                lanes = joined([_stacked(batch, names) for batch in leaving], len(names))
+                route = [batch.lanes[runner.route(send)] for batch in leaving]
+                self.post(mail, number, lanes, np.concatenate(route) if route else np.empty(0, np.int64))
                 moving.append((number, runner, send + 1, names))
             received = yield mail
             under_way = [
@@ -240,15 +241,23 @@ class Worker(RelationAccess):
         return [Message(numbers) for _ in range(self.task.workers)]
 
     def post(self, mail: Mail, channel: int, lanes: Lanes, route: Lane) -> None:
-        """Puts each row into the message to the worker that owns its value in `route`."""
+        """Puts each row into the message to the worker that owns its value in `route`; once for each channel."""
         if not len(route):
             return
         owner = owners(route, self.task.workers)
         for worker, message in enumerate(mail):
             part = rows_of_owner(lanes, owner, worker)
             if part.shape[1]:
-                known = message.batches.get(channel)
-                message.batches[channel] = part if known is None else np.concatenate([known, part], axis=1)
+                message.batches[channel] = part
+
+    def post_combined(self, mail: Mail, contributions: Iterable[tuple[str, Contribution]]) -> None:
+        """Combines contributions where they were made, and addresses what is left to the owners of the facts."""
+        combined = {relation.name: Resident(relation, tracks=False) for relation in self.program.relations}
+        for name, contribution in contributions:
+            self.keep(combined[name], contribution)
+        for name, resident in combined.items():
+            lanes = resident.contributed()
+            self.post(mail, self.channels[name], lanes, self.route(name, lanes))
 
     def route(self, relation: str, lanes: Lanes) -> Lane:
         """What says which worker owns a contribution: the value of its home column."""
@@ -288,6 +297,10 @@ class Worker(RelationAccess):
 def gather(received: Mail, channel: int, width: int) -> Lanes:
     """All rows of a channel, from every worker."""
     return joined([message.batches[channel] for message in received if channel in message.batches], width)
+
+
+def _stacked(batch: Batch, names: list[str]) -> Lanes:
+    return np.stack([batch.lanes[name] for name in names]) if names else no_rows(0)
 
 
 def _batch(names: list[str], lanes: Lanes) -> Batch:

@@ -103,12 +103,3 @@ def test_many_keys_against_a_dict(spread: int) -> None:
         for key, value in batch:
             best[key] = min(value, best.get(key, value))
     assert dict(rows(store.all)) == best  # type: ignore[arg-type]
-
-
-def test_a_cleared_store_is_empty() -> None:
-    store = KeyedStore(1, (tables.MIN,))
-    store.add(lanes((1, 5)))
-    store.clear()
-    assert store.count == 0
-    store.add(lanes((1, 9)))
-    assert rows(store.all) == [(1, 9)]
