@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import assert_never
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,19 @@ TYPE_NAMES = {
     "timestamp": TIMESTAMP,
 }
 """Every spelling of a type that a declaration accepts, in lower case."""
+
+
+def type_of_value(value: bool | int | float | str) -> DataType:
+    match value:
+        case bool():
+            return BOOL
+        case int():
+            return INT
+        case float():
+            return FLOAT
+        case str():
+            return STRING
+    assert_never(value)
 
 
 def pair_of(first: DataType, second: DataType) -> DataType:

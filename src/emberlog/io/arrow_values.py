@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
-from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType, join_types
+from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType, join_types, type_of_value
 from emberlog.semantics.model import CellValue, Fact
 
 FIRST, SECOND = "first", "second"
@@ -40,17 +40,7 @@ def known_type(type_: DataType, values: Iterable[CellValue]) -> DataType:
 
 
 def _type_of(value: CellValue) -> DataType:
-    match value:
-        case bool():
-            return BOOL
-        case int():
-            return INT
-        case float():
-            return FLOAT
-        case str():
-            return STRING
-        case _:
-            return UNKNOWN
+    return type_of_value(value) if isinstance(value, bool | int | float | str) else UNKNOWN
 
 
 def arrow_type(type_: DataType) -> pa.DataType:

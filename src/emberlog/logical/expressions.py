@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import assert_never
 
-from emberlog.datatypes import BOOL, FLOAT, INT, STRING, UNKNOWN, DataType, join_types
+from emberlog.datatypes import BOOL, FLOAT, INT, UNKNOWN, DataType, join_types, type_of_value
 from emberlog.diagnostics import InternalError
 from emberlog.logical.nodes import Condition
 from emberlog.semantics.functions import CAN_FAULT, SCALAR_FUNCTIONS
@@ -21,7 +21,6 @@ from emberlog.syntax.ast import (
     Expression,
     Parameter,
     Unary,
-    Value,
     Variable,
     Wildcard,
     variables_of,
@@ -77,19 +76,6 @@ def substitute_in_condition(condition: Condition, replacements: Mapping[str, Exp
             replaced = substitute(test, replacements)
             return condition if replaced is test else Holds(replaced, negated, span)
     assert_never(condition)
-
-
-def type_of_value(value: Value) -> DataType:
-    match value:
-        case bool():
-            return BOOL
-        case int():
-            return INT
-        case float():
-            return FLOAT
-        case str():
-            return STRING
-    assert_never(value)
 
 
 def type_of(expression: Expression, types: Mapping[str, DataType]) -> DataType:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from emberlog.logical.expressions import Risk, condition_risk, risk_of, type_of_value
+from emberlog.datatypes import type_of_value
+from emberlog.logical.expressions import Risk, condition_risk, risk_of
 from emberlog.logical.nodes import (
     Aggregate,
     AntiJoin,

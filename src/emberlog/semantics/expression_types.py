@@ -5,23 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
-from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType, join_types
+from emberlog.datatypes import FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType, join_types, type_of_value
 from emberlog.diagnostics import Diagnostics
 from emberlog.semantics.functions import ANY, NUMBER, ORDERED, PAIR, Functions
 from emberlog.syntax import ast
 from emberlog.syntax.ast import BinaryOperator, Expression
-
-
-def constant_type(constant: ast.Constant) -> DataType:
-    match constant.value:
-        case bool():
-            return BOOL
-        case int():
-            return INT
-        case float():
-            return FLOAT
-        case str():
-            return STRING
 
 
 class ExpressionTyper:
@@ -35,7 +23,7 @@ class ExpressionTyper:
             case ast.Variable(name):
                 return self.variables.get(name, UNKNOWN)
             case ast.Constant():
-                return constant_type(expression)
+                return type_of_value(expression.value)
             case ast.Wildcard() | ast.Parameter():
                 return UNKNOWN
             case ast.Unary(operand):

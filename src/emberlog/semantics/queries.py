@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emberlog.datatypes import FLOAT, INT, join_types
+from emberlog.datatypes import FLOAT, INT, join_types, type_of_value
 from emberlog.diagnostics import Diagnostics
-from emberlog.semantics.expression_types import constant_type
 from emberlog.semantics.model import CheckedQuery, Column, Relation, Term
 from emberlog.syntax import ast
 from emberlog.syntax.ast import Constant, Parameter, Variable
@@ -74,7 +73,7 @@ def _term(
 
 def _constant(constant: Constant, index: int, relation: Relation, diagnostics: Diagnostics) -> Constant:
     column: Column = relation.columns[index]
-    found = constant_type(constant)
+    found = type_of_value(constant.value)
     if join_types(column.type, found) is None or (column.type == INT and found == FLOAT):
         diagnostics.error(
             "DL224",

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from emberlog.datatypes import BOOL, FLOAT, INT, UNKNOWN, DataType, join_types
+from emberlog.datatypes import BOOL, FLOAT, INT, UNKNOWN, DataType, join_types, type_of_value
 from emberlog.diagnostics import Diagnostics, Note
-from emberlog.semantics.expression_types import ExpressionTyper, constant_type
+from emberlog.semantics.expression_types import ExpressionTyper
 from emberlog.semantics.functions import Functions
 from emberlog.semantics.model import (
     Absent,
@@ -91,7 +91,9 @@ def infer_types(rules: Iterable[CoreRule], signatures: Mapping[str, Signature], 
             for literal in rule.body:
                 if isinstance(literal, Match) and not signatures[literal.relation].is_derived:
                     for index, term in enumerate(literal.terms):
-                        found = types.get(term.name, UNKNOWN) if isinstance(term, Variable) else constant_type(term)
+                        found = (
+                            types.get(term.name, UNKNOWN) if isinstance(term, Variable) else type_of_value(term.value)
+                        )
                         changed |= table.widen(literal.relation, index, found, term.span)
             for index, value in enumerate(rule.head):
                 changed |= table.widen(rule.relation, index, _head_type(value, typer), _head_span(rule, index))
@@ -183,7 +185,7 @@ class _RuleChecker:
         return tuple(result)
 
     def _constant(self, relation: str, index: int, column: DataType, constant: Constant) -> Constant:
-        found = constant_type(constant)
+        found = type_of_value(constant.value)
         joined = join_types(column, found)
         if joined is None or (column == INT and found == FLOAT):
             self._column_mismatch(relation, index, column, found, constant.span)

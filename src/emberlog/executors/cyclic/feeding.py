@@ -35,6 +35,7 @@ class ParquetFiles:
 
     paths: tuple[str, ...]
     columns: tuple[str, ...]
+    rows: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def bytes_on_each(one: Feed, workers: int) -> int:
     """About how much memory a relation takes on each worker, if its files tell how long it is."""
     if not isinstance(one.source, ParquetFiles):
         return 0
-    rows = sum(int(pq.read_metadata(path).num_rows) for path in one.source.paths)
+    rows = one.source.rows
     share = rows if one.partitioned_by is None else -(-rows // workers)
     return 8 * len(one.types) * share * COPIES
 
@@ -143,7 +144,7 @@ def _share(
             table = pa.ipc.open_stream(data).read_all()
             begin, end = _bounds(table.num_rows, number, workers)
             return list(table.slice(begin, end - begin).columns)
-        case ParquetFiles(paths, columns):
+        case ParquetFiles(paths, columns, _):
             used = sorted(one.used) or [0]
             read = _read_parquet(paths, [columns[place] for place in used], number, workers)
             by_place = dict(zip(used, read, strict=bool(read)))

@@ -11,6 +11,7 @@ from functools import partial, reduce
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -20,8 +21,9 @@ from emberlog.diagnostics import fail
 from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.feeding import Feed, InlineRows, ParquetFiles, Source, StageRows, bytes_on_each
 from emberlog.executors.cyclic.handshake import Credentials, new_key
-from emberlog.executors.cyclic.meeting import Heard, Tracker, WorkersProgress
+from emberlog.executors.cyclic.meeting import Tracker
 from emberlog.executors.cyclic.memory import memory_for_each
+from emberlog.executors.cyclic.merged_progress import MergedProgress
 from emberlog.executors.cyclic.plain_scan import parquet_files, rows_in_plan
 from emberlog.executors.cyclic.profile import Counts, Profile
 from emberlog.executors.cyclic.scratch import delete, new_folder
@@ -39,6 +41,7 @@ from emberlog.executors.cyclic.stage_rows import (
 )
 from emberlog.executors.cyclic.task import DONE, FAULT, LOST, SAME_HASH, UNFIT, Job, Output, Summary, run_task
 from emberlog.executors.cyclic.texts import texts_of
+from emberlog.executors.cyclic.worker import Progress
 from emberlog.executors.dataframe.resources import Kept, Resources
 from emberlog.io.local_rows import local_frame
 from emberlog.io.spark_types import schema_of
@@ -104,7 +107,7 @@ class Launcher:
         resources: Resources,
         execution: Execution,
         limits: Limits,
-        hear: Callable[[Heard], None],
+        hear: Callable[[Progress], None],
     ) -> None:
         self.spark = spark
         self.stage = stage
@@ -126,11 +129,10 @@ class Launcher:
                 None,
                 "ask for fewer workers, or give the session more cores",
             )
-        placement = stage.recursion.placement
-        if execution.mode == "decomposed" and not placement.is_decomposed:
-            raise fail("DL332", f"this recursion cannot be decomposed: {placement.why}")
         self.outputs = tuple(Output(name, types) for name, types in stage.outputs.items())
         self.shares_disk = self.slots.is_one_machine and not execution.through_spark
+        # Workers share a machine if they share a disk; Spark says nothing about the memory of others.
+        self.memory = execution.memory or (memory_for_each(self.workers) if self.shares_disk else None)
 
     @property
     def how(self) -> str:
@@ -155,8 +157,7 @@ class Launcher:
     def _attempt(self, folder: Path | None, seed: int) -> tuple[tuple[Summary, ...], Kept | None]:
         sources = {name: self._source(name, one.frame, folder) for name, one in self.inputs.items()}
         feeds = tuple(self._feed(name, sources[name], one) for name, one in self.inputs.items())
-        if folder is not None:
-            self._check_memory(feeds)
+        self._check_memory(feeds)
         layout = StageLayout(
             {one.tag: self.stage.inputs[name] for name, one in sources.items() if isinstance(one, StageRows)},
             {} if folder is not None else {output.relation: output.types for output in self.outputs},
@@ -164,8 +165,8 @@ class Launcher:
         credentials = Credentials(uuid.uuid4().hex, 0, new_key())
         tracker = None
         if self.slots.driver_host is not None and folder is not None:
-            tellers = self.workers if self.stage.recursion.placement.is_decomposed else 1
-            progress = WorkersProgress(tellers, self.hear)
+            is_decomposed = self.stage.recursion.placement.is_decomposed
+            progress = MergedProgress(self.workers, self.hear, is_decomposed=is_decomposed)
             tracker = Tracker(self.slots.driver_host, self.workers, credentials, progress)
         try:
             job = Job(
@@ -179,6 +180,7 @@ class Launcher:
                 self.workers,
                 self.limits,
                 self.execution,
+                self.memory,
                 tracker.address if tracker else None,
                 str(folder) if folder else None,
                 layout,
@@ -207,13 +209,10 @@ class Launcher:
 
     def _check_memory(self, feeds: Sequence[Feed]) -> None:
         """What is read has to fit, with its indexes; how much will be derived nobody knows before."""
-        allowed = self.execution.memory or memory_for_each(self.workers)
-        needed = sum(bytes_on_each(one, self.workers) for one in feeds)
-        if allowed is not None and needed > allowed:
-            gib = 2**30
-            raise NotHere(
-                f"what it reads needs about {needed / gib:,.1f} GiB on each worker, which may use {allowed / gib:,.1f}"
-            )
+        needed, gib = sum(bytes_on_each(one, self.workers) for one in feeds), 2**30
+        if self.memory is not None and needed > self.memory:
+            allowed = f"which may use {self.memory / gib:,.1f}"
+            raise NotHere(f"what it reads needs about {needed / gib:,.1f} GiB on each worker, {allowed}")
 
     def _feed(self, name: str, source: Source, one: StaticInput) -> Feed:
         types = self.stage.inputs[name]
@@ -237,8 +236,9 @@ class Launcher:
             names = [f"c{index}" for index in range(len(types))]
             writer = frame.toDF(*names).write.option("compression", "uncompressed")
             writer.option("parquet.enable.dictionary", "false").parquet(place.as_uri())
-        files_written = tuple(str(path) for path in sorted(place.glob("*.parquet")))
-        return ParquetFiles(files_written, tuple(f"c{index}" for index in range(len(types))))
+        written = tuple(str(path) for path in sorted(place.glob("*.parquet")))
+        length = sum(int(pq.read_metadata(path).num_rows) for path in written)
+        return ParquetFiles(written, tuple(f"c{index}" for index in range(len(types))), length)
 
     def _stage_input(self, sources: Mapping[str, Source]) -> DataFrame:
         """A row per worker at least: a stage without rows would have no tasks."""

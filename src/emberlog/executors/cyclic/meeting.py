@@ -19,6 +19,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from emberlog.executors.cyclic.handshake import DRIVER, Credentials, Refused, greet, receive_exactly, welcome
+from emberlog.executors.cyclic.merged_progress import MergedProgress
+from emberlog.executors.cyclic.worker import Progress
 
 _log = logging.getLogger("emberlog")
 
@@ -39,66 +41,6 @@ class Address:
     port: int
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
-    """What a worker tells of its progress."""
-
-    worker: int
-    iteration: int
-    changed: int
-    total: int
-    bytes_sent: int
-
-
-class WorkersProgress:
-    """What several workers tell, as one. An iteration is told when all that are still there are done with it: workers
-    that need not wait for each other are rarely in the same one."""
-
-    def __init__(self, tellers: int, tell: Callable[[Heard], None]) -> None:
-        self._tell = tell
-        self._lock = threading.Lock()
-        self._there = set(range(tellers))
-        self._heard: dict[int, dict[int, Heard]] = {}
-        """By iteration, then by worker."""
-        self._newest: dict[int, Heard] = {}
-        self._told = 0
-
-    def hear(self, heard: Heard) -> None:
-        with self._lock:
-            self._heard.setdefault(heard.iteration, {})[heard.worker] = heard
-            self._newest[heard.worker] = heard
-            self._tell_what_is_complete()
-
-    def leave(self, worker: int) -> None:
-        """The worker will tell no more."""
-        with self._lock:
-            self._there.discard(worker)
-            self._tell_what_is_complete()
-
-    def _tell_what_is_complete(self) -> None:
-        while self._heard:
-            iteration = self._told + 1
-            behind = [one for one in self._there if one not in self._newest or self._newest[one].iteration < iteration]
-            if behind:
-                return
-            self._told = iteration
-            heard = self._heard.pop(iteration, {})
-            if not heard:
-                continue
-            # Those that have ended still have their facts.
-            ended = [one for worker, one in self._newest.items() if worker not in heard]
-            known = (*heard.values(), *ended)
-            self._tell(
-                Heard(
-                    min(heard),
-                    iteration,
-                    sum(one.changed for one in heard.values()),
-                    sum(one.total for one in known),
-                    sum(one.bytes_sent for one in known),
-                )
-            )
-
-
 class Gathering(Protocol):
     """Spark's own way to meet."""
 
@@ -111,7 +53,7 @@ class Gathering(Protocol):
 class Tracker:
     """Waits for all workers, tells each the addresses of all, and listens to what they tell."""
 
-    def __init__(self, host: str, workers: int, credentials: Credentials, progress: WorkersProgress) -> None:
+    def __init__(self, host: str, workers: int, credentials: Credentials, progress: MergedProgress) -> None:
         self._workers = workers
         self._credentials = credentials
         self._progress = progress
@@ -147,13 +89,13 @@ class Tracker:
                 connection.settimeout(None)
                 while True:
                     numbers = _PROGRESS.unpack(receive_exactly(connection, _PROGRESS.size))
-                    self._progress.hear(Heard(number, *numbers))
+                    self._progress.report(number, Progress(*numbers))
         except (OSError, Refused, ValueError) as error:
             if not self._is_closed:
                 _log.debug("a connection to the tracker ended: %s", error)
         finally:
             if number is not None:
-                self._progress.leave(number)
+                self._progress.finish(number)
 
     def _introduce(self, number: int, address: str, connection: socket.socket) -> None:
         with self._lock:
@@ -192,11 +134,13 @@ class Met:
     peers: dict[int, socket.socket]
     tracker: socket.socket | None
 
-    def tell(self, iteration: int, changed: int, total: int, bytes_sent: int) -> None:
+    def tell(self, progress: Progress) -> None:
         if self.tracker is None:
             return
         try:
-            self.tracker.sendall(_PROGRESS.pack(iteration, changed, total, bytes_sent))
+            self.tracker.sendall(
+                _PROGRESS.pack(progress.iteration, progress.changed, progress.total, progress.bytes_sent)
+            )
         except OSError:  # nobody listens any more; Spark will say what is the matter
             self.tracker = None
 

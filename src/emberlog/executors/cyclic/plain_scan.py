@@ -34,7 +34,7 @@ def parquet_files(frame: DataFrame) -> ParquetFiles | None:
     columns = [column for column in outputs if column is not None]
     relation = plan.relation()
     if (
-        len(columns) < len(outputs)
+        len(dict(columns)) < len(outputs)
         or any(kind not in _AS_IT_IS for _, kind in columns)
         or relation.fileFormat().toString() != "Parquet"
         or not relation.partitionSchema().isEmpty()
@@ -44,21 +44,23 @@ def parquet_files(frame: DataFrame) -> ParquetFiles | None:
     paths = [urlsplit(file) for file in relation.location().inputFiles()]
     if any(path.scheme != "file" or path.netloc for path in paths):
         return None
-    files = ParquetFiles(tuple(unquote(path.path) for path in paths), tuple(name for name, _ in columns))
-    return files if _have_columns(files, [kind for _, kind in columns]) else None
+    return _files_with_columns(tuple(unquote(path.path) for path in paths), dict(columns))
 
 
-def _have_columns(files: ParquetFiles, kinds: list[str]) -> bool:
-    """Whether every file has every column, under just this name and in a type that means the same: Spark is more
+def _files_with_columns(paths: tuple[str, ...], kinds: dict[str, str]) -> ParquetFiles | None:
+    """The files, if every one has every column, under just this name and in a type that means the same: Spark is more
     generous, and fills in what a file lacks."""
-    if len(files.paths) > MOST_FILES:
-        return False
-    for path in files.paths:
-        schema = pq.read_schema(path)
-        for name, kind in zip(files.columns, kinds, strict=True):
+    if len(paths) > MOST_FILES:
+        return None
+    rows = 0
+    for path in paths:
+        footer = pq.read_metadata(path)
+        schema = footer.schema.to_arrow_schema()
+        for name, kind in kinds.items():
             if schema.get_field_index(name) < 0 or not _is_kind(schema.field(name).type, kind):
-                return False
-    return True
+                return None
+        rows += int(footer.num_rows)
+    return ParquetFiles(paths, tuple(kinds), rows)
 
 
 def _is_kind(found: pa.DataType, kind: str) -> bool:

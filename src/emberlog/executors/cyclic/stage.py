@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from emberlog.config import DEFAULT_EXECUTION, Execution
 from emberlog.datatypes import DataType
+from emberlog.diagnostics import fail
 from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.cyclic.compile import CyclicProgram, compile_fixpoint
 from emberlog.executors.cyclic.definition_plans import as_fixpoint
@@ -187,9 +188,12 @@ def _placements(programs: Sequence[CyclicProgram], streamed: set[str], execution
 
 
 def place_as_asked(program: CyclicProgram, execution: Execution, preferred: Mapping[str, int | None]) -> Placement:
-    """The placement of one stratum, as far as the execution leaves a choice."""
+    """The placement of one stratum, as far as the execution leaves a choice; an error if it asks for the impossible."""
     even_alone = execution.mode == "decomposed" or execution.representation in ("marks", "lanes")
-    return place(program, decompose=execution.mode != "bsp", even_alone=even_alone, preferred=preferred)
+    placement = place(program, decompose=execution.mode != "bsp", even_alone=even_alone, preferred=preferred)
+    if execution.mode == "decomposed" and program.rules and not placement.is_decomposed:
+        raise fail("DL332", f"this recursion cannot be decomposed: {placement.why}")
+    return placement
 
 
 def wanted_whole(program: CyclicProgram, execution: Execution) -> dict[str, int | None]:

@@ -7,7 +7,7 @@ import resource
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from emberlog.executors.cyclic.handshake import Credentials
 from emberlog.executors.cyclic.lanes import joined
 from emberlog.executors.cyclic.local import worker_for
 from emberlog.executors.cyclic.meeting import Address, Met, meet
-from emberlog.executors.cyclic.memory import TooLarge, memory_for_each
+from emberlog.executors.cyclic.memory import TooLarge
 from emberlog.executors.cyclic.representation import Representation
 from emberlog.executors.cyclic.stage import Stage, StageStratum
 from emberlog.executors.cyclic.stage_rows import StageLayout
@@ -67,6 +67,8 @@ class Job:
     workers: int
     limits: Limits
     execution: Execution
+    memory: int | None
+    """Bytes that each worker may use; None for no limit."""
     tracker: Address | None
     folder: str | None
     """Where results are written, if workers and driver share a disk; else they go to Spark as rows."""
@@ -177,7 +179,7 @@ class TaskRun:
                 profile=job.execution.profile,
                 representation=Representation(job.execution.representation),
                 stratum=job.stage.index,
-                memory=self._memory(),
+                memory=job.memory,
             )
             worker: Worker
             if stratum.is_recursive:
@@ -190,12 +192,6 @@ class TaskRun:
             self.clock.lap("drain")
             self._note(worker)
         self.summary.bytes_sent = self.exchange.bytes_sent
-
-    def _memory(self) -> int | None:
-        """Workers share a machine if they share a disk; Spark says nothing about the memory of others."""
-        if self.job.execution.memory is not None or self.job.folder is None:
-            return self.job.execution.memory
-        return memory_for_each(self.job.workers)
 
     def _note(self, worker: Worker) -> None:
         if isinstance(worker, FactoredWorker) and worker.choice is not None:
@@ -238,7 +234,7 @@ class TaskRun:
     def _report(self, progress: Progress) -> None:
         self.summary.iterations = progress.iteration
         if self.tells:
-            self.met.tell(progress.iteration, progress.changed, progress.total, self.exchange.bytes_sent)
+            self.met.tell(replace(progress, bytes_sent=self.exchange.bytes_sent))
 
     def _drain(self, worker: Worker, output: Output) -> Iterator[pa.RecordBatch]:
         batches = worker.results(output.relation)

@@ -75,6 +75,8 @@ class Progress:
     iteration: int
     changed: int
     total: int
+    bytes_sent: int = 0
+    """To other workers, since the recursion began."""
 
 
 class Worker(RelationAccess):

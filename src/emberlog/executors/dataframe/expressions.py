@@ -12,13 +12,12 @@ from typing import assert_never
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from emberlog.datatypes import FLOAT, INT, INT_MIN, DataType
+from emberlog.datatypes import FLOAT, INT, INT_MIN, DataType, type_of_value
 from emberlog.diagnostics import InternalError
 from emberlog.executors.dataframe.columns import spark_name
 from emberlog.executors.dataframe.python_functions import scalar_udf
 from emberlog.executors.dataframe.scalar_functions import BUILT_IN_FUNCTIONS
 from emberlog.executors.dataframe.scope import OVERFLOW, Check, Scope, Typed, arithmetic, from_operands, leaf
-from emberlog.logical.expressions import type_of_value
 from emberlog.logical.nodes import Condition
 from emberlog.semantics.functions import Functions
 from emberlog.semantics.model import Compare, Holds

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from emberlog.config import Execution
+from emberlog.config import DEFAULT_EXECUTION, Execution
 from emberlog.executors.cyclic.capabilities import obstacles
-from emberlog.executors.cyclic.compile import compile_fixpoint
-from emberlog.executors.cyclic.placement import place
 from emberlog.executors.engine import Engine, Outputs, Request
+from emberlog.executors.local.recursion import plan_recursion
 from emberlog.executors.local.run import FEW_DERIVED, FEW_READ, INTERPRETER, how_it_runs, run
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.local_sources import LocalSource, register
@@ -51,7 +50,7 @@ class LocalEngine(Engine[LocalRelation]):
             elif reasons := obstacles(stratum.root):
                 lines.append(f"{names}: {INTERPRETER}; {'; '.join(reasons)}")
             else:
-                placement = place(compile_fixpoint(stratum.root))
+                placement = plan_recursion(stratum.root, DEFAULT_EXECUTION).placement
                 lines.append(f"{names}: {how_it_runs(placement, self._workers)}; {placement.why}")
         if any(isinstance(stratum.root, Fixpoint) for stratum in plan.strata):
             small = f"reads up to {FEW_READ:,} facts and derives up to {FEW_DERIVED:,}"

@@ -9,6 +9,7 @@ from emberlog.config import Execution, Limits
 from emberlog.executors.cyclic.compile import CyclicProgram, compile_fixpoint
 from emberlog.executors.cyclic.faults import Fault, told
 from emberlog.executors.cyclic.local import run_workers, share_of, worker_for
+from emberlog.executors.cyclic.merged_progress import MergedProgress
 from emberlog.executors.cyclic.placement import Placement
 from emberlog.executors.cyclic.profile import Profile
 from emberlog.executors.cyclic.representation import Representation
@@ -16,7 +17,6 @@ from emberlog.executors.cyclic.stage import place_as_asked, wanted_whole
 from emberlog.executors.cyclic.texts import TextCodes, texts_of
 from emberlog.executors.cyclic.worker import Progress, Worker, WorkerTask
 from emberlog.executors.local.encoding import decoded, encoded
-from emberlog.executors.local.progress import MergedProgress
 from emberlog.io.local_relation import LocalRelation
 from emberlog.logical.nodes import Fixpoint
 from emberlog.source import Span

@@ -178,8 +178,6 @@ class _Run:
         from emberlog.executors.local.recursion import plan_recursion
 
         recursion = plan_recursion(fixpoint, self.execution)
-        if self.execution.mode == "decomposed" and not recursion.placement.is_decomposed:
-            raise fail("DL332", f"this recursion cannot be decomposed: {recursion.placement.why}")
         self.listener(
             ExecutorChosen(
                 stratum.index,

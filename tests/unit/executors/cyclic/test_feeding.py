@@ -28,7 +28,7 @@ def written(folder: Path, row_group_size: int, files: int = 1) -> ParquetFiles:
         table = pa.table({"b": [row[1] for row in part], "a": pa.array([row[0] for row in part], pa.int32())})
         paths.append(str(folder / f"{index}.parquet"))
         pq.write_table(table, paths[-1], row_group_size=row_group_size)
-    return ParquetFiles(tuple(paths), ("a", "b"))
+    return ParquetFiles(tuple(paths), ("a", "b"), len(ROWS))
 
 
 def inline(table: pa.Table) -> InlineRows:

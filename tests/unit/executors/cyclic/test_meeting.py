@@ -12,7 +12,9 @@ from dataclasses import replace
 import pytest
 
 from emberlog.executors.cyclic.handshake import Credentials, Refused, greet, new_key, welcome
-from emberlog.executors.cyclic.meeting import Heard, Met, Tracker, WorkersProgress, meet
+from emberlog.executors.cyclic.meeting import Met, Tracker, meet
+from emberlog.executors.cyclic.merged_progress import MergedProgress
+from emberlog.executors.cyclic.worker import Progress
 
 OURS = Credentials("run", 0, new_key())
 
@@ -43,13 +45,13 @@ def test_meeting_by_gathering(workers: int) -> None:
 
 @pytest.mark.parametrize("workers", [1, 2, 4])
 def test_meeting_by_tracker(workers: int) -> None:
-    heard: list[Heard] = []
-    tracker = Tracker("127.0.0.1", workers, OURS, WorkersProgress(1, heard.append))
+    heard: list[Progress] = []
+    tracker = Tracker("127.0.0.1", workers, OURS, MergedProgress(workers, heard.append, is_decomposed=False))
     try:
         with ThreadPoolExecutor(workers) as threads:
             teams = list(threads.map(lambda number: by_tracker(number, workers, tracker), range(workers)))
-        teams[0].tell(1, 10, 100, 7)
-        wait_until(lambda: heard == [Heard(0, 1, 10, 100, 7)])
+        teams[0].tell(Progress(1, 10, 100, 7))
+        wait_until(lambda: heard == [Progress(1, 10, 100, 7)])
         assert_connected(teams)
     finally:
         tracker.close()
@@ -155,13 +157,13 @@ def record(connection: socket.socket) -> list[bytes]:
 
 
 def test_a_tracker_ignores_strangers() -> None:
-    heard: list[Heard] = []
-    tracker = Tracker("127.0.0.1", 1, OURS, WorkersProgress(1, heard.append))
+    heard: list[Progress] = []
+    tracker = Tracker("127.0.0.1", 1, OURS, MergedProgress(1, heard.append, is_decomposed=True))
     try:
         with socket.create_connection((tracker.address.host, tracker.address.port)) as stranger:
             stranger.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" + b"x" * 64)
             met = by_tracker(0, 1, tracker)
-            met.tell(1, 1, 1, 0)
+            met.tell(Progress(1, 1, 1, 0))
             wait_until(lambda: len(heard) == 1)
             met.close()
     finally:
@@ -169,14 +171,14 @@ def test_a_tracker_ignores_strangers() -> None:
 
 
 def test_an_iteration_is_told_when_all_workers_are_done_with_it() -> None:
-    heard: list[Heard] = []
-    progress = WorkersProgress(2, heard.append)
-    progress.hear(Heard(0, 1, 5, 5, 0))
-    progress.hear(Heard(0, 2, 3, 8, 1))
+    heard: list[Progress] = []
+    progress = MergedProgress(2, heard.append, is_decomposed=True)
+    progress.report(0, Progress(1, 5, 5, 0))
+    progress.report(0, Progress(2, 3, 8, 1))
     assert not heard
-    progress.hear(Heard(1, 1, 2, 2, 1))
-    assert heard == [Heard(0, 1, 7, 7, 1)]
-    progress.leave(1)
-    assert heard[1:] == [Heard(0, 2, 3, 10, 2)]
-    progress.hear(Heard(0, 3, 1, 9, 1))
-    assert heard[2:] == [Heard(0, 3, 1, 11, 2)]
+    progress.report(1, Progress(1, 2, 2, 1))
+    assert heard == [Progress(1, 7, 7, 1)]
+    progress.finish(1)
+    assert heard[1:] == [Progress(2, 3, 10, 2)]
+    progress.report(0, Progress(3, 1, 9, 1))
+    assert heard[2:] == [Progress(3, 1, 11, 2)]

@@ -10,9 +10,9 @@ from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits
 from emberlog.datatypes import INT, STRING
 from emberlog.diagnostics import EmberlogError
 from emberlog.events import Event, ExecutorChosen, IterationFinished, RulesProfiled, RunFinished, StratumFinished
+from emberlog.executors.cyclic.merged_progress import MergedProgress
 from emberlog.executors.cyclic.worker import Progress
 from emberlog.executors.local import run as local_run
-from emberlog.executors.local.progress import MergedProgress
 from emberlog.io.local_relation import LocalRelation
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import CellValue, Column, Fact

@@ -47,7 +47,8 @@ class MergedProgress:
             at = [reports[min(self._told, len(reports) - 1)] for reports in self._reports if reports]
             changed = sum(reports[self._told].changed for reports in self._reports if len(reports) > self._told)
             self._told += 1
-            self._tell(Progress(self._told, changed, sum(progress.total for progress in at)))
+            total, sent = sum(progress.total for progress in at), sum(progress.bytes_sent for progress in at)
+            self._tell(Progress(self._told, changed, total, sent))
 
     def _is_complete(self, iteration: int) -> bool:
         some = any(len(reports) > iteration for reports in self._reports)
