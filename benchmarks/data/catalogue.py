@@ -46,8 +46,10 @@ _ALL = (
     _random_graph("g1k", 1_000, 0.01),
     _random_graph("g10k", 10_000, 0.001, "gnp10K"),
     *(_rmat(configuration, size) for configuration in PARAMETERS for size in _SIZES),
-    Dataset("chain50", "one path of 50 arcs", partial(graphs.chain, 50)),
-    Dataset("chain1000", "one path of 1,000 arcs", partial(graphs.chain, 1_000)),
+    *(
+        Dataset(f"chain{length}", f"one path of {length:,} arcs", partial(graphs.chain, length))
+        for length in (50, 100, 1_000, 10_000)
+    ),
     Dataset("star100k", "one vertex in the middle of 100,000", partial(graphs.star, 100_000)),
     Dataset("road30", "a road network of 31 by 31 crossings", partial(graphs.road, 30)),
     Dataset("road500", "a road network of 501 by 501 crossings", partial(graphs.road, 500)),

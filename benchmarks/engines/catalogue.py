@@ -43,6 +43,7 @@ def _here(name: str, module: str, class_name: str, is_peer: bool = False) -> Ent
 _ALL = (
     _here("emberlog", "emberlog_database", "Emberlog"),
     _here("emberlog-1-worker", "emberlog_database", "EmberlogOneWorker"),
+    _here("emberlog-4-workers", "emberlog_database", "EmberlogFourWorkers"),
     _here("emberlog-hash", "emberlog_database", "EmberlogHash"),
     _here("emberlog-bsp-hash", "emberlog_database", "EmberlogRounds"),
     _here("emberlog-dataframe", "emberlog_database", "EmberlogDataframe"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -22,18 +23,22 @@ class Rounds:
 
     def __init__(self) -> None:
         self._productive: dict[int, int] = {}
+        self._kept = 0
         self.bytes_sent = 0
 
     def __call__(self, event: Event, /) -> None:
         from emberlog.events import IterationFinished, StratumFinished
 
         if isinstance(event, IterationFinished) and event.delta_rows > 0:
+            self._kept += event.delta_rows
             self._productive[event.stratum] = self._productive.get(event.stratum, -1) + 1
         if isinstance(event, StratumFinished):
             self.bytes_sent += event.bytes_sent
 
     def metrics(self) -> dict[str, float]:
-        return {"iterations": max(self._productive.values())} if self._productive else {}
+        if not self._productive:
+            return {}
+        return {"iterations": max(self._productive.values()), "facts_in_recursions": self._kept}
 
 
 class EmberlogOnSpark(Engine):
@@ -125,6 +130,17 @@ class EmberlogOneWorker(EmberlogOnSpark):
     name = "emberlog-1-worker"
     title = "Emberlog, one worker"
     options: ClassVar[dict[str, str | int]] = {"workers": 1}
+
+
+class EmberlogFourWorkers(EmberlogOnSpark):
+    """In a session with four slots, on however many cores there are: what more partitions cost or gain."""
+
+    name = "emberlog-4-workers"
+    title = "Emberlog, four workers"
+    options: ClassVar[dict[str, str | int]] = {"workers": 4}
+
+    def start(self, settings: Settings) -> None:
+        super().start(replace(settings, threads=4))
 
 
 class EmberlogDataframe(EmberlogOnSpark):

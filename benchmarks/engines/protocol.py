@@ -34,7 +34,7 @@ class Outcome:
     rows: int
     metrics: Mapping[str, float] = field(default_factory=dict)
     """Whatever the engine knows of the run: `iterations` (rounds that found something new after the seed),
-    `bytes_exchanged`, `rows_derived` …"""
+    `bytes_exchanged`, `facts_in_recursions` (new or improved, over all rounds) …"""
     seconds: float | None = None
     """The engine's own clock, for an adapter whose call does more than the engine's work."""
 

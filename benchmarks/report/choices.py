@@ -8,6 +8,7 @@ from benchmarks.results import Run
 WHOLE = "emberlog"
 OTHERS = {
     "emberlog-1-worker": "one worker",
+    "emberlog-4-workers": "four workers",
     "emberlog-hash": "facts hashed",
     "emberlog-bsp-hash": "facts hashed, an exchange in every round",
     "emberlog-dataframe": "a series of jobs",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.report.sections import seconds
+from benchmarks.report.numbers import seconds
 from benchmarks.results import Measurement, Run
 
 NOTABLE = 1.1

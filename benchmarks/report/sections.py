@@ -9,9 +9,10 @@ from statistics import median
 from benchmarks import results
 from benchmarks.data.dataset import PAPER
 from benchmarks.engines.catalogue import WITHOUT
-from benchmarks.report import choices, scaling
+from benchmarks.report import ablations, choices, scaling, workers
 from benchmarks.report.colours import colour_of
 from benchmarks.report.document import Block, Cell, Document, Figure, Section, Table, Text
+from benchmarks.report.numbers import seconds
 from benchmarks.report.svg import Bar, bars
 from benchmarks.results import EngineRecord, Measurement, Run, WorkloadRecord
 from benchmarks.workloads.answer import of_rows
@@ -23,13 +24,15 @@ def document(run: Run) -> Document:
         _conclusions,
         _times,
         _table_1,
-        scaling.section,
+        scaling.sizes,
+        scaling.iterations,
+        workers.section,
         choices.section,
+        ablations.section,
         _plots,
         _loading,
         _memory,
         _exchanged,
-        _ablations,
         _not_run,
         _how,
         _machine,
@@ -53,12 +56,6 @@ def measured(run: Run) -> list[WorkloadRecord]:
         for workload in run.workloads
         if any(one.status != results.CANNOT for one in run.of_workload(workload.name))
     ]
-
-
-def seconds(value: float) -> str:
-    if value >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"
 
 
 def _conclusions(run: Run) -> Section | None:
@@ -250,22 +247,6 @@ def _plots(run: Run) -> Section | None:
 def _why(one: Measurement) -> str:
     first = one.note.splitlines()[0] if one.note else ""
     return f"{one.status}: {first}"[:90]
-
-
-def _ablations(run: Run) -> Section | None:
-    rows = []
-    for one in run.measurements:
-        whole, without, part = one.engine.partition(WITHOUT)
-        other = run.measurement(one.workload, whole)
-        if without and one.is_usable and other is not None and other.is_usable and one.median and other.median:
-            ratio = one.median / other.median
-            derived = [f"{m.metrics['rows_derived']:,.0f}" if "rows_derived" in m.metrics else "" for m in (other, one)]
-            texts = (part, one.workload, seconds(other.median), seconds(one.median), f"{ratio:.2f} ×", *derived)
-            rows.append(tuple(Cell(text) for text in texts))
-    if not rows:
-        return None
-    header = ("without", "workload", "s with it", "s without", "slower by", "rows derived with it", "without")
-    return Section("Ablations", (Table(header, tuple(sorted(rows, key=lambda row: (row[0].text, row[1].text)))),))
 
 
 def _not_run(run: Run) -> Section | None:

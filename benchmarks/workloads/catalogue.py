@@ -43,7 +43,7 @@ def _workloads() -> Iterable[Workload]:
     yield from add("sg-count", {"small": "tree7", "full": "tree11"})
     yield from add("reach", {**first_rmat, "full": every_rmat}, _FROM_SOURCE)
     yield from add("reach-query", {"smoke": "rmat2-1k", "small": "rmat2-100k", "full": "rmat2-100k"}, _FROM_SOURCE)
-    yield from add("reach", {"small": "chain1000", "full": "chain1000 road500"}, _FROM_ZERO)
+    yield from add("reach", {"small": "chain1000", "full": "chain100 chain1000 chain10000 road500"}, _FROM_ZERO)
     yield from add("cc", {**first_rmat, "full": every_rmat})
     yield from add("wcc", {**first_rmat, "full": "rmat1-100k rmat1-1m road500 star100k"})
     yield from add("sssp", {**first_rmat, "full": every_rmat}, _FROM_SOURCE)

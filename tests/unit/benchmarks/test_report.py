@@ -79,7 +79,7 @@ def test_the_markdown_says_it_all(run: Run, tmp_path: Path) -> None:
     assert "souffle is not on the path" in text
     assert "| flink | cc/rmat1-1m | has no <min> |" in text
     assert "| prune_columns | tc/tree11 | 2.00 | 3.00 | 1.50 × |" in text
-    assert "time for 2 × the rows: duckdb 2.5 ×" in text
+    assert "time for 2 × the rows in: duckdb 2.5 ×" in text
     assert "abc1234" in text and "a processor, 2 cores" in text
 
 
@@ -137,3 +137,20 @@ def test_numbers_on_axes() -> None:
         "10 M",
         "2 G",
     ]
+
+
+def test_chains_are_drawn_against_iterations_and_workers_against_their_number(run: Run, tmp_path: Path) -> None:
+    chains = [workload("reach", f"chain{length}", length) for length in (100, 1_000)]
+    measurements = (
+        ran("reach/chain100", "emberlog", 0.5, rows=1, iterations=99, facts_in_recursions=100),
+        ran("reach/chain1000", "emberlog", 1.0, rows=1, iterations=999, facts_in_recursions=1_000),
+        ran("reach/chain1000", "emberlog-1-worker", 0.8, rows=1, iterations=999),
+        ran("reach/chain1000", "emberlog-without-fold", 2.0, rows=1, iterations=999, facts_in_recursions=9_000),
+    )
+    engines = tuple(engine(name) for name in ("emberlog", "emberlog-1-worker", "emberlog-without-fold"))
+    chained = replace(run, engines=engines, workloads=tuple(chains), measurements=measurements)
+    text = write_report(chained, tmp_path)[0].read_text(encoding="utf-8")
+    assert "## Time against size" not in text
+    assert "time for 10.1 × the iterations: emberlog 2 ×" in text
+    assert "reach/chain1000 0.80 s with 1, 1.00 s with 2" in text
+    assert "| fold | reach/chain1000 | 1.00 | 2.00 | 2.00 × | 1,000 → 9,000 | – | 999 |" in text
