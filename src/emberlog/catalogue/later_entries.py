@@ -38,6 +38,22 @@ PLANNING_ENTRIES = (
         FoundBy.RUN,
     ),
     Entry(
+        "DL321",
+        "queries with different windows",
+        "All answers of a stream program are given at the same slides, for the same window.",
+        "Give all queries the same window, or make a program of each.",
+        "`query a(_, X), WINDOW(1 hour).` beside `query b(_, X), WINDOW(1 day).`",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL322",
+        "a window in units of time over a plain clock",
+        "The times of the stream are plain numbers, so nobody knows how many of them make an hour.",
+        "Write the window as a plain number, or give the stream real timestamps.",
+        "`query a(_, X), WINDOW(1 hour).` over a stream with the times 1, 2, 3.",
+        FoundBy.OTHER,
+    ),
+    Entry(
         "DL330",
         "nulls in a relation that a recursion reads",
         "The cyclic executor keeps every value as a 64-bit number, and a null has none.",
