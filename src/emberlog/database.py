@@ -16,7 +16,7 @@ from emberlog.diagnostics import Diagnostics, EmberlogError, fail, nearest
 from emberlog.events import Listener, ignore
 from emberlog.executors.engine import Engine, Outputs, Request
 from emberlog.logical.build import build
-from emberlog.logical.explain import explain_text
+from emberlog.logical.explain import explain_text, pass_lines
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.traverse import plans_of, scans
 from emberlog.optimize.pipeline import Optimized, plan_program
@@ -312,6 +312,10 @@ class Explained:
         plan = self.optimized.plan
         read = {scan.relation for stratum in plan.strata for one in plans_of(stratum.root) for scan in scans(one)}
         return [name for name in plan.inputs if name in read or name in plan.outputs]
+
+    def passes(self) -> str:
+        """What each pass of the optimizer changed, line by line."""
+        return "\n".join(pass_lines(self.optimized, in_full=True))
 
     def __str__(self) -> str:
         text = explain_text(self.checked, build_connection_graph(self.checked), self.logical, self.optimized)

@@ -34,7 +34,7 @@ NAME = "explain"
 EXAMPLES = """\
 examples:
   emberlog explain tc.dl                     connection graph, strata, plan, what each pass changed
-  emberlog explain tc.dl --passes            the whole plan before and after each pass
+  emberlog explain tc.dl --passes            every line that each pass changed, and why there is such a pass
   emberlog explain tc.dl --off prune_columns without one of the passes
   emberlog explain tc.dl --output tc.html    a page with pictures; also .svg, .dot and .mmd
   emberlog explain DL231                     what an error code means and how to mend it
@@ -50,7 +50,7 @@ def register(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("subject", metavar="FILE|CODE", help="a program (- is standard input), or a code such as DL231")
-    parser.add_argument("--passes", action="store_true", help="the whole plan before and after each pass")
+    parser.add_argument("--passes", action="store_true", help="every line that each pass changed")
     parser.add_argument("--off", metavar="PASS", action="append", default=[], help="leave a pass out; may be repeated")
     parser.add_argument("--format", choices=FORMATS, help="default: what the name of --output says, otherwise text")
     parser.add_argument("--output", metavar="FILE", help="write to a file")

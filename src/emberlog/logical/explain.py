@@ -19,7 +19,7 @@ LARGEST_MATCHING = 250_000
 """Lines before times lines after, up to which lines are matched in order; that takes time with their product."""
 
 CHANGED_LINES_SHOWN = 12
-"""Of one pass, where the texts before and after are not asked for in full."""
+"""Of one pass, where its changes are not asked for in full."""
 
 
 class PassChange(Protocol):
@@ -37,6 +37,9 @@ class PassChange(Protocol):
     def before(self) -> LogicalPlan: ...
     @property
     def after(self) -> LogicalPlan: ...
+    @property
+    def rules(self) -> tuple[Sequence[str], Sequence[str]] | None:
+        """The lines of the program before and after a pass that goes from rules to rules."""
 
 
 class OptimizedPlan(Protocol):
@@ -89,21 +92,17 @@ def stratum_lines(stratum: Stratum) -> list[str]:
 
 
 def pass_lines(optimized: OptimizedPlan, *, in_full: bool) -> Iterator[str]:
+    """What each pass did: the lines that went and came, or, in full, in the midst of those that stayed."""
     width = max((len(change.name) for change in optimized.changes), default=0)
     for change in optimized.changes:
         yield f"{change.name:<{width}}  {pass_effect(change)}"
         if in_full:
             yield f"    {change.reason}"
-        if change.before == change.after:
-            continue
-        if in_full:
-            yield from ("    before", *(f"      {line}" for line in _plan_lines(change.before)))
-            yield from ("    after", *(f"      {line}" for line in _plan_lines(change.after)))
-        else:
-            changed = changed_lines(change.before, change.after)
-            yield from (f"    {line}" for line in changed[:CHANGED_LINES_SHOWN])
-            if len(changed) > CHANGED_LINES_SHOWN:
-                yield f"    … {counted(len(changed) - CHANGED_LINES_SHOWN, 'more line')}"
+        lines = changed_lines(change, in_full=in_full)
+        shown = len(lines) if in_full else CHANGED_LINES_SHOWN
+        yield from (f"    {line}" for line in lines[:shown])
+        if len(lines) > shown:
+            yield f"    … {counted(len(lines) - shown, 'more line')}"
 
 
 def pass_effect(change: PassChange) -> str:
@@ -113,32 +112,44 @@ def pass_effect(change: PassChange) -> str:
     return f"{effect}: {change.note}" if change.note else effect
 
 
-def changed_lines(before: LogicalPlan, after: LogicalPlan) -> list[str]:
-    """Stratum by stratum, the lines that went (−) and came (+)."""
+def changed_lines(change: PassChange, *, in_full: bool = False) -> list[str]:
+    """The lines that went (−) and came (+): those of the rules, or of the plan, stratum by stratum."""
+    if change.rules is not None:
+        return _difference(*change.rules, in_full=in_full)
+    before, after = change.before, change.after
+    if before == after:
+        return []
     lines = _difference(_head_lines(before), _head_lines(after))
     strata = {stratum.relations: stratum for stratum in after.strata}
     for stratum in before.strata:
         kept = strata.pop(stratum.relations, None)
         if kept is None:
-            lines.append(f"− {_stratum_heading(stratum)}")
+            lines += _whole_stratum("−", stratum, in_full)
         elif kept != stratum:
             lines.append(f"  {_stratum_heading(kept)}")
-            lines += _difference(_stratum_lines(stratum), _stratum_lines(kept))
-    return lines + [f"+ {_stratum_heading(stratum)}" for stratum in strata.values()]
+            lines += _difference(_stratum_lines(stratum), _stratum_lines(kept), in_full=in_full)
+    return lines + [line for stratum in strata.values() for line in _whole_stratum("+", stratum, in_full)]
 
 
-def _difference(before: Sequence[str], after: Sequence[str]) -> list[str]:
-    """Without the indentation that all changed lines share."""
-    changed: list[tuple[str, str]] = []
+def _whole_stratum(mark: str, stratum: PlannedStratum, in_full: bool) -> list[str]:
+    below = [f"{mark}   {line}" for line in _stratum_lines(stratum)] if in_full else []
+    return [f"{mark} {_stratum_heading(stratum)}", *below]
+
+
+def _difference(before: Sequence[str], after: Sequence[str], *, in_full: bool = False) -> list[str]:
+    """Without the indentation that all lines shown share; lines that stayed are shown in full only."""
+    shown: list[tuple[str, str]] = []
     if len(before) * len(after) > LARGEST_MATCHING:
         gone, come = set(before) - set(after), set(after) - set(before)
-        changed = [("−", line) for line in before if line in gone] + [("+", line) for line in after if line in come]
+        shown = [("−", line) for line in before if line in gone] + [("+", line) for line in after if line in come]
     else:
         for kind, i, j, k, m in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
             if kind != "equal":
-                changed += [("−", line) for line in before[i:j]] + [("+", line) for line in after[k:m]]
-    indentation = min((len(line) - len(line.lstrip(" ")) for _, line in changed), default=0)
-    return [f"{mark} {line[indentation:]}" for mark, line in changed]
+                shown += [("−", line) for line in before[i:j]] + [("+", line) for line in after[k:m]]
+            elif in_full:
+                shown += [(" ", line) for line in before[i:j]]
+    indentation = min((len(line) - len(line.lstrip(" ")) for _, line in shown), default=0)
+    return [f"{mark} {line[indentation:]}" for mark, line in shown]
 
 
 def _plan_lines(plan: LogicalPlan) -> list[str]:

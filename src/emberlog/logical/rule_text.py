@@ -9,9 +9,11 @@ from emberlog.semantics.model import (
     Absent,
     Bind,
     CellValue,
+    CheckedProgram,
     CheckedQuery,
     Compare,
     Contribution,
+    CoreRule,
     HeadValue,
     Holds,
     Literal,
@@ -62,6 +64,22 @@ def literal_text(literal: Literal) -> str:
             return f"{'!' if negated else ''}{print_expression(test)}"
         case _:
             assert_never(literal)
+
+
+def rule_text(rule: CoreRule) -> str:
+    """With its name, so that a rule can be followed through what is done to it."""
+    head = head_text(rule.relation, rule.head)
+    body = ", ".join(literal_text(literal) for literal in rule.body)
+    return f"{rule.name}: {head} :- {body}." if body else f"{rule.name}: {head}."
+
+
+def program_lines(checked: CheckedProgram) -> tuple[str, ...]:
+    """The facts and rules of a program, relation by relation, then its queries."""
+    facts = [
+        f"{name}({', '.join(cell_text(cell) for cell in row)})." for name, rows in checked.facts.items() for row in rows
+    ]
+    rules = [rule_text(rule) for stratum in checked.strata for rule in stratum.rules]
+    return (*facts, *rules, *(query_text(query) for query in checked.queries))
 
 
 def query_text(query: CheckedQuery) -> str:

@@ -1,6 +1,6 @@
 """The passes in their order, and the driver that runs them and checks the plan after each.
 
-Demand is rewritten in the rules, before there is a plan; all other passes go from plan to plan.
+Rule passes go from rules to rules, before there is a plan; all other passes go from plan to plan.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from emberlog.diagnostics import Diagnostics, nearest
 from emberlog.logical.build import build
 from emberlog.logical.invariants import check_invariants
 from emberlog.logical.nodes import LogicalPlan
+from emberlog.logical.rule_text import program_lines
 from emberlog.optimize.context import PassContext, PassFunction
 from emberlog.optimize.derive_delta_rules import derive_delta_rules
 from emberlog.optimize.eliminate_dead_relations import eliminate_dead_relations
 from emberlog.optimize.fold_constants import fold_constants
 from emberlog.optimize.prune_columns import prune_columns
 from emberlog.optimize.push_down_filter import push_down_filter
-from emberlog.optimize.rewrite_demand import Rewritten, rewrite_demand
+from emberlog.optimize.rewrite_demand import rewrite_demand
+from emberlog.optimize.rewritten import RulePassFunction
 from emberlog.optimize.simplify import simplify
 from emberlog.semantics.model import CheckedProgram
 
@@ -34,6 +36,20 @@ class Pass:
         return self.run.__name__
 
 
+@dataclass(frozen=True, slots=True)
+class RulePass:
+    run: RulePassFunction
+    reason: str
+
+    @property
+    def name(self) -> str:
+        return self.run.__name__
+
+
+RULE_PASSES = (
+    RulePass(rewrite_demand, "Constants in a query should restrict what is derived, not only what is shown of it."),
+)
+
 PASSES = (
     Pass(fold_constants, "What is known before the data is there should not be computed for every row."),
     Pass(push_down_filter, "A row that is dropped early is not joined, sent or sorted."),
@@ -45,9 +61,7 @@ PASSES = (
     ),
 )
 
-DEMAND_REASON = "Constants in a query should restrict what is derived, not only what is shown of it."
-
-PASS_NAMES = (rewrite_demand.__name__, *(one.name for one in PASSES))
+PASS_NAMES = (*(one.name for one in RULE_PASSES), *(one.name for one in PASSES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +75,8 @@ class PassChange:
     is_off: bool = False
     note: str = ""
     """What it did, or why it did nothing, in a few words."""
+    rules: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    """The program before and after, line by line, if the pass went from rules to rules."""
 
     @property
     def changed(self) -> bool:
@@ -77,15 +93,19 @@ class Optimized:
 def plan_program(checked: CheckedProgram, *, off: Set[str] = frozenset()) -> Optimized:
     """The optimised plan of a program; passes named in `off` are left out."""
     _check_names(off)
-    is_off = rewrite_demand.__name__ in off
-    written = build(checked)
-    rewritten = Rewritten(checked, "") if is_off else rewrite_demand(checked)
-    restricted = written if rewritten.checked is checked else build(rewritten.checked)
-    demand = PassChange(
-        rewrite_demand.__name__, DEMAND_REASON, written, restricted, is_off=is_off, note=rewritten.reason
-    )
-    optimized = optimize(restricted, off=off)
-    return Optimized(optimized.plan, (demand, *optimized.changes))
+    plan = build(checked)
+    changes = []
+    for one in RULE_PASSES:
+        before, written = plan, checked
+        note = ""
+        if one.name not in off:
+            rewritten = one.run(written)
+            checked, note = rewritten.checked, rewritten.reason
+            plan = before if checked is written else build(checked)
+        rules = None if plan is before else (program_lines(written), program_lines(checked))
+        changes.append(PassChange(one.name, one.reason, before, plan, one.name in off, note, rules))
+    optimized = optimize(plan, off=off)
+    return Optimized(optimized.plan, (*changes, *optimized.changes))
 
 
 def optimize(plan: LogicalPlan, *, off: Set[str] = frozenset()) -> Optimized:

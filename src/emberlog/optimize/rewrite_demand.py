@@ -2,7 +2,7 @@
 
 A relation asked for with some arguments bound becomes a version that derives only facts whose bound arguments
 somebody demands; a demand relation holds those. Bodies hand bindings on from literal to literal, so that
-`tc(977, Y)?` costs about a search from 977. The answer to the query is the same, because a rule loses only
+`tc(977, Y)?` costs about a search from 977. That is right, because a rule loses only
 derivations of facts that nobody asked for, and a demanded group of an aggregate keeps all its contributions.
 
 Some relations are computed in full all the same: negated ones (they must be complete), those of a bounded or
@@ -13,13 +13,13 @@ rewritten program would aggregate inside a recursion that the written one does n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias, assert_never
 
 from emberlog.datatypes import DataType
-from emberlog.diagnostics import Diagnostics
 from emberlog.logical.expressions import Risk, condition_risk, risk_of, substitute, substitute_in_condition
 from emberlog.optimize.information_order import bound_by, information_order
+from emberlog.optimize.rewritten import Rewritten, has_streams, with_rules
 from emberlog.semantics.dependencies import rules_by_relation
 from emberlog.semantics.model import (
     Absent,
@@ -37,25 +37,17 @@ from emberlog.semantics.model import (
     Relation,
     Term,
 )
-from emberlog.semantics.stratify import stratify
 from emberlog.syntax.ast import ComparisonOperator, Constant, Parameter, Variable
 
 Version: TypeAlias = tuple[str, str]
 """A relation and which of its arguments are bound: `("tc", "bf")`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
-    checked: CheckedProgram
-    reason: str
-    """What was done, or why nothing was."""
-
-
 def rewrite_demand(checked: CheckedProgram) -> Rewritten:
     """The program that computes only what its queries need, or the same program."""
     if not checked.queries:
         return Rewritten(checked, "there is no query")
-    if any(relation.is_stream for relation in checked.relations.values()):
+    if has_streams(checked):
         return Rewritten(checked, "a stream keeps all its facts")
     calls = _Calls(checked)
     if not calls.versions:
@@ -171,11 +163,7 @@ class _Writer:
                 self._written_facts(version)
         self._queries()
         self._put_constants_for_single_demands()
-        diagnostics = Diagnostics()
-        strata = stratify(self.relations, self.rules, self.checked.queries, None, diagnostics)
-        if diagnostics.has_errors:
-            return None
-        return replace(self.checked, relations=self.relations, facts=self.facts, rules=tuple(self.rules), strata=strata)
+        return with_rules(self.checked, self.rules, relations=self.relations, facts=self.facts)
 
     def _name(self, version: Version) -> str:
         """The only version of a relation keeps its name, so that plans read as the program does."""

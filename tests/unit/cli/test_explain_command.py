@@ -27,7 +27,9 @@ def test_text(emberlog: Emberlog) -> None:
 
 
 def test_passes_in_full_and_off(emberlog: Emberlog) -> None:
-    assert "    before\n" in emberlog("explain", "tc.dl", "--passes").out
+    in_full = emberlog("explain", "tc.dl", "--passes").out
+    assert "An iteration should only look at what the last one added" in in_full
+    assert "      + " in in_full
     assert "derive_delta_rules        switched off" in emberlog("explain", "tc.dl", "--off", "derive_delta_rules").out
 
 

@@ -20,7 +20,7 @@ from emberlog.logical.nodes import (
     Version,
 )
 from emberlog.logical.summary import aggregate_notes, counted, program_summary, stream_notes
-from emberlog.optimize.pipeline import PASS_NAMES, Optimized, PassChange, optimize
+from emberlog.optimize.pipeline import PASS_NAMES, Optimized, PassChange, optimize, plan_program
 from emberlog.semantics.analysis import analyze
 from emberlog.semantics.connection_graph import build_connection_graph
 from emberlog.semantics.model import CheckedProgram
@@ -154,15 +154,28 @@ def test_passes_show_what_they_changed() -> None:
 def test_passes_in_full_and_switched_off() -> None:
     shown = section(explained(TC, passes_in_full=True, off=("prune_columns",)), "passes")
     assert "prune_columns             switched off" in shown
-    assert shown.count("before\n") == shown.count("after\n") == 1
-    assert "  − " not in shown
+    assert "An iteration should only look at what the last one added" in shown
+    assert "\n      ├ seed        Project X, Y  [r1]\n" in shown, "lines that stayed are there too"
+
+
+def test_a_pass_over_rules_shows_the_rules_that_went_and_came() -> None:
+    optimized = plan_program(checked(TC.replace("tc(X, Z), tc(Z, Y)", "tc(X, Z), arc(Z, Y)")))
+    (change,) = (one for one in optimized.changes if one.name == "rewrite_demand")
+    assert changed_lines(change) == [
+        "− r1: tc(X, Y) :- arc(X, Y).",
+        "− r2: tc(X, Y) :- tc(X, Z), arc(Z, Y).",
+        "+ r1: tc(1, Y) :- arc(1, Y).",
+        "+ r2: tc(1, Y) :- tc(1, Z), arc(Z, Y).",
+    ]
+    assert changed_lines(change, in_full=True)[-1] == "  tc(1, Y)?"
 
 
 def test_long_changes_are_cut_off() -> None:
     before = build(checked("".join(f"p{i}(X) :- e(X, Y), Y > {i}.\n" for i in range(20))))
     after = LogicalPlan(before.inputs, before.strata[:3], before.outputs, before.queries)
     change = PassChange("shorten", "For the test.", before, after)
-    assert changed_lines(before, after) == [f"− stratum {i}  p{i - 1}   not recursive" for i in range(4, 21)]
+    assert changed_lines(change) == [f"− stratum {i}  p{i - 1}   not recursive" for i in range(4, 21)]
+    assert "−   Define p4(X)" in changed_lines(change, in_full=True)
     lines = list(pass_lines(Optimized(after, (change,)), in_full=False))
     assert lines[0] == "shorten  changed"
     assert lines[-1] == f"    … {17 - CHANGED_LINES_SHOWN} more lines"
@@ -171,7 +184,7 @@ def test_long_changes_are_cut_off() -> None:
 
 def test_changes_without_the_indentation_that_they_share() -> None:
     before, after = (build(checked(f"p(X) :- e(X, Y), Y > {number}.\n")) for number in (1, 2))
-    assert changed_lines(before, after) == [
+    assert changed_lines(PassChange("change", "For the test.", before, after)) == [
         "  stratum 1  p   not recursive",
         "− └ Filter Y > 1",
         "+ └ Filter Y > 2",

@@ -1,4 +1,4 @@
-"""Fixture files of passes: blocks of a title, a program, and its plan before and after one pass.
+"""Fixture files of passes: blocks of a title, a program, and its plan (or its rules) before and after one pass.
 
     # a condition moves below the join
     p(X, Y) :- q(X, Z), r(Z, Y), X > 1.

@@ -97,9 +97,7 @@ def _pass(change: PassChange) -> str:
     if effect != "changed":
         return f'<p class="pass">{head} {reason}</p>'
     marks = {"+": "came", "−": "went", " ": "why"}
-    difference = "\n".join(
-        f'<span class="{marks[line[0]]}">{escape(line)}</span>' for line in changed_lines(change.before, change.after)
-    )
+    difference = "\n".join(f'<span class="{marks[line[0]]}">{escape(line)}</span>' for line in changed_lines(change))
     return f'<details class="pass" open><summary>{head} {reason}</summary><pre>{difference}</pre></details>'
 
 
