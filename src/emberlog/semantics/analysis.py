@@ -78,7 +78,8 @@ class _Analysis:
         rules = [rule for draft in self._drafts() if (rule := self._core_rule(draft)) is not None]
         table = infer_types(rules, self.signatures, self.functions)
         rules = [check_types(rule, table, self.functions, self.diagnostics) for rule in rules]
-        relations = assign_time_roles(self._relations(table, rules), rules)
+        asked = [statement for statement in self.program.statements if isinstance(statement, ast.Query)]
+        relations = assign_time_roles(self._relations(table, rules), rules, asked)
         queries = check_queries(self.program, relations, self.params, self.diagnostics)
         facts, rules = _split_facts(rules)
         strata = stratify(relations, rules, queries, self.iterations, self.diagnostics)

@@ -11,7 +11,7 @@ from emberlog.executors.cyclic.joined import Contribution
 from emberlog.executors.cyclic.lanes import Lane, Lanes
 from emberlog.executors.cyclic.resident import Resident
 from emberlog.executors.cyclic.rules import Atom
-from emberlog.executors.cyclic.stores import StaticStore
+from emberlog.executors.cyclic.stores import KeyedStore, SetStore, StaticStore
 from emberlog.executors.cyclic.worker import Mail, Progress, Running, Worker, WorkerTask, gather
 
 FEW_ROWS = 1024
@@ -73,6 +73,7 @@ class BoundedWorker(Worker):
 def _same(one: Resident, other: Resident) -> bool:
     """Whether two rounds have the same facts."""
     left, right = one.store.all, other.store.all
+    assert isinstance(other.store, SetStore | KeyedStore)
     if left.shape != right.shape:
         return False
     # Most rounds differ, and show it early.

@@ -22,7 +22,7 @@ from emberlog.executors.cyclic.kernels.indexes import (
     pack,
 )
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask
-from emberlog.executors.cyclic.stores import KeyedStore, SetStore, StaticStore, direct_range, table_for
+from emberlog.executors.cyclic.stores import StaticStore, Store, direct_range, table_for
 
 MOST_PAIRS = 1 << 19
 """Matches that are expanded at a time, so that a heavy key does not fill the memory."""
@@ -127,7 +127,7 @@ class ChainedIndex:
     With one key lane whose values lie in a small range, there is a chain for each value; else for each of many buckets.
     """
 
-    def __init__(self, store: SetStore | KeyedStore, lanes: tuple[int, ...]) -> None:
+    def __init__(self, store: Store, lanes: tuple[int, ...]) -> None:
         self.store = store
         self.lanes = np.array(lanes, np.int64)
         self.is_direct = len(lanes) == 1

@@ -12,7 +12,7 @@ from emberlog.executors.cyclic.joined import Joined
 from emberlog.executors.cyclic.kernels import tables
 from emberlog.executors.cyclic.lanes import Lane, Lanes, floats_to_lane, lane_to_floats
 from emberlog.executors.cyclic.rules import Combine, ResidentRelation, Shown
-from emberlog.executors.cyclic.stores import KeyedStore, SetStore
+from emberlog.executors.cyclic.stores import KeyedStore, SetStore, Store
 from emberlog.logical.nodes import Version
 
 RESULT_BATCH = 1 << 20
@@ -39,9 +39,9 @@ def new_store(relation: ResidentRelation, *, tracks: bool = True) -> SetStore | 
 class Resident:
     """One relation: its store, its indexes, and for monotone sums the largest contribution of each key."""
 
-    def __init__(self, relation: ResidentRelation, *, tracks: bool = True) -> None:
+    def __init__(self, relation: ResidentRelation, *, tracks: bool = True, store: Store | None = None) -> None:
         self.relation = relation
-        self.store = new_store(relation, tracks=tracks)
+        self.store: Store = store or new_store(relation, tracks=tracks)
         self.indexes: dict[tuple[int, ...], ChainedIndex] = {}
         self.largest: KeyedStore | None = None
         if relation.largest_per_key:
@@ -64,9 +64,7 @@ class Resident:
             contributions = self._growth_of_largest(self.largest, contributions)
         else:
             contributions = with_plain_floats(self.relation, contributions)
-        if isinstance(self.store, SetStore):
-            self.store.add(contributions)
-        elif not self.store.add(contributions):
+        if not self.store.add(contributions):
             raise Fault("DL502", f"a sum of `{self.relation.name}` does not fit in a 64-bit int")
 
     def add_joined(self, joined: Joined) -> bool:

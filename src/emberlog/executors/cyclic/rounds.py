@@ -14,7 +14,7 @@ from emberlog.executors.cyclic.kernels import tables
 from emberlog.executors.cyclic.lanes import Lane, Lanes
 from emberlog.executors.cyclic.resident import Resident, new_store
 from emberlog.executors.cyclic.rules import Atom, Combine, ResidentRelation
-from emberlog.executors.cyclic.stores import KeyedStore, SetStore, StaticStore
+from emberlog.executors.cyclic.stores import KeyedStore, SetStore, StaticStore, Store
 from emberlog.executors.cyclic.worker import Mail, Progress, Running, Worker, WorkerTask, gather
 
 
@@ -23,15 +23,19 @@ class RoundsWorker(Worker):
         self, task: WorkerTask, statics: Mapping[str, StaticStore], report: Callable[[Progress], None] = lambda _: None
     ) -> None:
         super().__init__(task, statics, report)
-        self.residents = {relation.name: Resident(relation) for relation in self.program.relations}
+        self.residents = {relation.name: self.new_resident(relation) for relation in self.program.relations}
         self.copies: dict[tuple[str, int], Resident] = {}
         if task.workers > 1:
             for name, columns in task.placement.copies.items():
                 for column in columns:
-                    self.copies[name, column] = Resident(_copied(self.program.relation(name)))
+                    self.copies[name, column] = self.new_resident(_copied(self.program.relation(name)))
 
     def run(self) -> Running:
-        yield from self._deliver(self.seed_contributions(), self._advance())
+        return self.settle(self.seed_contributions())
+
+    def settle(self, contributions: Iterable[tuple[str, Contribution]]) -> Running:
+        """Enters contributions, and runs the rules until nothing changes."""
+        yield from self._deliver(contributions, self._advance())
         alone = self.task.placement.is_decomposed or self.task.workers == 1
         changed = self._advance()
         iteration = 0
@@ -39,13 +43,13 @@ class RoundsWorker(Worker):
             if not alone:
                 yield from self._update_copies()
             self.begin_iteration(iteration + 1)
-            contributions = yield from self.rule_contributions()
+            derived = yield from self.rule_contributions()
             if alone:
                 everyone, total = changed, self._total()
-                for name, lanes in contributions:
+                for name, lanes in derived:
                     self.keep(self.residents[name], lanes)
             else:
-                everyone, total = yield from self._deliver(contributions, changed)
+                everyone, total = yield from self._deliver(derived, changed)
             if everyone == 0:
                 return
             iteration += 1
@@ -59,6 +63,16 @@ class RoundsWorker(Worker):
 
     def result_count(self, relation: str) -> int:
         return self.residents[relation].count
+
+    def new_resident(self, relation: ResidentRelation) -> Resident:
+        return Resident(relation)
+
+    def new_combiner(self, relation: ResidentRelation, width: int) -> Store:
+        """Where contributions of this width are combined before they leave the worker."""
+        if not relation.largest_per_key:
+            return new_store(relation)
+        keys = relation.keys + 1
+        return SetStore(width) if width == keys else KeyedStore(keys, (tables.MAX,))
 
     def _advance(self) -> int:
         return sum(resident.advance() for resident in self.residents.values())
@@ -86,10 +100,10 @@ class RoundsWorker(Worker):
 
     def _combined(self, contributions: Iterable[tuple[str, Contribution]]) -> Iterator[tuple[str, Lanes]]:
         """At most one contribution per fact, or per key, and round leaves the worker."""
-        stores: dict[str, SetStore | KeyedStore] = {}
+        stores: dict[str, Store] = {}
         for name, contribution in contributions:
             if name not in stores:
-                stores[name] = _combiner(self.program.relation(name), width_of(contribution))
+                stores[name] = self.new_combiner(self.program.relation(name), width_of(contribution))
             self.keep(stores[name], contribution)
         for name, store in stores.items():
             yield name, store.all
@@ -138,10 +152,3 @@ def _copied(relation: ResidentRelation) -> ResidentRelation:
     """A copy gets whole values, not growth: the newest sum is the largest."""
     rules = tuple(Combine.MAX if rule in (Combine.SUM_INT, Combine.SUM_FLOAT) else rule for rule in relation.combine)
     return replace(relation, combine=rules, largest_per_key=False)
-
-
-def _combiner(relation: ResidentRelation, width: int) -> SetStore | KeyedStore:
-    if not relation.largest_per_key:
-        return new_store(relation)
-    keys = relation.keys + 1
-    return SetStore(width) if width == keys else KeyedStore(keys, (tables.MAX,))

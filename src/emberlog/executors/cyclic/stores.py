@@ -7,7 +7,7 @@ keyed relation keeps one row per key and improves it in place; its delta is a li
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -76,7 +76,7 @@ class SetStore:
         self.delta_begin = 0
         self.delta_end = 0
 
-    def add(self, batch: Lanes) -> None:
+    def add(self, batch: Lanes) -> bool:
         """Enters the rows that are new; they become the delta with the next `advance`."""
         for begin in range(0, batch.shape[1], CHUNK):
             end = min(begin + CHUNK, batch.shape[1])
@@ -88,6 +88,7 @@ class SetStore:
                 self.count = insert_packed(self.table, self.rows, self.count, batch, begin, end, *packing)
             else:
                 self.count = insert_new(self.table, self.rows, self.count, batch, begin, end)
+        return True
 
     def _pack(self, batch: Lanes) -> None:
         """Makes sure that the words can hold the batch, or gives up words."""
@@ -294,6 +295,36 @@ class KeyedStore:
     @property
     def all(self) -> Lanes:
         return self.rows[:, : self.count]
+
+
+class Store(Protocol):
+    """What the rounds of a recursion need of the place where a relation's rows are."""
+
+    @property
+    def rows(self) -> Lanes:
+        """All rows that ever came, by number, and room for more."""
+
+    @property
+    def count(self) -> int: ...
+
+    def add(self, batch: Lanes) -> bool:
+        """Combines contributions with what is there; False when a sum overflowed."""
+
+    def add_joined(self, joined: Joined) -> bool:
+        """Combines the pairs of a join as they are met; False if they have to be written out first."""
+
+    def advance(self) -> int:
+        """Makes what came or changed the delta; gives its number of rows."""
+
+    @property
+    def fresh(self) -> int:
+        """How many rows came or changed since the last `advance`."""
+
+    @property
+    def delta(self) -> Lanes: ...
+
+    @property
+    def all(self) -> Lanes: ...
 
 
 class StaticStore:

@@ -29,7 +29,7 @@ from emberlog.executors.cyclic.profile import Recorder
 from emberlog.executors.cyclic.representation import Representation
 from emberlog.executors.cyclic.resident import Resident
 from emberlog.executors.cyclic.rules import Atom, Probe
-from emberlog.executors.cyclic.stores import KeyedStore, SetStore, StaticStore
+from emberlog.executors.cyclic.stores import StaticStore, Store
 from emberlog.syntax.ast import Constant
 
 
@@ -180,7 +180,7 @@ class Worker(RelationAccess):
         for batch in runner.run(begin, len(chain.steps), batches):
             yield runner.contributions(batch)
 
-    def keep(self, store: Resident | SetStore | KeyedStore, contribution: Contribution) -> None:
+    def keep(self, store: Resident | Store, contribution: Contribution) -> None:
         """Enters contributions, and counts those that are new there if someone wants to know."""
         before = store.fresh
         if not (isinstance(contribution, Joined) and store.add_joined(contribution)):

@@ -1,0 +1,226 @@
+"""The batch program whose answer on the tuples of a window is the answer of a stream program.
+
+A time that only annotates facts is a column that is aggregated like any other: the earliest time of a fact, the time of
+the contribution that a minimum or maximum comes from, the latest contribution to anything else that is aggregated. A
+time that nobody asks for is left out, so that it costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from emberlog.semantics.model import (
+    Absent,
+    Bind,
+    CheckedProgram,
+    CheckedQuery,
+    Contribution,
+    CoreRule,
+    Fact,
+    HeadValue,
+    Literal,
+    Match,
+    Recursion,
+    RecursionCase,
+    Relation,
+    Stratum,
+    TimeRole,
+)
+from emberlog.syntax.ast import Call, Constant, Expression, Variable, variables_of
+
+_SMALLEST = ("min", "mmin", "all")
+_LARGEST = ("max", "mmax", "any")
+
+
+@dataclass(frozen=True, slots=True)
+class BatchProgram:
+    checked: CheckedProgram
+    """Has no streams: they are inputs like others."""
+    streams: tuple[str, ...]
+    """The inputs whose tuples come and go."""
+    times: Mapping[str, TimeRole]
+    """What the first column of a stream is here: left out (NONE), the earliest time of each fact, or a plain column."""
+
+
+def batch_program(checked: CheckedProgram) -> BatchProgram:
+    shown = _relations_with_shown_times(checked)
+    rewriting = _Rewriting(checked, shown)
+    streams = tuple(name for name in checked.inputs if checked.relations[name].is_stream)
+    times = {name: rewriting.role(name) for name in streams}
+    return BatchProgram(rewriting.program(), streams, times)
+
+
+def _relations_with_shown_times(checked: CheckedProgram) -> set[str]:
+    """The relations whose annotated time reaches an answer. A query with `_` in its place does not ask for it; a
+    relation without any other column has it all the same."""
+    annotated = {name for name, relation in checked.relations.items() if relation.time is TimeRole.ANNOTATION}
+    asked = {query.relation for query in checked.queries if query.terms[:1] != (Variable("_1"),)}
+    if not checked.queries:
+        asked = set(checked.outputs)
+    asked |= {name for name, relation in checked.relations.items() if relation.arity == 1}
+    asked &= annotated
+    shown, to_visit = set(asked), list(asked)
+    while to_visit:
+        name = to_visit.pop()
+        for rule in checked.rules:
+            if rule.relation == name:
+                new = set(_sources_of_time(checked, rule)) - shown
+                shown |= new
+                to_visit += new
+    return shown
+
+
+def _sources_of_time(checked: CheckedProgram, rule: CoreRule) -> Iterator[str]:
+    """The relations whose annotated times flow into the time of the head."""
+    time = rule.head[0]
+    assert not isinstance(time, Contribution)
+    wanted = {variable.name for variable in variables_of(time)}
+    for literal in reversed(rule.body):
+        if isinstance(literal, Bind) and literal.variable.name in wanted:
+            wanted.update(variable.name for variable in variables_of(literal.expression))
+    for literal in rule.body:
+        if isinstance(literal, Match) and checked.relations[literal.relation].time is TimeRole.ANNOTATION:
+            term = literal.terms[0]
+            if isinstance(term, Variable) and term.name in wanted:
+                yield literal.relation
+
+
+class _Rewriting:
+    def __init__(self, checked: CheckedProgram, shown: set[str]) -> None:
+        self.checked = checked
+        self.shown = shown
+
+    def role(self, name: str) -> TimeRole:
+        """What becomes of the time of a relation; NONE if it is left out."""
+        role = self.checked.relations[name].time
+        return TimeRole.NONE if role is TimeRole.ANNOTATION and name not in self.shown else role
+
+    def program(self) -> CheckedProgram:
+        checked = self.checked
+        facts = {name: tuple(self._fact(name, fact) for fact in rows) for name, rows in checked.facts.items()}
+        written = [
+            self._as_rule(name, number, fact)
+            for name, rows in checked.facts.items()
+            if self._needs_rules(name)
+            for number, fact in enumerate(rows, 1)
+        ]
+        rules = {id(rule): self._rule(rule) for rule in checked.rules}
+        strata = tuple(self._stratum(stratum, rules, written) for stratum in checked.strata)
+        return replace(
+            checked,
+            relations={name: self._relation(relation) for name, relation in checked.relations.items()},
+            facts={name: tuple(dict.fromkeys(rows)) for name, rows in facts.items() if not self._needs_rules(name)},
+            rules=(*rules.values(), *written),
+            strata=strata,
+            queries=tuple(map(self._query, checked.queries)),
+        )
+
+    # Relations
+
+    def _is_left_out(self, name: str) -> bool:
+        return self.checked.relations[name].time is TimeRole.ANNOTATION and name not in self.shown
+
+    def _is_annotation(self, name: str) -> bool:
+        return self.checked.relations[name].time is TimeRole.ANNOTATION and name in self.shown
+
+    def _relation(self, relation: Relation) -> Relation:
+        columns = relation.columns
+        if self._is_left_out(relation.name):
+            columns = columns[1:]
+        elif self._is_annotation(relation.name) and relation.is_derived:
+            columns = (replace(columns[0], aggregate=self._time_aggregate(relation)), *columns[1:])
+        return replace(relation, columns=columns, is_stream=False, time=TimeRole.NONE)
+
+    def _time_aggregate(self, relation: Relation) -> str:
+        functions = [column.aggregate for column in relation.columns[1:] if column.aggregate is not None]
+        match functions:
+            case []:
+                return "min"
+            case [one] if one in _SMALLEST or one == "argmin":
+                return "argmin"
+            case [one] if one in _LARGEST:
+                return "argmax"
+            case _:
+                return "max"
+
+    # Rules and facts
+
+    def _rule(self, rule: CoreRule) -> CoreRule:
+        body: list[Literal] = []
+        gone: set[str] = set()
+        for literal in rule.body:
+            match literal:
+                case Match(relation, terms) | Absent(relation, terms) if self._is_left_out(relation):
+                    time = terms[0]
+                    if isinstance(literal, Match) and isinstance(time, Variable):
+                        gone.add(time.name)
+                    body.append(replace(literal, terms=terms[1:]))
+                case _:
+                    body.append(literal)
+        gone -= {
+            term.name for one in body if isinstance(one, Match) for term in one.terms if isinstance(term, Variable)
+        }
+        kept: list[Literal] = []
+        for literal in body:
+            if isinstance(literal, Bind) and any(one.name in gone for one in variables_of(literal.expression)):
+                gone.add(literal.variable.name)  # the largest of times that nobody asks for
+            else:
+                kept.append(literal)
+        types = {name: type_ for name, type_ in rule.types.items() if name not in gone}
+        return replace(rule, head=self._head(rule.relation, rule.head), body=tuple(kept), types=types)
+
+    def _head(self, name: str, head: tuple[HeadValue, ...]) -> tuple[HeadValue, ...]:
+        if self._is_left_out(name):
+            return head[1:]
+        if not self._is_annotation(name):
+            return head
+        time = head[0]
+        assert not isinstance(time, Contribution)
+        function = self._time_aggregate(self.checked.relations[name])
+        if function in ("min", "max"):
+            return (Contribution(function, (time,)), *head[1:])
+        (winner,) = (value for value in head[1:] if isinstance(value, Contribution))
+        return (Contribution(function, (_rank(winner), time)), *head[1:])
+
+    def _needs_rules(self, name: str) -> bool:
+        """A fact in the text gives one value for a column; the time of a winning contribution takes two."""
+        relation = self.checked.relations[name]
+        return self._is_annotation(name) and self._time_aggregate(relation) in ("argmin", "argmax")
+
+    def _fact(self, name: str, fact: Fact) -> Fact:
+        return fact[1:] if self._is_left_out(name) else fact
+
+    def _as_rule(self, name: str, number: int, fact: Fact) -> CoreRule:
+        columns = self.checked.relations[name].columns
+        head: list[HeadValue] = []
+        for column, cell in zip(columns, fact, strict=True):
+            assert isinstance(cell, int | float | str)
+            value = Constant(cell)
+            head.append(value if column.aggregate is None else Contribution(column.aggregate, (value,)))
+        return CoreRule(f"{name}.{number}", name, self._head(name, tuple(head)), ())
+
+    # Strata and queries
+
+    def _stratum(self, stratum: Stratum, rules: Mapping[int, CoreRule], written: list[CoreRule]) -> Stratum:
+        own = [rule for rule in written if rule.relation in stratum.relations]
+        recursion = None if stratum.recursion is None else self._recursion(stratum.recursion, stratum)
+        return replace(stratum, rules=(*(rules[id(rule)] for rule in stratum.rules), *own), recursion=recursion)
+
+    def _recursion(self, recursion: Recursion, stratum: Stratum) -> Recursion:
+        columns = {name: place - self._is_left_out(name) for name, place in recursion.stage_columns.items()}
+        case = recursion.case
+        if case is RecursionCase.SET and any(map(self._is_annotation, stratum.relations)):
+            case = RecursionCase.MEET
+        return replace(recursion, case=case, stage_columns=columns)
+
+    def _query(self, query: CheckedQuery) -> CheckedQuery:
+        terms = query.terms[1:] if self._is_left_out(query.relation) else query.terms
+        return replace(query, terms=terms, window=None)
+
+
+def _rank(winner: Contribution) -> Expression:
+    """What a contribution wins by."""
+    if winner.function in ("argmin", "argmax"):
+        return Call("encd", winner.arguments)
+    return winner.arguments[0]

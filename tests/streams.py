@@ -1,0 +1,108 @@
+"""Stream programs slide by slide, on each evaluator and by the definition: the batch program on a window's tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from emberlog.executors.reference import evaluate
+from emberlog.executors.streaming.batch_program import BatchProgram, batch_program
+from emberlog.executors.streaming.evaluator import Slide, SlideEvaluator
+from emberlog.executors.streaming.window import Window, window_of
+from emberlog.io.arrow_values import table_of
+from emberlog.io.local_relation import LocalRelation
+from emberlog.semantics.analysis import analyze
+from emberlog.semantics.model import Column, Fact, TimeRole
+from emberlog.source import Source
+from emberlog.syntax.parser import parse
+
+Tuples = Mapping[str, Sequence[Fact]]
+"""Of each stream, the time first."""
+Answers = Mapping[str, frozenset[Fact]]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamCase:
+    program: BatchProgram
+    columns: Mapping[str, Sequence[Column]]
+    """Of the inputs as they arrive."""
+    window: Window | None
+    statics: Mapping[str, Sequence[Fact]]
+
+    def static_tables(self) -> dict[str, pa.Table]:
+        return {name: self.table(name, rows) for name, rows in self.statics.items()}
+
+    def table(self, name: str, rows: Sequence[Fact]) -> pa.Table:
+        columns = self.columns[name]
+        return table_of([column.name for column in columns], [column.type for column in columns], rows)
+
+    def slides(self, tuples: Tuples) -> list[Slide]:
+        """Those from the first tuple until the last one is gone; without a window one per time unit."""
+        moments = [int(row[0]) for rows in tuples.values() for row in rows]  # type: ignore[arg-type]
+        if not moments:
+            return []
+        if self.window is None:
+            return [Slide(at, None) for at in range(min(moments), max(moments) + 2)]
+        first, last = self.window.next_slide(min(moments)), max(moments) + self.window.size + 2 * self.window.step
+        return [self.window.slide(at) for at in range(first, last, self.window.step)]
+
+
+def stream_case(
+    text: str, statics: Mapping[str, Sequence[Fact]] | None = None, iterations: int | None = None
+) -> StreamCase:
+    checked = analyze(parse(Source("p.dl", text)), iterations=iterations)
+    columns = {name: checked.relations[name].columns for name in checked.inputs}
+    return StreamCase(batch_program(checked), columns, window_of(checked, plain_clock=True), statics or {})
+
+
+def by_definition(case: StreamCase, slide: Slide, tuples: Tuples) -> Answers:
+    """The batch program, by the reference evaluator, on the tuples of the window."""
+    inputs: dict[str, Iterable[Fact]] = dict(case.statics)
+    for name in case.program.streams:
+        window = [row for row in tuples.get(name, ()) if _is_in(slide, row)]
+        match case.program.times[name]:
+            case TimeRole.NONE:
+                inputs[name] = {row[1:] for row in window}
+            case TimeRole.ANNOTATION:
+                inputs[name] = {min(other for other in window if other[1:] == row[1:]) for row in window}
+            case TimeRole.ORDINARY:
+                inputs[name] = set(window)
+    return evaluate(case.program.checked, inputs)
+
+
+def _is_in(slide: Slide, row: Fact) -> bool:
+    assert isinstance(row[0], int)
+    return row[0] <= slide.at and (slide.since is None or slide.since <= row[0])
+
+
+def by_evaluator(
+    case: StreamCase, evaluator: SlideEvaluator, slides: Iterable[Slide], tuples: Tuples
+) -> Iterator[Answers]:
+    """The answers at each slide; what the changes of all slides add up to is checked on the way."""
+    sent = {name: 0 for name in tuples}
+    ordered = {name: sorted(rows, key=lambda row: row[0]) for name, rows in tuples.items()}  # type: ignore[arg-type,return-value]
+    shown: dict[str, frozenset[Fact]] = {}
+    for slide in slides:
+        arrived = {}
+        for name, rows in ordered.items():
+            new = [row for row in rows[sent[name] :] if row[0] <= slide.at]  # type: ignore[operator]
+            sent[name] += len(new)
+            arrived[name] = case.table(name, new)
+        evaluator.advance(slide, arrived)
+        answers = {name: facts_of(case, name, table) for name, table in evaluator.answers().items()}
+        for name, changes in evaluator.changes().items():
+            added, removed = facts_of(case, name, changes.added), facts_of(case, name, changes.removed)
+            known = shown.get(name, frozenset())
+            assert removed <= known and not added & known, (name, slide, added, removed, known)
+            shown[name] = (known - removed) | added
+        assert shown == answers, slide
+        yield answers
+
+
+def facts_of(case: StreamCase, name: str, table: pa.Table) -> frozenset[Fact]:
+    columns = case.program.checked.relations[name].columns
+    facts = LocalRelation([one.name for one in columns], [one.type for one in columns], table).facts
+    assert len(facts) == table.num_rows or not columns, f"{name} has a fact twice"
+    return facts
