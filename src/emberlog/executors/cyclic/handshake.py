@@ -11,6 +11,7 @@ import hmac
 import secrets
 import socket
 import struct
+import time
 from dataclasses import dataclass
 
 DRIVER = -1
@@ -49,10 +50,11 @@ def new_key() -> bytes:
 
 def greet(connection: socket.socket, credentials: Credentials, number: int, listener: int) -> None:
     """The dialing end."""
-    connection.settimeout(SECONDS)
+    until = time.monotonic() + SECONDS
     mine = secrets.token_bytes(_NONCE)
+    connection.settimeout(SECONDS)
     connection.sendall(_HELLO.pack(_MAGIC, credentials.attempt, number, mine))
-    answer = receive_exactly(connection, _NONCE + _PROOF)
+    answer = receive_exactly(connection, _NONCE + _PROOF, until)
     theirs, proof = answer[:_NONCE], answer[_NONCE:]
     if not hmac.compare_digest(proof, credentials.proof(b"listener", number, listener, mine, theirs)):
         raise Refused(f"worker {listener} did not prove that it belongs to this run")
@@ -60,26 +62,59 @@ def greet(connection: socket.socket, credentials: Credentials, number: int, list
     connection.settimeout(None)
 
 
-def welcome(connection: socket.socket, credentials: Credentials, listener: int) -> int:
-    """The listening end; gives the number of the worker that dialed."""
-    connection.settimeout(SECONDS)
-    magic, attempt, number, theirs = _HELLO.unpack(receive_exactly(connection, _HELLO.size))
-    if magic != _MAGIC or attempt != credentials.attempt:
-        raise Refused("a connection that does not belong to this run")
-    mine = secrets.token_bytes(_NONCE)
-    connection.sendall(mine + credentials.proof(b"listener", number, listener, theirs, mine))
-    proof = receive_exactly(connection, _PROOF)
-    if not hmac.compare_digest(proof, credentials.proof(b"dialer", number, listener, theirs, mine)):
-        raise Refused("a connection without the key of this run")
-    connection.settimeout(None)
-    return int(number)
+class Newcomer:
+    """The listening end of a connection that has proved nothing yet. It never waits: `go_on` takes what is there."""
+
+    def __init__(self, connection: socket.socket, credentials: Credentials, listener: int) -> None:
+        connection.setblocking(False)
+        self.connection = connection
+        self.until = time.monotonic() + SECONDS
+        """Of the whole handshake: who sends a byte now and then is not waited for either."""
+        self._credentials = credentials
+        self._listener = listener
+        self._said = bytearray()
+        self._expected: bytes | None = None
+        self._number = 0
+
+    def go_on(self) -> int | None:
+        """The number of the worker at the other end, once that is proved."""
+        while True:
+            missing = (_HELLO.size if self._expected is None else _PROOF) - len(self._said)
+            try:
+                part = self.connection.recv(missing)
+            except BlockingIOError:
+                return None
+            if not part:
+                raise Refused("the connection was closed during the handshake")
+            self._said += part
+            if len(part) < missing:
+                continue
+            if self._expected is not None:
+                if not hmac.compare_digest(bytes(self._said), self._expected):
+                    raise Refused("a connection without the key of this run")
+                return self._number
+            self._answer()
+
+    def _answer(self) -> None:
+        magic, attempt, self._number, theirs = _HELLO.unpack(self._said)
+        if magic != _MAGIC or attempt != self._credentials.attempt:
+            raise Refused("a connection that does not belong to this run")
+        mine = secrets.token_bytes(_NONCE)
+        ends = (self._number, self._listener, theirs, mine)
+        # So few bytes always fit into the buffer of a connection on which nothing was sent.
+        self.connection.sendall(mine + self._credentials.proof(b"listener", *ends))
+        self._expected = self._credentials.proof(b"dialer", *ends)
+        self._said.clear()
 
 
-def receive_exactly(connection: socket.socket, size: int) -> bytes:
+def receive_exactly(connection: socket.socket, size: int, until: float | None = None) -> bytes:
+    """So many bytes; if there is an end to the waiting, it is that of all of them."""
     parts = bytearray()
     while len(parts) < size:
+        if until is not None:
+            connection.settimeout(max(until - time.monotonic(), 0.001))
         part = connection.recv(size - len(parts))
         if not part:
-            raise Refused("the connection was closed during the handshake")
+            raise Refused("the connection was closed too early")
         parts += part
     return bytes(parts)

@@ -46,6 +46,9 @@ from emberlog.executors.dataframe.resources import Kept, Resources
 from emberlog.io.local_rows import local_frame
 from emberlog.io.spark_types import schema_of
 
+LOOPBACK = "127.0.0.1"
+"""Where driver and workers meet that share a machine: nobody else can dial that."""
+
 MOST_INLINE_ROWS = 20_000
 """Rows that live in the plan and are sent along with the tasks."""
 
@@ -130,7 +133,7 @@ class Launcher:
                 "ask for fewer workers, or give the session more cores",
             )
         self.outputs = tuple(Output(name, types) for name, types in stage.outputs.items())
-        self.shares_disk = self.slots.is_one_machine and not execution.through_spark
+        self.shares_disk = self.slots.is_one_machine and not execution.through_spark and not self.slots.encrypts_files
         # Workers share a machine if they share a disk; Spark says nothing about the memory of others.
         self.memory = execution.memory or (memory_for_each(self.workers) if self.shares_disk else None)
 
@@ -164,10 +167,10 @@ class Launcher:
         )
         credentials = Credentials(uuid.uuid4().hex, 0, new_key())
         tracker = None
-        if self.slots.driver_host is not None and folder is not None:
+        if folder is not None:
             is_decomposed = self.stage.recursion.placement.is_decomposed
             progress = MergedProgress(self.workers, self.hear, is_decomposed=is_decomposed)
-            tracker = Tracker(self.slots.driver_host, self.workers, credentials, progress)
+            tracker = Tracker(LOOPBACK, self.workers, credentials, progress)
         try:
             job = Job(
                 credentials.run,

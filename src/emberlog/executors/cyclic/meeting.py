@@ -14,11 +14,13 @@ import secrets
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from emberlog.executors.cyclic.handshake import DRIVER, Credentials, Refused, greet, receive_exactly, welcome
+from emberlog.executors.cyclic.door import Door
+from emberlog.executors.cyclic.handshake import DRIVER, Credentials, Refused, greet, receive_exactly
 from emberlog.executors.cyclic.merged_progress import MergedProgress
 from emberlog.executors.cyclic.worker import Progress
 
@@ -57,13 +59,13 @@ class Tracker:
         self._workers = workers
         self._credentials = credentials
         self._progress = progress
-        self._listener = socket.create_server((host, 0))
+        self._door = Door(host, DRIVER)
         self._lock = threading.Lock()
         self._connections: dict[int, socket.socket] = {}
         self._addresses: dict[int, str] = {}
         self._threads: list[threading.Thread] = []
         self._is_closed = False
-        self.address = Address(host, self._listener.getsockname()[1])
+        self.address = Address(host, self._door.port)
         self._start(self._accept)
 
     def _start(self, target: Callable[..., None], *arguments: object) -> None:
@@ -72,19 +74,15 @@ class Tracker:
         thread.start()
 
     def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            self._start(self._serve, connection)
+        for number, connection in self._door.let_in(self._credentials):
+            if 0 <= number < self._workers:
+                self._start(self._serve, number, connection)
+            else:
+                connection.close()
 
-    def _serve(self, connection: socket.socket) -> None:
-        number: int | None = None
+    def _serve(self, number: int, connection: socket.socket) -> None:
         try:
             with connection:
-                number = welcome(connection, self._credentials, DRIVER)
-                connection.settimeout(WAIT_SECONDS)
                 self._introduce(number, _receive_text(connection), connection)
                 connection.settimeout(None)
                 while True:
@@ -94,8 +92,7 @@ class Tracker:
             if not self._is_closed:
                 _log.debug("a connection to the tracker ended: %s", error)
         finally:
-            if number is not None:
-                self._progress.finish(number)
+            self._progress.finish(number)
 
     def _introduce(self, number: int, address: str, connection: socket.socket) -> None:
         with self._lock:
@@ -109,10 +106,7 @@ class Tracker:
 
     def close(self) -> None:
         self._is_closed = True
-        # Closing alone does not wake a thread that waits in accept.
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
+        self._door.stop()
         # Workers that are done have closed their ends; what they told last is still heard.
         for thread in self._threads:
             thread.join(timeout=LAST_WORDS_SECONDS)
@@ -122,6 +116,7 @@ class Tracker:
                     connection.shutdown(socket.SHUT_RDWR)
         for thread in self._threads:
             thread.join(timeout=5)
+        self._door.close()
 
 
 # --- in a worker ------------------------------------------------------------------------------------------------------
@@ -155,16 +150,15 @@ def meet(
     """Connects this worker with all others: it dials those with smaller numbers and is dialed by the rest."""
     to_tracker: socket.socket | None = None
     peers: dict[int, socket.socket] = {}
-    with socket.create_server((host, 0), backlog=max(workers, 8)) as listener:
+    with contextlib.closing(Door(host, number)) as door:
         # Spark may try a stage again: what one attempt said is worth nothing in the next.
-        mine = json.dumps([host, listener.getsockname()[1], secrets.randbits(62)])
+        mine = json.dumps([host, door.port, secrets.randbits(62)])
         try:
             if tracker is not None:
                 to_tracker = socket.create_connection((tracker.host, tracker.port), timeout=WAIT_SECONDS)
                 to_tracker.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 greet(to_tracker, credentials, number, DRIVER)
                 _send_text(to_tracker, mine)
-                to_tracker.settimeout(WAIT_SECONDS)
                 everyone: list[str] = json.loads(_receive_text(to_tracker))
                 to_tracker.settimeout(None)
             else:
@@ -174,7 +168,7 @@ def meet(
                 address, port, _ = json.loads(everyone[peer])
                 peers[peer] = socket.create_connection((address, port), timeout=WAIT_SECONDS)
                 greet(peers[peer], credentials, number, peer)
-            _be_dialed(listener, peers, number, workers, credentials)
+            _be_dialed(door, peers, number, workers, credentials)
         except BaseException:
             Met(peers, to_tracker).close()
             raise
@@ -182,20 +176,17 @@ def meet(
 
 
 def _be_dialed(
-    listener: socket.socket, peers: dict[int, socket.socket], number: int, workers: int, credentials: Credentials
+    door: Door, peers: dict[int, socket.socket], number: int, workers: int, credentials: Credentials
 ) -> None:
-    listener.settimeout(WAIT_SECONDS)
-    while len(peers) < workers - 1:
-        connection, _ = listener.accept()
-        try:
-            peer = welcome(connection, credentials, number)
-            if not number < peer < workers or peer in peers:
-                raise Refused(f"worker {peer} is not expected here")
-        except (OSError, Refused) as error:
-            _log.debug("a connection was refused: %s", error)
+    if len(peers) == workers - 1:
+        return
+    for peer, connection in door.let_in(credentials, time.monotonic() + WAIT_SECONDS):
+        if not number < peer < workers or peer in peers:
             connection.close()
             continue
         peers[peer] = connection
+        if len(peers) == workers - 1:
+            return
 
 
 def _send_text(connection: socket.socket, text: str) -> None:
@@ -204,7 +195,8 @@ def _send_text(connection: socket.socket, text: str) -> None:
 
 
 def _receive_text(connection: socket.socket) -> str:
-    (length,) = _LENGTH.unpack(receive_exactly(connection, _LENGTH.size))
+    until = time.monotonic() + WAIT_SECONDS
+    (length,) = _LENGTH.unpack(receive_exactly(connection, _LENGTH.size, until))
     if length > MOST_TEXT:
         raise Refused("a text that is too long")
-    return receive_exactly(connection, length).decode()
+    return receive_exactly(connection, length, until).decode()

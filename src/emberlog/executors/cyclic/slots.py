@@ -15,6 +15,14 @@ from emberlog.executors.dataframe.resources import is_connect
 WAIT_SECONDS = 30.0
 """For the first executor."""
 
+ENCRYPTION = (
+    "spark.network.crypto.enabled",
+    "spark.authenticate.enableSaslEncryption",
+    "spark.ssl.enabled",
+    "spark.ssl.rpc.enabled",
+)
+"""Settings by which people ask for encrypted connections."""
+
 _LOCAL = re.compile(r"local(\[([0-9]+|\*)(,[0-9]+)?\])?")
 
 
@@ -24,8 +32,8 @@ class Slots:
     is_classic: bool
     is_one_machine: bool
     """Whether workers and driver share a disk for sure."""
-    driver_host: str | None
-    """Where workers can reach the driver; None where nobody knows."""
+    encrypts_files: bool
+    """Whether what Spark writes to local disks is encrypted: facts are not written there as they are then."""
     obstacle: str | None
     """Why no barrier stage can run."""
 
@@ -38,7 +46,7 @@ class Slots:
             _tasks_at_once(spark.sparkContext._jsc.sc()),
             True,
             master.startswith("local"),
-            _setting(spark, "spark.driver.host"),
+            _setting(spark, "spark.io.encryption.enabled") == "true",
             _obstacle(spark),
         )
 
@@ -57,15 +65,21 @@ def _connected(spark: SparkSession) -> Slots:
     cores = found[2] if found else None
     # A cluster behind a server does not tell its size: one worker always fits, and more can be asked for.
     count = int(cores) if cores and cores.isdigit() else 1
-    return Slots(count, False, False, None, _obstacle(spark))
+    return Slots(count, False, False, False, _obstacle(spark))
 
 
 def _obstacle(spark: SparkSession) -> str | None:
     if _setting(spark, "spark.dynamicAllocation.enabled") == "true":
-        return "Spark runs no barrier stages with spark.dynamicAllocation.enabled"
-    for name in ("spark.network.crypto.enabled", "spark.ssl.enabled", "spark.ssl.rpc.enabled"):
+        return (
+            "Spark runs no barrier stages with spark.dynamicAllocation.enabled; "
+            "a session with that set to false and a fixed number of executors has the cyclic executor"
+        )
+    for name in ENCRYPTION:
         if _setting(spark, name) == "true":
-            return f"{name} is on, and connections between workers are not encrypted"
+            return (
+                f"{name} is on, and connections between workers are not encrypted; "
+                "through Spark's own connections the facts are"
+            )
     return None
 
 

@@ -106,7 +106,9 @@ def run_task(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
 
     context: Any = BarrierTaskContext.get()
     number: int = context.partitionId()
-    host = context.getTaskInfos()[number].address.rpartition(":")[0] or "localhost"
+    own_address = context.getTaskInfos()[number].address.rpartition(":")[0] or "localhost"
+    # There is a tracker only on one machine, and then its address is enough for everyone.
+    host = job.tracker.host if job.tracker is not None else own_address
     stage_rows = job.layout.collect(batches)
     credentials = Credentials(job.run, 0, job.key)
     clock = Clock()
