@@ -18,12 +18,13 @@ from emberlog.executors.engine import Engine, Outputs, Request
 from emberlog.logical.build import build
 from emberlog.logical.explain import explain_text, pass_lines
 from emberlog.logical.nodes import LogicalPlan
+from emberlog.logical.statistics import NO_STATISTICS, Statistics
 from emberlog.logical.traverse import plans_of, scans
 from emberlog.optimize.pipeline import Optimized, plan_program
 from emberlog.semantics.analysis import analyze
 from emberlog.semantics.connection_graph import build_connection_graph
 from emberlog.semantics.functions import BUILT_IN
-from emberlog.semantics.model import CheckedProgram, Column
+from emberlog.semantics.model import CheckedProgram, Column, Match
 from emberlog.source import NOWHERE, Source, Span
 from emberlog.syntax import ast
 from emberlog.syntax.parser import parse
@@ -241,7 +242,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             iterations=iterations,
             functions=self._functions,
         )
-        optimized = plan_program(checked, off=frozenset(off))
+        optimized = plan_program(checked, off=frozenset(off), statistics=self._statistics(checked))
         return Explained(checked, build(checked), optimized, self._engine.choices(optimized.plan))
 
     def _input_columns(self, program: ast.Program) -> dict[str, Sequence[Column]]:
@@ -257,6 +258,15 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             if found is not None:
                 columns[name] = found
         return columns
+
+    def _statistics(self, checked: CheckedProgram) -> Statistics:
+        """Of the registered data, if some body joins anything: a plan has no use for them otherwise."""
+        joins = [rule for rule in checked.rules if sum(isinstance(one, Match) for one in rule.body) > 1]
+        if not joins or any(relation.is_stream for relation in checked.relations.values()):
+            return NO_STATISTICS
+        names = [name for name in checked.inputs if name in self]
+        found = {name: self._engine.statistics(name, checked.relations[name]) for name in names}
+        return {name: one for name, one in found.items() if one is not None}
 
     def _check_inputs(self, explained: Explained) -> None:
         """Raises an error that names all inputs that the plan reads and nobody registered."""

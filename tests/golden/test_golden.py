@@ -18,23 +18,30 @@ from emberlog.executors import interpreter, reference
 from emberlog.io.facts import in_order, read_facts
 from emberlog.logical.build import build
 from emberlog.logical.explain import explain_text
+from emberlog.logical.nodes import LogicalPlan
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.connection_graph import build_connection_graph
 from emberlog.semantics.model import CellValue, Fact
 from tests.golden.corpus import GoldenCase, PreparedCase, all_cases, warnings_text
 from tests.local_runs import SETUPS, run_locally
+from tests.statistics import counted
 
 Answers = Mapping[str, frozenset[Fact]]
 
 
 def by_workers(execution: Execution) -> Callable[[PreparedCase], Answers]:
     """The cyclic workers in this process; what they cannot run, the interpreter does."""
-    return lambda case: run_locally(plan_program(case.checked).plan, case.inputs, case.limits, execution)
+    return lambda case: run_locally(planned(case), case.inputs, case.limits, execution)
+
+
+def planned(case: PreparedCase) -> LogicalPlan:
+    """By the statistics of its data, as a database would."""
+    return plan_program(case.checked, statistics=counted(case.checked, case.inputs)).plan
 
 
 EXECUTORS: Mapping[str, Callable[[PreparedCase], Answers]] = {
     "reference": lambda case: reference.evaluate(case.checked, case.inputs, case.limits),
-    "interpreter": lambda case: interpreter.run(plan_program(case.checked).plan, case.inputs, case.limits),
+    "interpreter": lambda case: interpreter.run(planned(case), case.inputs, case.limits),
     **{name: by_workers(execution) for name, execution in SETUPS.items()},
 }
 

@@ -14,6 +14,7 @@ from tests.local_runs import SETUPS, run_locally
 from tests.property.programs import RandomProgram
 from tests.property.shapes import programs
 from tests.property.test_programs import LIMITS, assert_same, by_reference, outcome, properties, read
+from tests.statistics import counted
 
 
 @given(programs())
@@ -21,7 +22,7 @@ from tests.property.test_programs import LIMITS, assert_same, by_reference, outc
 def test_every_set_up_gives_the_answer_of_the_reference(random: RandomProgram) -> None:
     program = read(random)
     expected = by_reference(program, random)
-    plan = plan_program(program).plan
+    plan = plan_program(program, statistics=counted(program, random.facts)).plan
     for name, execution in SETUPS.items():
         found = outcome(lambda execution=execution: run_locally(plan, random.facts, LIMITS, execution))  # type: ignore[misc]
         assert_same(found, expected, name)

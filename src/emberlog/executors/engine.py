@@ -11,7 +11,8 @@ from typing import Generic, TypeVar
 from emberlog.config import Execution, Limits
 from emberlog.events import Listener
 from emberlog.logical.nodes import LogicalPlan
-from emberlog.semantics.model import CheckedProgram, Column
+from emberlog.logical.statistics import RelationStatistics
+from emberlog.semantics.model import CheckedProgram, Column, Relation
 from emberlog.source import Span
 
 Frame = TypeVar("Frame")
@@ -71,6 +72,10 @@ class Engine(ABC, Generic[Frame]):
     @abstractmethod
     def columns(self, name: str, declared: Sequence[Column] | None) -> Sequence[Column] | None:
         """The columns that a program sees, given those that it declares; None if the data says nothing about them."""
+
+    @abstractmethod
+    def statistics(self, name: str, relation: Relation) -> RelationStatistics | None:
+        """What is known of registered data that a program sees as this relation; found out cheaply or not at all."""
 
     @abstractmethod
     def choices(self, plan: LogicalPlan) -> tuple[str, ...]:

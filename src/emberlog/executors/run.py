@@ -39,6 +39,7 @@ from emberlog.executors.dataframe.scope import Typed, leaf
 from emberlog.executors.dataframe.watch import Watch
 from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, Plan, PlannedStratum, Scan, Version
 from emberlog.logical.traverse import plans_of, scans
+from emberlog.optimize.refinement import Refinement
 from emberlog.semantics.functions import BUILT_IN, Functions
 from emberlog.semantics.model import CheckedQuery
 from emberlog.syntax.ast import ComparisonOperator, Constant, Parameter
@@ -114,6 +115,7 @@ class _Run:
         self.places = places
         self.inputs = inputs
         self.strata: list[PlannedStratum] = []
+        self.refinement = Refinement(plan)
         self.bytes_sent, self.representation = 0, ""
         sets = inputs_that_must_be_sets(plan)
         self.must_be_sets = sets
@@ -132,8 +134,9 @@ class _Run:
         since = time.monotonic()
         self.strata = _needed(self.plan)
         self.listener(RunStarted(len(self.strata)))
-        for stratum in self.strata:
-            self._stratum(stratum)
+        for place, stratum in enumerate(self.strata):
+            self.strata[place] = self.refinement.planned(stratum)
+            self._stratum(self.strata[place])
         outputs = {name: self._output(name) for name in self.plan.outputs}
         self.listener(RunFinished(time.monotonic() - since))
         return outputs
@@ -189,6 +192,7 @@ class _Run:
             # What folds the recursion may be here, too, and then the recursion itself is not.
             self.sources.frames[name] = result.frame
             self.weights[name] = 1
+            self.refinement.tell(name, result.rows)
         return results
 
     def _cyclic(self, index: int, fixpoint: Fixpoint) -> dict[str, RelationResult] | None:
@@ -214,7 +218,7 @@ class _Run:
     def _launched(self, index: int, names: tuple[str, ...]) -> dict[str, RelationResult]:
         """Runs the stratum, with what it reads and what folds it as far as workers can do that, as one job."""
         watch = self.session.watch
-        stage = plan_stage(self.strata, index, self.plan.outputs, self.execution)
+        stage = plan_stage(self.strata, index, self.plan.outputs, self.execution, self.refinement.statistics)
         launcher = Launcher(
             self.spark,
             stage,

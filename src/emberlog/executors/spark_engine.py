@@ -12,11 +12,13 @@ from emberlog.executors.dataframe.faults import coded_errors
 from emberlog.executors.engine import Engine, Outputs, Request
 from emberlog.executors.run import Relations, run
 from emberlog.executors.session import active_session, start_session
+from emberlog.executors.spark_statistics import statistics_of
 from emberlog.io.conversions import as_result
 from emberlog.io.relations import Registered, register
 from emberlog.io.writers import write_relations
 from emberlog.logical.nodes import LogicalPlan
-from emberlog.semantics.model import Column
+from emberlog.logical.statistics import RelationStatistics
+from emberlog.semantics.model import Column, Relation
 
 
 class SparkEngine(Engine[DataFrame]):
@@ -46,6 +48,9 @@ class SparkEngine(Engine[DataFrame]):
 
     def columns(self, name: str, declared: Sequence[Column] | None) -> Sequence[Column] | None:
         return self._registered[name].columns(declared)
+
+    def statistics(self, name: str, relation: Relation) -> RelationStatistics | None:
+        return statistics_of(self._registered[name], relation)
 
     def choices(self, plan: LogicalPlan) -> tuple[str, ...]:
         return described(plan)

@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 from emberlog.datatypes import TIMESTAMP, DataType
 from emberlog.io.arrow_values import FIRST, SECOND, arrow_type, known_type, table_of
 from emberlog.io.facts import in_order
+from emberlog.io.sampling import statistics_of_facts, statistics_of_table
+from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import CellValue, Fact
 
 _SHOWN = 20
@@ -147,6 +149,13 @@ class LocalRelation:
             for row in self.collect()[:_SHOWN]
         )
         return f"<table><tr>{head}</tr>{rows}</table><p>{len(self):,} rows</p>"
+
+
+def statistics_of(relation: LocalRelation) -> RelationStatistics:
+    """How many rows and values it has."""
+    if relation.is_table and relation.types:
+        return statistics_of_table(relation.table)
+    return statistics_of_facts(relation.facts, len(relation.types))
 
 
 def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:

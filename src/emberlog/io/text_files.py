@@ -19,7 +19,9 @@ from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, Dat
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.io.arrow_values import FIRST, SECOND
 from emberlog.io.bad_cells import find_bad_line
+from emberlog.io.sampling import statistics_of_text
 from emberlog.io.spark_types import spark_type
+from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import Column as RelationColumn
 
 NULL = r"\N"
@@ -56,6 +58,12 @@ class TextFile:
         self.arity = len(first.columns)
         self.names = first.columns if format_.header else None
         self._checked: dict[tuple[DataType, ...], tuple[DataType, ...]] = {}
+
+    def statistics(self) -> RelationStatistics | None:
+        """What a look at a local file tells; None where it tells nothing."""
+        if not self._files or not self.arity:
+            return None
+        return statistics_of_text(self._files, self._format.delimiter, self.arity, header=self._format.header)
 
     def types(self, known: Sequence[RelationColumn]) -> tuple[DataType, ...]:
         """The types of the columns: the known ones, and for the others what all cells are: int, else float, else text.

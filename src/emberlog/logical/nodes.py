@@ -7,11 +7,12 @@ Nulls never match in joins and anti-joins, and are equal to each other in `Disti
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
 from emberlog.datatypes import DataType
+from emberlog.logical.statistics import Statistics
 from emberlog.semantics.functions import BUILT_IN, Functions
 from emberlog.semantics.model import CheckedQuery, Compare, Fact, Holds, Recursion
 from emberlog.syntax.ast import Expression
@@ -231,3 +232,5 @@ class LogicalPlan:
     """With queries, an output is the facts of its relation that agree with one of them."""
     functions: Functions = BUILT_IN
     """Where executors find what the user registered."""
+    statistics: Statistics = field(default_factory=dict, compare=False)
+    """What is known of the inputs; nothing where a program is planned without its data."""

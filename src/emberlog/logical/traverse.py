@@ -129,6 +129,11 @@ def plans_of(root: Definition | Fixpoint) -> Iterator[Plan]:
 
 def map_plans(logical: LogicalPlan, rewrite: Rewrite) -> LogicalPlan:
     """Rewrites every plan of every stratum as a whole."""
+    return map_strata(logical, lambda stratum: map_stratum_plans(stratum, rewrite))
+
+
+def map_stratum_plans(stratum: PlannedStratum, rewrite: Rewrite) -> PlannedStratum:
+    """Rewrites every plan of one stratum as a whole."""
 
     def of_rule(rule: RecursiveRule) -> RecursiveRule:
         plan, deltas = rewrite(rule.plan), _mapped(rule.deltas, rewrite)
@@ -140,19 +145,14 @@ def map_plans(logical: LogicalPlan, rewrite: Rewrite) -> LogicalPlan:
             relation if seed is relation.seed and rules is relation.rules else replace(relation, seed=seed, rules=rules)
         )
 
-    def of_stratum(stratum: PlannedStratum) -> PlannedStratum:
-        match stratum.root:
-            case Definition(_, plan):
-                new = rewrite(plan)
-                return stratum if new is plan else replace(stratum, root=replace(stratum.root, plan=new))
-            case Fixpoint(relations):
-                mapped = _mapped(relations, of_relation)
-                return (
-                    stratum if mapped is relations else replace(stratum, root=replace(stratum.root, relations=mapped))
-                )
-        assert_never(stratum.root)
-
-    return map_strata(logical, of_stratum)
+    match stratum.root:
+        case Definition(_, plan):
+            new = rewrite(plan)
+            return stratum if new is plan else replace(stratum, root=replace(stratum.root, plan=new))
+        case Fixpoint(relations):
+            mapped = _mapped(relations, of_relation)
+            return stratum if mapped is relations else replace(stratum, root=replace(stratum.root, relations=mapped))
+    assert_never(stratum.root)
 
 
 def map_strata(logical: LogicalPlan, rewrite: Callable[[PlannedStratum], PlannedStratum]) -> LogicalPlan:

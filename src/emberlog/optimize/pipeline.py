@@ -6,19 +6,21 @@ Rule passes go from rules to rules, before there is a plan; all other passes go 
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from emberlog.diagnostics import Diagnostics, nearest
 from emberlog.logical.build import build
 from emberlog.logical.invariants import check_invariants
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.rule_text import program_lines
+from emberlog.logical.statistics import NO_STATISTICS, Statistics
 from emberlog.optimize.context import PassContext, PassFunction
 from emberlog.optimize.derive_delta_rules import derive_delta_rules
 from emberlog.optimize.eliminate_dead_relations import eliminate_dead_relations
 from emberlog.optimize.fold_constants import fold_constants
 from emberlog.optimize.prune_columns import prune_columns
 from emberlog.optimize.push_down_filter import push_down_filter
+from emberlog.optimize.reorder_joins import reorder_joins
 from emberlog.optimize.rewrite_demand import rewrite_demand
 from emberlog.optimize.rewritten import RulePassFunction
 from emberlog.optimize.simplify import simplify
@@ -57,8 +59,9 @@ PASSES = (
     Pass(simplify, "The passes before leave nodes behind that do nothing, and emptied plans empty others."),
     Pass(eliminate_dead_relations, "What no output needs is not computed; emptied plans have stopped reading by now."),
     Pass(
-        derive_delta_rules, "An iteration should only look at what the last one added; last, so that deltas are final."
+        derive_delta_rules, "An iteration should only look at what the last one added; so late that deltas are final."
     ),
+    Pass(reorder_joins, "A join that gives few rows should come early; last, as a delta wants an order of its own."),
 )
 
 PASS_NAMES = (*(one.name for one in RULE_PASSES), *(one.name for one in PASSES))
@@ -90,8 +93,10 @@ class Optimized:
     """One per pass, in their order, those without effect included."""
 
 
-def plan_program(checked: CheckedProgram, *, off: Set[str] = frozenset()) -> Optimized:
-    """The optimised plan of a program; passes named in `off` are left out."""
+def plan_program(
+    checked: CheckedProgram, *, off: Set[str] = frozenset(), statistics: Statistics = NO_STATISTICS
+) -> Optimized:
+    """The optimised plan of a program; passes named in `off` are left out. `statistics` are those of its inputs."""
     _check_names(off)
     plan = build(checked)
     changes = []
@@ -104,7 +109,7 @@ def plan_program(checked: CheckedProgram, *, off: Set[str] = frozenset()) -> Opt
             plan = before if checked is written else build(checked)
         rules = None if plan is before else (program_lines(written), program_lines(checked))
         changes.append(PassChange(one.name, one.reason, before, plan, one.name in off, note, rules))
-    optimized = optimize(plan, off=off)
+    optimized = optimize(replace(plan, statistics=statistics) if statistics else plan, off=off)
     return Optimized(optimized.plan, (*changes, *optimized.changes))
 
 
@@ -121,6 +126,8 @@ def optimize(plan: LogicalPlan, *, off: Set[str] = frozenset()) -> Optimized:
             if plan is not before:
                 check_invariants(plan, one.name)
         changes.append(PassChange(one.name, one.reason, before, plan, one.name in off))
+    if reorder_joins.__name__ in off and plan.statistics:
+        plan = replace(plan, statistics=NO_STATISTICS)  # executors go by them, too
     return Optimized(plan, tuple(changes))
 
 

@@ -8,7 +8,6 @@ not read is still computed if computing it can fault, so that the fault is repor
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import assert_never
 
 from emberlog.logical.expressions import Risk, columns_of, condition_columns, risk_of
@@ -16,11 +15,9 @@ from emberlog.logical.nodes import (
     Aggregate,
     AntiJoin,
     Distinct,
-    Field,
     Filter,
     Join,
     LogicalPlan,
-    Output,
     Plan,
     Project,
     Scan,
@@ -29,7 +26,7 @@ from emberlog.logical.nodes import (
 )
 from emberlog.logical.traverse import column_names, column_types, map_plans, with_children
 from emberlog.optimize.context import PassContext
-from emberlog.syntax.ast import Variable
+from emberlog.optimize.join_region import exactly
 
 
 def prune_columns(plan: LogicalPlan, _context: PassContext) -> LogicalPlan:
@@ -37,7 +34,7 @@ def prune_columns(plan: LogicalPlan, _context: PassContext) -> LogicalPlan:
 
 
 def _prune_in_plan(plan: Plan) -> Plan:
-    new = _exactly(_prune(plan, frozenset(column_names(plan))), plan.columns)
+    new = exactly(_prune(plan, frozenset(column_names(plan))), plan.columns)
     return plan if new == plan else new
 
 
@@ -58,9 +55,9 @@ def _prune(plan: Plan, needed: frozenset[str]) -> Plan:
             return with_children(plan, (_narrowed(left, needed | frozenset(on)), _narrowed(right, frozenset(on))))
         case Union(inputs):
             kept = tuple(field for field in plan.columns if field.name in needed)
-            return with_children(plan, tuple(_exactly(_prune(one, needed), kept) for one in inputs))
+            return with_children(plan, tuple(exactly(_prune(one, needed), kept) for one in inputs))
         case Distinct(source):
-            return with_children(plan, (_exactly(_prune(source, frozenset(column_names(source))), source.columns),))
+            return with_children(plan, (exactly(_prune(source, frozenset(column_names(source))), source.columns),))
         case Aggregate(source, keys, aggregates):
             arguments = frozenset(name for column in aggregates for name in column.arguments)
             return with_children(plan, (_prune(source, arguments | frozenset(keys)),))
@@ -84,11 +81,4 @@ def _prune_project(plan: Project, needed: frozenset[str]) -> Plan:
 def _narrowed(plan: Plan, needed: frozenset[str]) -> Plan:
     """The plan without the columns that nobody above it reads."""
     pruned = _prune(plan, needed)
-    return _exactly(pruned, tuple(field for field in pruned.columns if field.name in needed))
-
-
-def _exactly(plan: Plan, columns: Collection[Field]) -> Plan:
-    """The plan with these columns in this order."""
-    if tuple(columns) == plan.columns:
-        return plan
-    return Project(plan, tuple(Output(field, Variable(field.name)) for field in columns))
+    return exactly(pruned, tuple(field for field in pruned.columns if field.name in needed))

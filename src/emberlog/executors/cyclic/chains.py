@@ -11,13 +11,30 @@ import numpy as np
 from emberlog.executors.cyclic.evaluate import Evaluator
 from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.indexes import Matches, PackedIndex
+from emberlog.executors.cyclic.intersections import Intersection, keys_of, with_intersections
 from emberlog.executors.cyclic.joined import Joined, LastJoin, last_join
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask
-from emberlog.executors.cyclic.rules import Assign, Atom, Keep, Probe, Refute, RuleChain, Send, Start, Step
-from emberlog.logical.expressions import columns_of, condition_columns
+from emberlog.executors.cyclic.rules import (
+    Assign,
+    Atom,
+    Bound,
+    Intersect,
+    Keep,
+    Probe,
+    Refute,
+    RuleChain,
+    Send,
+    Start,
+    Step,
+    binds,
+    reads,
+)
+from emberlog.logical.expressions import columns_of
 
 BATCH = 1 << 17
 """Rows that a chain begins with at a time."""
+
+SMALLEST, LARGEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +54,9 @@ class Batch:
 class RelationAccess:
     """What a chain needs of the relations; a worker implements it."""
 
+    members: frozenset[str]
+    """The relations that change: they have no sorted lists."""
+
     def started(self, atom: Atom) -> Iterator[list[Lane]]:
         """The rows of the atom's version, a lane per column, in batches."""
         raise NotImplementedError
@@ -49,6 +69,10 @@ class RelationAccess:
         """The values of a column in the rows that `matches` found by these keys."""
         raise NotImplementedError
 
+    def intersection(self, step: Intersect) -> Intersection:
+        """The sorted lists of its atoms."""
+        raise NotImplementedError
+
     def refuted(self, relation: str, keys: tuple[int, ...], values: Lanes) -> Mask:
         """For which values the relation has a row that agrees with them."""
         raise NotImplementedError
@@ -58,11 +82,11 @@ class ChainRunner:
     """One rule, prepared: knows after each step which variables are still needed."""
 
     def __init__(self, chain: RuleChain, access: RelationAccess, codes: Mapping[str, int]) -> None:
-        self.chain = chain
+        self.chain = with_intersections(chain, access.members)
         self.access = access
-        self.evaluator = Evaluator(chain.name, chain.types, codes)
-        self.needed = _needed_after(chain)
-        self.last_join = last_join(chain)
+        self.evaluator = Evaluator(self.chain.name, chain.types, codes)
+        self.needed = _needed_after(self.chain)
+        self.last_join = last_join(self.chain)
 
     def next_send(self, begin: int) -> int | None:
         """The position of the next step that moves valuations to other workers."""
@@ -73,7 +97,7 @@ class ChainRunner:
         """The variables that move with the Send step at this position: bound before it, and needed behind it."""
         bound: set[str] = set()
         for step in self.chain.steps[:position]:
-            bound |= _binds(step)
+            bound |= binds(step)
         return sorted(bound & self.needed[position])
 
     def route(self, position: int) -> str:
@@ -150,6 +174,8 @@ class ChainRunner:
                 yield _only(batch, needed).kept(~dropped)
             case Probe(atom, keys):
                 yield from self._probe(atom, keys, batch, needed)
+            case Intersect():
+                yield from self._intersect(step, batch, needed)
             case Start() | Send():
                 raise AssertionError("DL901: this step has no place here")
             case _:
@@ -173,6 +199,42 @@ class ChainRunner:
             lanes |= {name: lane for name, lane in fresh.items() if name in needed}
             result = Batch(lanes, len(found.probes))
             yield result if agrees is None else result.kept(agrees)
+
+    def _intersect(self, step: Intersect, batch: Batch, needed: frozenset[str]) -> Iterator[Batch]:
+        intersection = self.access.intersection(step)
+        keys = [
+            _stacked(batch, tuple(atom.variables[key] for key in keys_of(atom, step.variable))) for atom in step.atoms
+        ]
+        lows, highs = self._limits(step, batch)
+        kept = _only(batch, needed)
+        if not needed:
+            yield Batch({}, intersection.count(keys, lows, highs))
+            return
+        for found in intersection.pairs(keys, lows, highs):
+            lanes = {name: lane[found.probes] for name, lane in kept.lanes.items()}
+            if step.variable in needed:
+                lanes[step.variable] = found.rows
+            yield Batch(lanes, len(found.probes))
+
+    def _limits(self, step: Intersect, batch: Batch) -> tuple[Lane | None, Lane | None]:
+        """The smallest and the largest value that the variable may have, both included."""
+        lows = [self._included(bound, batch, 1) for bound in step.lows]
+        highs = [self._included(bound, batch, -1) for bound in step.highs]
+        low = np.maximum.reduce([lane for lane, _ in lows]) if lows else None
+        high = np.minimum.reduce([lane for lane, _ in highs]) if highs else None
+        impossible = np.logical_or.reduce([mask for _, mask in (*lows, *highs)]) if lows or highs else False
+        if np.any(impossible):
+            low = np.where(impossible, LARGEST, SMALLEST if low is None else low)
+            high = np.where(impossible, SMALLEST, LARGEST if high is None else high)
+        return low, high
+
+    def _included(self, bound: Bound, batch: Batch, step: int) -> tuple[Lane, Mask]:
+        """The next value if the bound itself is excluded, and where there is none."""
+        lane = self.evaluator.lane(bound.value, batch.lanes, batch.rows)
+        if not bound.is_excluded:
+            return lane, np.zeros(batch.rows, np.bool_)
+        is_last = lane == (LARGEST if step > 0 else SMALLEST)
+        return np.where(is_last, lane, lane + step), is_last
 
     def joined(self, end: LastJoin, batch: Batch, index: PackedIndex) -> Joined:
         """The contributions of a batch that has come to the last join."""
@@ -204,7 +266,7 @@ def _needed_after(chain: RuleChain) -> list[frozenset[str]]:
     result: list[frozenset[str]] = []
     for step in reversed(chain.steps):
         result.append(needed)
-        needed |= _reads(step)
+        needed |= reads(step)
     return result[::-1]
 
 
@@ -215,37 +277,9 @@ def _with_step_later(chain: RuleChain, index: int) -> RuleChain:
     before, after = list(chain.steps[:index]), []
     waiting = {early.variable}
     for step in chain.steps[index + 1 :]:
-        if _reads(step) & waiting:
+        if reads(step) & waiting:
             after.append(step)
-            waiting |= _binds(step)
+            waiting |= binds(step)
         else:
             before.append(step)
     return replace(chain, steps=(*before, replace(early, is_early=False), *after))
-
-
-def _binds(step: Step) -> set[str]:
-    match step:
-        case Start(atom) | Probe(atom):
-            return set(atom.variables)
-        case Assign(variable):
-            return {variable}
-        case _:
-            return set()
-
-
-def _reads(step: Step) -> frozenset[str]:
-    match step:
-        case Start():
-            return frozenset()
-        case Probe(atom, keys):
-            return frozenset(atom.variables[key] for key in keys)
-        case Refute(_, _, variables):
-            return frozenset(variables)
-        case Assign(_, expression):
-            return columns_of(expression)
-        case Keep(condition):
-            return condition_columns(condition)
-        case Send(variable):
-            return frozenset((variable,))
-        case _:
-            assert_never(step)

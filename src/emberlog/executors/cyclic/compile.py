@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from emberlog.datatypes import FLOAT, DataType
+from emberlog.executors.cyclic.atom_estimates import estimate_of
 from emberlog.executors.cyclic.conjunctions import Conjunction, ScannedAtom, flatten, parts_of
 from emberlog.executors.cyclic.rules import (
     Assign,
@@ -36,7 +37,10 @@ from emberlog.logical.nodes import (
     Values,
     Version,
 )
+from emberlog.logical.statistics import NO_STATISTICS, Statistics
 from emberlog.logical.traverse import walk
+from emberlog.optimize.cardinality import NotKnown
+from emberlog.optimize.join_order import best_order
 from emberlog.semantics.model import Compare, Fact, Recursion, RecursionCase
 from emberlog.syntax.ast import Call, ComparisonOperator, Constant, Expression, Variable
 
@@ -67,10 +71,14 @@ class CyclicProgram:
         return next(relation for relation in self.relations if relation.name == name)
 
 
-def compile_fixpoint(fixpoint: Fixpoint, unique: Mapping[str, frozenset[int]] | None = None) -> CyclicProgram:
+def compile_fixpoint(
+    fixpoint: Fixpoint,
+    unique: Mapping[str, frozenset[int]] | None = None,
+    statistics: Statistics = NO_STATISTICS,
+) -> CyclicProgram:
     """The program of a fixpoint that has no obstacles (see `capabilities`). `unique` has columns that no two rows of a
     relation agree in, where that is known."""
-    members = _Members(frozenset(relation.name for relation in fixpoint.relations), unique or {})
+    members = _Members(frozenset(relation.name for relation in fixpoint.relations), unique or {}, statistics)
     facts: list[SeedFacts] = []
     seeds: list[RuleChain] = []
     rules: list[RuleChain] = []
@@ -101,6 +109,7 @@ class _Members:
 
     names: frozenset[str]
     unique: Mapping[str, frozenset[int]]
+    statistics: Statistics
 
 
 def _drivers(plan: Plan, members: frozenset[str], case: RecursionCase) -> Iterator[int]:
@@ -207,6 +216,7 @@ class _Ordering:
         self.conjunction = conjunction
         self.members = members
         self.unique = known.unique
+        self.statistics = known.statistics
         # Where valuations move to other workers on the way, the order of steps is the same for all of them.
         self.may_be_early = sum(atom.relation in members for atom in conjunction.atoms) <= 1
         self.atoms = [
@@ -221,22 +231,65 @@ class _Ordering:
         first = next((atom for atom in self.atoms if atom.version is Version.DELTA), None)
         if first is None and self.atoms:
             first = self.atoms[0]
+        planned = self._by_statistics(first) if first is not None else None
         if first is not None:
+            first = planned[0] if planned else first
             self.atoms.remove(first)
             yield Start(first)
             self.bound.update(first.variables)
         yield from self._ready()
         while self.atoms:
-            atom = max(self.atoms, key=self._bound_share)
+            if planned:
+                atom = planned[-len(self.atoms)]
+            else:
+                atom = max(self.atoms, key=lambda one: self._bound_share(one, self.bound))
             self.atoms.remove(atom)
             keys = tuple(index for index, name in enumerate(atom.variables) if name in self.bound)
             yield Probe(atom, keys)
             self.bound.update(atom.variables)
             yield from self._ready()
 
-    def _bound_share(self, atom: Atom) -> tuple[bool, int, bool]:
+    def _by_statistics(self, first: Atom) -> list[Atom] | None:
+        """All atoms in the order whose intermediate results are smallest; None where that cannot be told, or where
+        valuations move between workers on the way: then it counts more that they can be joined where they are."""
+        changing = sum(atom.relation in self.members for atom in self.atoms)
+        if len(self.atoms) < 3 or changing > 1 or self._binds_by_computing():
+            return None
+        order = self._by_bound_columns(first)
+        try:
+            estimates = [estimate_of(atom, self.statistics) for atom in order]
+        except NotKnown:
+            return None
+        safe = [one for one in self.conditions if condition_risk(one, self.conjunction.types) is Risk.NONE]
+        best = best_order(estimates, safe, keeps_first=changing == 1)
+        return [order[place] for place in best.inputs]
+
+    def _binds_by_computing(self) -> bool:
+        """Whether some variable of an atom can get its value from an expression, which no estimate knows of."""
+        in_atoms = {name for atom in self.atoms for name in atom.variables}
+        equations = [
+            one
+            for one in self.conditions
+            if isinstance(one, Compare)
+            and one.operator is ComparisonOperator.EQUAL
+            and not isinstance(one.left, Constant)
+            and not isinstance(one.right, Constant)
+        ]
+        return bool(equations) or not in_atoms.isdisjoint(self.computed)
+
+    def _by_bound_columns(self, first: Atom) -> list[Atom]:
+        order, left = [first], [atom for atom in self.atoms if atom is not first]
+        bound = set(first.variables)
+        while left:
+            atom = max(left, key=lambda one: self._bound_share(one, bound))
+            left.remove(atom)
+            order.append(atom)
+            bound.update(atom.variables)
+        return order
+
+    def _bound_share(self, atom: Atom, names: set[str]) -> tuple[bool, int, bool]:
         """One that has a single row first, then that with most bound columns, then one that does not change."""
-        bound = {column for column, name in enumerate(atom.variables) if name in self.bound}
+        bound = {column for column, name in enumerate(atom.variables) if name in names}
         key = self.unique.get(atom.relation)
         return key is not None and key <= bound, len(bound), atom.relation not in self.members
 

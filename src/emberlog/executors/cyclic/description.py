@@ -7,13 +7,16 @@ from emberlog.executors.cyclic.factored import DoesNotFactor, factor
 from emberlog.executors.cyclic.placement import Placement, has_one_group
 from emberlog.executors.cyclic.stage import Stage, StageStratum, plan_stage
 from emberlog.logical.nodes import Fixpoint, LogicalPlan
+from emberlog.optimize.derived_statistics import with_relations_of
 from emberlog.semantics.model import RecursionCase
 
 
 def described(plan: LogicalPlan) -> tuple[str, ...]:
     """Some lines for each recursive stratum, those after the first indented."""
     lines: list[str] = []
+    expected = plan.statistics
     for stratum in plan.strata:
+        expected = with_relations_of(stratum, expected) if expected else expected
         if not isinstance(stratum.root, Fixpoint):
             continue
         names = ", ".join(stratum.relations)
@@ -21,7 +24,7 @@ def described(plan: LogicalPlan) -> tuple[str, ...]:
         if reasons := [one for one in obstacles(stratum.root) if not one.endswith("of type unknown")]:
             lines.append(f"{names}: dataframe executor, a series of jobs; {'; '.join(reasons)}")
             continue
-        stage = plan_stage(plan.strata, stratum.index, plan.outputs)
+        stage = plan_stage(plan.strata, stratum.index, plan.outputs, statistics=expected)
         lines.append(f"{names}: cyclic executor, one job")
         lines += (f"  {line}" for line in _of_stage(stage))
     return tuple(lines)

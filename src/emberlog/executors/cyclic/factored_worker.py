@@ -13,6 +13,7 @@ from emberlog.executors.cyclic.chains import BATCH, ChainRunner, RelationAccess
 from emberlog.executors.cyclic.closures import LanesClosure, MarksClosure, Pairs, Sources, grouped, sampled
 from emberlog.executors.cyclic.factored import Factored
 from emberlog.executors.cyclic.indexes import Matches
+from emberlog.executors.cyclic.intersections import Intersection
 from emberlog.executors.cyclic.joined import written_out
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask, joined
 from emberlog.executors.cyclic.numbering import NumberedSide, Steps, domain_of, numbered
@@ -25,7 +26,7 @@ from emberlog.executors.cyclic.representation import (
     choose_matrix,
 )
 from emberlog.executors.cyclic.rounds import RoundsWorker
-from emberlog.executors.cyclic.rules import Atom, RuleChain
+from emberlog.executors.cyclic.rules import Atom, Intersect, RuleChain
 from emberlog.executors.cyclic.stores import StaticStore
 from emberlog.executors.cyclic.worker import Mail, Progress, Running, Worker, WorkerTask, gather
 
@@ -232,6 +233,7 @@ class _WholeStatics(RelationAccess):
 
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
+        self.members = worker.members
 
     def started(self, atom: Atom) -> Iterator[list[Lane]]:
         rows = self.worker.statics[atom.relation].all
@@ -243,6 +245,9 @@ class _WholeStatics(RelationAccess):
 
     def column(self, atom: Atom, keys: tuple[int, ...], column: int, rows: Lane) -> Lane:
         return self.worker.column(atom, keys, column, rows)
+
+    def intersection(self, step: Intersect) -> Intersection:
+        return self.worker.intersection(step)
 
     def refuted(self, relation: str, keys: tuple[int, ...], values: Lanes) -> Mask:
         return self.worker.refuted(relation, keys, values)

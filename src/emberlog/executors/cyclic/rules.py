@@ -14,7 +14,7 @@ from emberlog.datatypes import DataType
 from emberlog.logical.expressions import columns_of, condition_columns
 from emberlog.logical.nodes import Version
 from emberlog.semantics.model import Compare, Holds
-from emberlog.syntax.ast import Expression
+from emberlog.syntax.ast import Constant, Expression, Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,25 @@ class Send:
     variable: str
 
 
-Step: TypeAlias = Start | Probe | Refute | Assign | Keep | Send
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A limit of a variable."""
+
+    value: Variable | Constant
+    is_excluded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Intersect:
+    """Binds a variable to the values that all these atoms have for it; everything else in them is bound before."""
+
+    variable: str
+    atoms: tuple[Atom, ...]
+    lows: tuple[Bound, ...] = ()
+    highs: tuple[Bound, ...] = ()
+
+
+Step: TypeAlias = Start | Probe | Intersect | Refute | Assign | Keep | Send
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +132,9 @@ def variables_of(step: Step) -> frozenset[str]:
     match step:
         case Start(atom) | Probe(atom):
             return frozenset(atom.variables)
+        case Intersect(variable, atoms, lows, highs):
+            own = frozenset(name for atom in atoms for name in atom.variables)
+            return own | _limiting(lows + highs) | {variable}
         case Refute(_, _, variables):
             return frozenset(variables)
         case Assign(variable, expression):
@@ -124,6 +145,44 @@ def variables_of(step: Step) -> frozenset[str]:
             return frozenset((variable,))
         case _:
             assert_never(step)
+
+
+def binds(step: Step) -> frozenset[str]:
+    """The variables that have a value behind a step, and perhaps had none before."""
+    match step:
+        case Start(atom) | Probe(atom):
+            return frozenset(atom.variables)
+        case Assign(variable) | Intersect(variable):
+            return frozenset((variable,))
+        case Refute() | Keep() | Send():
+            return frozenset()
+        case _:
+            assert_never(step)
+
+
+def reads(step: Step) -> frozenset[str]:
+    """The variables whose values a step needs."""
+    match step:
+        case Start():
+            return frozenset()
+        case Probe(atom, keys):
+            return frozenset(atom.variables[key] for key in keys)
+        case Intersect(variable):
+            return variables_of(step) - {variable}
+        case Refute(_, _, variables):
+            return frozenset(variables)
+        case Assign(_, expression):
+            return columns_of(expression)
+        case Keep(condition):
+            return condition_columns(condition)
+        case Send(variable):
+            return frozenset((variable,))
+        case _:
+            assert_never(step)
+
+
+def _limiting(bounds: tuple[Bound, ...]) -> frozenset[str]:
+    return frozenset(name for bound in bounds for name in columns_of(bound.value))
 
 
 class Combine(Enum):

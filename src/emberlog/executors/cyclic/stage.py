@@ -19,6 +19,7 @@ from emberlog.executors.cyclic.factored import relations_needed_whole
 from emberlog.executors.cyclic.placement import Placement, has_one_group, place
 from emberlog.executors.cyclic.rules import Probe, Refute, columns_read
 from emberlog.logical.nodes import Definition, Fixpoint, PlannedStratum
+from emberlog.logical.statistics import NO_STATISTICS, Statistics
 from emberlog.logical.traverse import plans_of, scans
 
 
@@ -68,14 +69,19 @@ class Stage:
 
 
 def plan_stage(
-    strata: Sequence[PlannedStratum], index: int, outputs: Sequence[str], execution: Execution = DEFAULT_EXECUTION
+    strata: Sequence[PlannedStratum],
+    index: int,
+    outputs: Sequence[str],
+    execution: Execution = DEFAULT_EXECUTION,
+    statistics: Statistics = NO_STATISTICS,
 ) -> Stage:
     """The job for the recursive stratum with this index; it has no obstacles."""
     position = next(place for place, one in enumerate(strata) if one.index == index)
     root = strata[position].root
     assert isinstance(root, Fixpoint)
-    known = dict(_definitions(strata))
-    program = compile_fixpoint(root, {name: key for name, one in known.items() if (key := _key_of(one)) is not None})
+    known = dict(_definitions(strata, statistics))
+    unique = {name: key for name, one in known.items() if (key := _key_of(one)) is not None}
+    program = compile_fixpoint(root, unique, statistics)
     before = _before(program, known)
     after = _after(strata, position, known, program, outputs)
     programs = [*before, program, *after]
@@ -97,13 +103,13 @@ def plan_stage(
     )
 
 
-def _definitions(strata: Sequence[PlannedStratum]) -> Iterator[tuple[str, CyclicProgram]]:
+def _definitions(strata: Sequence[PlannedStratum], statistics: Statistics) -> Iterator[tuple[str, CyclicProgram]]:
     """The relations without recursion that workers can compute."""
     for stratum in strata:
         if isinstance(stratum.root, Definition):
             fixpoint = as_fixpoint(stratum.root)
             if fixpoint is not None and not obstacles(fixpoint):
-                yield stratum.root.relation, compile_fixpoint(fixpoint)
+                yield stratum.root.relation, compile_fixpoint(fixpoint, None, statistics)
 
 
 def _key_of(program: CyclicProgram) -> frozenset[int] | None:

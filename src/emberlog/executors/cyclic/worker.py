@@ -20,6 +20,7 @@ from emberlog.executors.cyclic.compile import CyclicProgram
 from emberlog.executors.cyclic.evaluate import Evaluator
 from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.indexes import Matches, PackedIndex
+from emberlog.executors.cyclic.intersections import Intersection, SortedLists, keys_of
 from emberlog.executors.cyclic.joined import Contribution, Joined, rows_of, written_out
 from emberlog.executors.cyclic.kernels.hashing import owners, rows_of_owner
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask, joined, no_rows
@@ -28,7 +29,7 @@ from emberlog.executors.cyclic.placement import NO_HOME, Placement
 from emberlog.executors.cyclic.profile import Recorder
 from emberlog.executors.cyclic.representation import Representation
 from emberlog.executors.cyclic.resident import Resident
-from emberlog.executors.cyclic.rules import Atom, Probe
+from emberlog.executors.cyclic.rules import Atom, Intersect, Probe
 from emberlog.executors.cyclic.stores import StaticStore, Store
 from emberlog.syntax.ast import Constant
 
@@ -88,7 +89,10 @@ class Worker(RelationAccess):
         self.task = task
         self.program = task.program
         self.statics = statics
+        self.members = frozenset(relation.name for relation in self.program.relations)
         self.static_indexes: dict[tuple[str, tuple[int, ...]], PackedIndex] = {}
+        self.sorted_lists: dict[tuple[str, tuple[int, ...], int], SortedLists] = {}
+        self.intersections: dict[Intersect, Intersection] = {}
         self.report = report
         self.began = time.monotonic()
         self.recorder = Recorder() if task.profile else None
@@ -132,6 +136,17 @@ class Worker(RelationAccess):
 
     def refuted(self, relation: str, keys: tuple[int, ...], values: Lanes) -> Mask:
         return self._static_index(relation, keys).contains(values)
+
+    def intersection(self, step: Intersect) -> Intersection:
+        if step not in self.intersections:
+            self.intersections[step] = Intersection([self._sorted_lists(atom, step.variable) for atom in step.atoms])
+        return self.intersections[step]
+
+    def _sorted_lists(self, atom: Atom, variable: str) -> SortedLists:
+        keys, column = keys_of(atom, variable), atom.variables.index(variable)
+        if (atom.relation, keys, column) not in self.sorted_lists:
+            self.sorted_lists[atom.relation, keys, column] = SortedLists(self.statics[atom.relation], keys, column)
+        return self.sorted_lists[atom.relation, keys, column]
 
     def _static_index(self, relation: str, keys: tuple[int, ...]) -> PackedIndex:
         if (relation, keys) not in self.static_indexes:

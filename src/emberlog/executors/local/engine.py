@@ -11,11 +11,12 @@ from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.engine import Engine, Outputs, Request
 from emberlog.executors.local.recursion import plan_recursion
 from emberlog.executors.local.run import FEW_DERIVED, FEW_READ, INTERPRETER, how_it_runs, run
-from emberlog.io.local_relation import LocalRelation
+from emberlog.io.local_relation import LocalRelation, statistics_of
 from emberlog.io.local_sources import LocalSource, register
 from emberlog.io.local_writers import write_relations
 from emberlog.logical.nodes import Fixpoint, LogicalPlan
-from emberlog.semantics.model import Column
+from emberlog.logical.statistics import RelationStatistics
+from emberlog.semantics.model import Column, Relation
 
 
 class LocalEngine(Engine[LocalRelation]):
@@ -40,6 +41,9 @@ class LocalEngine(Engine[LocalRelation]):
 
     def columns(self, name: str, declared: Sequence[Column] | None) -> Sequence[Column] | None:
         return self._registered[name].columns(declared)
+
+    def statistics(self, name: str, relation: Relation) -> RelationStatistics:
+        return statistics_of(self._registered[name].relation(relation))
 
     def choices(self, plan: LogicalPlan) -> tuple[str, ...]:
         lines = []

@@ -19,6 +19,7 @@ from emberlog.executors.cyclic.worker import Progress, Worker, WorkerTask
 from emberlog.executors.local.encoding import decoded, encoded
 from emberlog.io.local_relation import LocalRelation
 from emberlog.logical.nodes import Fixpoint
+from emberlog.logical.statistics import NO_STATISTICS, Statistics
 from emberlog.source import Span
 
 
@@ -91,8 +92,8 @@ class LocalRecursion:
         return decoded([column.name for column in columns], [column.type for column in columns], batches, codes)
 
 
-def plan_recursion(fixpoint: Fixpoint, execution: Execution) -> LocalRecursion:
-    program = compile_fixpoint(fixpoint)
+def plan_recursion(fixpoint: Fixpoint, execution: Execution, statistics: Statistics = NO_STATISTICS) -> LocalRecursion:
+    program = compile_fixpoint(fixpoint, None, statistics)
     placement = place_as_asked(program, execution, wanted_whole(program, execution))
     representation = Representation(execution.representation)
     return LocalRecursion(fixpoint, program, placement, execution.workers or 1, execution.profile, representation)

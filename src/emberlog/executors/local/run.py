@@ -33,6 +33,7 @@ from emberlog.executors.interpreter_operators import Facts, Rows
 from emberlog.io.local_relation import LocalRelation
 from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, PlannedStratum, Version
 from emberlog.logical.traverse import plans_of, scans
+from emberlog.optimize.refinement import Refinement
 from emberlog.semantics.model import Fact
 from emberlog.source import Span
 from emberlog.syntax.ast import Variable
@@ -107,6 +108,7 @@ class _Run:
         self.execution = execution
         self.inputs = inputs
         self.relations = dict(inputs)
+        self.refinement = Refinement(plan)
         self.watch = Watch(limits, self._heard)
         self.stratum: PlannedStratum | None = None
         self.iterations = 0
@@ -116,7 +118,7 @@ class _Run:
         strata, _ = needed_strata(self.plan)
         self.listener(RunStarted(len(strata)))
         for stratum in strata:
-            self._run_stratum(stratum)
+            self._run_stratum(self.refinement.planned(stratum))
         outputs = {name: self._output(name) for name in self.plan.outputs}
         self.listener(RunFinished(time.monotonic() - self.began))
         return outputs
@@ -135,6 +137,8 @@ class _Run:
             case _:
                 assert_never(stratum.root)
         self.relations.update(new)
+        for name, found in new.items():
+            self.refinement.tell(name, len(found))
         rows = sum(map(len, new.values()))
         self.watch.leave(rows)
         seconds = time.monotonic() - since
@@ -177,7 +181,7 @@ class _Run:
     def _by_workers(self, stratum: PlannedStratum, fixpoint: Fixpoint) -> dict[str, LocalRelation]:
         from emberlog.executors.local.recursion import plan_recursion
 
-        recursion = plan_recursion(fixpoint, self.execution)
+        recursion = plan_recursion(fixpoint, self.execution, self.refinement.statistics)
         self.listener(
             ExecutorChosen(
                 stratum.index,

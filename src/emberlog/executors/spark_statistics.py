@@ -1,0 +1,31 @@
+"""Statistics of data that Spark will read, as far as they can be had without a Spark job."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from emberlog.executors.cyclic.launcher import MOST_INLINE_ROWS
+from emberlog.executors.cyclic.plain_scan import parquet_files, rows_in_plan
+from emberlog.executors.dataframe.resources import is_connect
+from emberlog.io.relations import Registered, RegisteredText
+from emberlog.io.sampling import statistics_of_facts, statistics_of_parquet
+from emberlog.logical.statistics import RelationStatistics
+from emberlog.semantics.model import Relation
+
+
+def statistics_of(registered: Registered, relation: Relation) -> RelationStatistics | None:
+    """Of rows in the plan, of Parquet files and of text files on this machine; None for anything else."""
+    if isinstance(registered, RegisteredText):
+        return registered.file.statistics()
+    frame = registered.frame(relation)
+    return None if is_connect(frame.sparkSession) else _of_frame(frame, relation.arity)
+
+
+def _of_frame(frame: DataFrame, width: int) -> RelationStatistics | None:
+    rows = rows_in_plan(frame)
+    if rows is not None:
+        if rows > MOST_INLINE_ROWS:
+            return None
+        return statistics_of_facts((tuple(row) for row in frame.collect()), width)
+    files = parquet_files(frame)
+    return None if files is None else statistics_of_parquet(files.paths, files.columns)

@@ -1,0 +1,122 @@
+"""Statistics of data that is at hand: counted where it is small, from a sample where not, and never by a Spark job.
+
+A sample says how often values occur; how many there are that it missed is estimated from those that it met just once
+(the first-order jackknife of Haas and Stokes).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from emberlog.logical.statistics import ColumnStatistics, RelationStatistics
+from emberlog.semantics.model import CellValue, Fact
+
+SAMPLE = 1 << 16
+"""Rows that are looked at."""
+MOST_ROWS_READ = 1 << 22
+"""Rows of a group of a Parquet file, which can only be read as a whole; larger ones are left alone."""
+FIRST_BYTES = 1 << 18
+"""Of a text file."""
+MOST_FREQUENT = 32
+"""Values of a column that are listed as frequent."""
+STANDS_OUT = 4
+"""A value is frequent if so many times more rows have it than have a value on average."""
+
+
+def statistics_of_table(table: pa.Table) -> RelationStatistics:
+    rows = table.num_rows
+    if rows <= SAMPLE:
+        return _statistics(table, rows, "counted")
+    chosen = np.sort(np.random.default_rng(0).choice(rows, SAMPLE, replace=False))
+    return _statistics(table.take(chosen), rows, f"a sample of {SAMPLE:,} rows")
+
+
+def statistics_of_facts(facts: Iterable[Fact], width: int) -> RelationStatistics:
+    """Of facts in this process, which are few or at least there already."""
+    rows = list(facts)
+    counts = [Counter(row[place] for row in rows) for place in range(width)]
+    columns = tuple(_column(one, len(rows), len(rows)) for one in counts)
+    return RelationStatistics(float(len(rows)), columns, "counted")
+
+
+def statistics_of_parquet(paths: Sequence[str], columns: Sequence[str]) -> RelationStatistics | None:
+    """Row counts from the footers, and a sample from a few groups of rows; None if these are too large to be read."""
+    footers = [(path, pq.read_metadata(path)) for path in paths]
+    rows = sum(footer.num_rows for _, footer in footers)
+    groups = [
+        (path, group)
+        for path, footer in footers
+        for group in range(footer.num_row_groups)
+        if footer.row_group(group).num_rows <= MOST_ROWS_READ
+    ]
+    if rows and not groups:
+        return None
+    chosen = [groups[place] for place in np.random.default_rng(0).permutation(len(groups))]
+    parts: list[pa.Table] = []
+    read = 0
+    while chosen and read < SAMPLE:
+        path, group = chosen.pop()
+        parts.append(pq.ParquetFile(path).read_row_group(group, columns=list(columns)).select(list(columns)))
+        read += parts[-1].num_rows
+    if not parts:
+        return RelationStatistics(0.0, tuple(ColumnStatistics(1.0, {}) for _ in columns), "Parquet footers")
+    sample = pa.concat_tables(parts)
+    if sample.num_rows > SAMPLE:
+        sample = sample.take(np.sort(np.random.default_rng(0).choice(sample.num_rows, SAMPLE, replace=False)))
+    origin = "counted" if sample.num_rows == rows else f"Parquet footers and a sample of {sample.num_rows:,} rows"
+    return _statistics(sample, rows, origin)
+
+
+def statistics_of_text(files: Sequence[Path], delimiter: str, width: int, *, header: bool) -> RelationStatistics | None:
+    """By the size of the files and the first lines of the first; None if nothing can be told from them."""
+    size = sum(file.stat().st_size for file in files)
+    if any(file.suffix in (".gz", ".bz2", ".xz", ".zst") for file in files):
+        return None
+    with files[0].open("rb") as stream:
+        start = stream.read(FIRST_BYTES)
+    whole = start if len(start) < FIRST_BYTES else start[: start.rfind(b"\n") + 1]
+    lines = whole.decode("utf-8", errors="replace").splitlines()[1 if header else 0 :]
+    rows = [tuple(map(_cell, cells)) for line in lines if len(cells := line.split(delimiter)) == width]
+    if not rows:
+        return None
+    total = max(round(size * len(rows) / len(whole)), len(rows))
+    counts = [Counter(row[place] for row in rows) for place in range(width)]
+    columns = tuple(_column(one, len(rows), total) for one in counts)
+    origin = "counted" if len(whole) == size else f"the size of the files and their first {len(rows):,} rows"
+    return RelationStatistics(float(total), columns, origin)
+
+
+def _cell(text: str) -> CellValue:
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def _statistics(sample: pa.Table, rows: int, origin: str) -> RelationStatistics:
+    columns = tuple(_column(_counted(column), sample.num_rows, rows) for column in sample.columns)
+    return RelationStatistics(float(rows), columns, origin)
+
+
+def _counted(column: pa.ChunkedArray) -> Counter[CellValue]:
+    if pa.types.is_nested(column.type):
+        return Counter(map(repr, column.to_pylist()))
+    found = pc.value_counts(column.combine_chunks())
+    return Counter(dict(zip(found.field(0).to_pylist(), found.field(1).to_pylist(), strict=True)))
+
+
+def _column(counts: Counter[CellValue], seen: int, rows: int) -> ColumnStatistics:
+    if not counts:
+        return ColumnStatistics(1.0, {})
+    once = sum(count == 1 for count in counts.values())
+    values = seen * len(counts) / (seen - once + once * seen / rows)
+    least = max(STANDS_OUT * seen / len(counts), 2)
+    frequent = {value: count / seen for value, count in counts.most_common(MOST_FREQUENT) if count >= least}
+    return ColumnStatistics(max(values, 1.0), frequent)

@@ -1,0 +1,44 @@
+"""Statistics of what Spark reads, without a job, and what the plan makes of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from emberlog.database import Database
+from emberlog.logical.statistics import Statistics
+
+PROGRAM = "p(X, W) :- a(X, Y), b(Y, Z), c(Z, W)."
+
+A = [(number, number % 50) for number in range(3_000)]
+B = [(number % 50, number) for number in range(3_000)]
+C = [(7, 1), (8, 2)]
+EXPECTED = {(x, w) for x, y in A for z, w in C if y == z % 50}
+
+
+def statistics(database: Database) -> Statistics:
+    return database.check(PROGRAM).optimized.plan.statistics
+
+
+def test_rows_parquet_and_text_are_known_and_joined_in_a_better_order(spark: SparkSession, tmp_path: Path) -> None:
+    database = Database(spark)
+    database["a"] = A
+    spark.createDataFrame(B, "Y long, Z long").write.parquet(str(tmp_path / "b"))
+    database["b"] = str(tmp_path / "b")
+    (tmp_path / "c.csv").write_text("7,1\n8,2\n")
+    database["c"] = tmp_path / "c.csv"
+    found = statistics(database)
+    assert {name: one.rows for name, one in found.items()} == {"a": 3_000, "b": 3_000, "c": 2}
+    assert [round(column.distinct) for column in found["b"].columns] == [50, 3_000]
+    result = database.datalog(PROGRAM)
+    assert "reorder_joins             changed" in result.explain()
+    assert {tuple(row) for row in result["p"].collect()} == EXPECTED
+
+
+def test_what_would_take_a_job_is_left_alone(spark: SparkSession) -> None:
+    database = Database(spark)
+    for name, rows in (("a", A), ("b", B), ("c", C)):
+        database[name] = spark.createDataFrame(rows, "x long, y long").repartition(2)
+    assert statistics(database) == {}
+    assert {tuple(row) for row in database.datalog(PROGRAM)["p"].collect()} == EXPECTED
