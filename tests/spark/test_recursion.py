@@ -43,7 +43,7 @@ tc(X, Y) :- tc(X, Z), arc(Z, Y).
 NON_LINEAR = """\
 declare arc(int a, int b).
 tc(X, Y) :- arc(X, Y).
-tc(X, Y) :- tc(X, Z), tc(Z, Y).
+tc(X, Y) :- tc(X, Z), tc(Z, Y), X != Y.
 """
 DISTANCES = """\
 declare arc(int a, int b).

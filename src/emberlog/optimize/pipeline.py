@@ -18,7 +18,9 @@ from emberlog.optimize.context import PassContext, PassFunction
 from emberlog.optimize.derive_delta_rules import derive_delta_rules
 from emberlog.optimize.eliminate_dead_relations import eliminate_dead_relations
 from emberlog.optimize.fold_constants import fold_constants
+from emberlog.optimize.linearise import linearise
 from emberlog.optimize.prune_columns import prune_columns
+from emberlog.optimize.push_aggregate_into_recursion import push_aggregate_into_recursion
 from emberlog.optimize.push_down_filter import push_down_filter
 from emberlog.optimize.reorder_joins import reorder_joins
 from emberlog.optimize.rewrite_demand import rewrite_demand
@@ -49,6 +51,15 @@ class RulePass:
 
 
 RULE_PASSES = (
+    RulePass(
+        push_aggregate_into_recursion,
+        "What only the best fact of a group is wanted of should not derive the others, of which there may be no end.",
+    ),
+    RulePass(
+        linearise,
+        "A chain should be found once, and from the end that is asked for; before demand, which follows what rules "
+        "hand through.",
+    ),
     RulePass(rewrite_demand, "Constants in a query should restrict what is derived, not only what is shown of it."),
 )
 
@@ -106,7 +117,8 @@ def plan_program(
         if one.name not in off:
             rewritten = one.run(written)
             checked, note = rewritten.checked, rewritten.reason
-            plan = before if checked is written else build(checked)
+            # A relation that a pass makes up is no output, also where there is no query to say what is one.
+            plan = before if checked is written else replace(build(checked), outputs=before.outputs)
         rules = None if plan is before else (program_lines(written), program_lines(checked))
         changes.append(PassChange(one.name, one.reason, before, plan, one.name in off, note, rules))
     optimized = optimize(replace(plan, statistics=statistics) if statistics else plan, off=off)

@@ -12,35 +12,26 @@ rewritten program would aggregate inside a recursion that the written one does n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias, assert_never
 
 from emberlog.datatypes import DataType
-from emberlog.logical.expressions import Risk, condition_risk, risk_of, substitute, substitute_in_condition
-from emberlog.optimize.information_order import bound_by, information_order
+from emberlog.optimize.demand_calls import Calls, Version, binding_of
 from emberlog.optimize.rewritten import Rewritten, has_streams, with_rules
-from emberlog.semantics.dependencies import rules_by_relation
+from emberlog.optimize.rule_substitution import head_with, literal_with
 from emberlog.semantics.model import (
-    Absent,
-    Bind,
     CheckedProgram,
     Compare,
     Contribution,
     CoreRule,
     Fact,
     HeadValue,
-    Holds,
     Literal,
     Match,
-    RecursionCase,
     Relation,
     Term,
 )
 from emberlog.syntax.ast import ComparisonOperator, Constant, Parameter, Variable
-
-Version: TypeAlias = tuple[str, str]
-"""A relation and which of its arguments are bound: `("tc", "bf")`."""
 
 
 def rewrite_demand(checked: CheckedProgram) -> Rewritten:
@@ -49,7 +40,7 @@ def rewrite_demand(checked: CheckedProgram) -> Rewritten:
         return Rewritten(checked, "there is no query")
     if has_streams(checked):
         return Rewritten(checked, "a stream keeps all its facts")
-    calls = _Calls(checked)
+    calls = Calls(checked)
     if not calls.versions:
         return Rewritten(checked, "no query binds an argument of a relation that could be restricted")
     rewritten = _Writer(checked, calls).run()
@@ -59,95 +50,10 @@ def rewrite_demand(checked: CheckedProgram) -> Rewritten:
     return Rewritten(rewritten, f"restricted to what the query demands: {shown}")
 
 
-class _Calls:
-    """Which versions of which relations are called, and which relations are needed in full."""
-
-    def __init__(self, checked: CheckedProgram) -> None:
-        self.checked = checked
-        self.rules_of = rules_by_relation(checked.rules)
-        self.kept_whole = {
-            name
-            for stratum in checked.strata
-            if stratum.recursion and stratum.recursion.case in (RecursionCase.BOUNDED, RecursionCase.STAGED)
-            for name in stratum.relations
-        }
-        self.full: set[str] = set()
-        called: dict[Version, None] = {}
-        pending: list[Version] = []
-
-        def call(name: str, binding: str) -> None:
-            version = self.version(name, binding)
-            if version is None:
-                self._need_full(name)
-            elif version not in called:
-                called[version] = None
-                pending.append(version)
-
-        for query in checked.queries:
-            call(query.relation, "".join("f" if isinstance(term, Variable) else "b" for term in query.terms))
-        while pending:
-            version = pending.pop()
-            for rule in self.rules_of[version[0]]:
-                for literal, known in self.walk(rule, version):
-                    if isinstance(literal, Match):
-                        call(literal.relation, binding_of(literal, known))
-                    elif isinstance(literal, Absent):
-                        self._need_full(literal.relation)
-        # What is computed in full anyway answers every call.
-        self.versions = tuple(version for version in called if version[0] not in self.full)
-
-    def version(self, name: str, binding: str) -> Version | None:
-        """The version for such a call, or None when the relation is used in full."""
-        if name not in self.rules_of or name in self.kept_whole or name in self.full:
-            return None
-        # An aggregated value is known only when its group is complete, so it cannot restrict.
-        columns = self.checked.relations[name].columns
-        usable = "".join("f" if column.aggregate else mark for mark, column in zip(binding, columns, strict=True))
-        return (name, usable) if "b" in usable else None
-
-    def _need_full(self, name: str) -> None:
-        """The relation as written, and everything below it."""
-        pending = [name]
-        while pending:
-            name = pending.pop()
-            if name not in self.full:
-                self.full.add(name)
-                for rule in self.rules_of.get(name, ()):
-                    pending += [literal.relation for literal in rule.body if isinstance(literal, Match | Absent)]
-
-    def walk(self, rule: CoreRule, version: Version) -> Iterator[tuple[Literal, frozenset[str]]]:
-        """The body in the order in which bindings pass through it, each literal with what is bound before it."""
-        known = {
-            value.name
-            for value, mark in zip(rule.head, version[1], strict=True)
-            if mark == "b" and isinstance(value, Variable)
-        }
-        for literal in information_order(rule.body, known, self._is_at_hand, lambda one: _may_fail(one, rule)):
-            yield literal, frozenset(known)
-            known |= bound_by(literal)
-
-    def _is_at_hand(self, atom: Match) -> bool:
-        return atom.relation not in self.rules_of or atom.relation in self.kept_whole
-
-
-def _may_fail(literal: Literal, rule: CoreRule) -> bool:
-    match literal:
-        case Bind(_, expression):
-            return risk_of(expression, rule.types) is not Risk.NONE
-        case Compare() | Holds():
-            return condition_risk(literal, rule.types) is not Risk.NONE
-        case _:
-            return False
-
-
-def binding_of(atom: Match, known: frozenset[str]) -> str:
-    return "".join("f" if isinstance(term, Variable) and term.name not in known else "b" for term in atom.terms)
-
-
 class _Writer:
     """Writes the rules of the called versions, of their demand, and what is kept in full."""
 
-    def __init__(self, checked: CheckedProgram, calls: _Calls) -> None:
+    def __init__(self, checked: CheckedProgram, calls: Calls) -> None:
         self.checked = checked
         self.calls = calls
         self.relations = {name: r for name, r in checked.relations.items() if name in calls.full}
@@ -301,25 +207,6 @@ def _with_constants(rule: CoreRule, single: Mapping[str, Fact]) -> CoreRule | No
             return None
     return replace(
         rule,
-        head=tuple(_head_with(value, wanted) for value in rule.head),
-        body=tuple(_literal_with(literal, wanted) for literal in rule.body[1:]),
+        head=tuple(head_with(value, wanted) for value in rule.head),
+        body=tuple(literal_with(literal, wanted) for literal in rule.body[1:]),
     )
-
-
-def _head_with(value: HeadValue, constants: Mapping[str, Constant]) -> HeadValue:
-    if isinstance(value, Contribution):
-        return replace(value, arguments=tuple(substitute(argument, constants) for argument in value.arguments))
-    return substitute(value, constants)
-
-
-def _literal_with(literal: Literal, constants: Mapping[str, Constant]) -> Literal:
-    match literal:
-        case Match(_, terms) | Absent(_, terms):
-            put = tuple(constants.get(term.name, term) if isinstance(term, Variable) else term for term in terms)
-            return replace(literal, terms=put)
-        case Bind(_, expression):
-            return replace(literal, expression=substitute(expression, constants))
-        case Compare() | Holds():
-            return substitute_in_condition(literal, constants)
-        case _:
-            assert_never(literal)

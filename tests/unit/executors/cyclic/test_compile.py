@@ -9,20 +9,21 @@ from emberlog.executors.cyclic.compile import CyclicProgram, compile_fixpoint
 from emberlog.executors.cyclic.conjunctions import NotAConjunction, flatten
 from emberlog.executors.cyclic.rules import Assign, Combine, Keep, Probe, Refute, Shown, Start
 from emberlog.executors.cyclic.texts import TextCodes, texts_of
+from emberlog.logical.build import build
 from emberlog.logical.nodes import Definition, Fixpoint, Version
-from emberlog.optimize.pipeline import plan_program
+from emberlog.optimize.pipeline import optimize, plan_program
 from emberlog.semantics.model import Column
 from tests.programs import checked
 
 
 def fixpoint(text: str) -> Fixpoint:
-    """The first recursion of a program; inputs of which nothing is known are ints."""
+    """The first recursion of a program, its rules as written; inputs of which nothing is known are ints."""
     read = checked(text)
     inputs = {
         name: [Column(c.name, c.type if c.type.is_known else INT) for c in read.relations[name].columns]
         for name in read.inputs
     }
-    roots = [stratum.root for stratum in plan_program(checked(text, inputs=inputs)).plan.strata]
+    roots = [stratum.root for stratum in optimize(build(checked(text, inputs=inputs))).plan.strata]
     return next(root for root in roots if isinstance(root, Fixpoint))
 
 

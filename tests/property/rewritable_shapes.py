@@ -1,0 +1,97 @@
+"""Shapes that the passes over rules look for, and shapes that almost are: what is not quite a closure, a reader that
+wants more than the best fact."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from tests.property.programs import INT, RandomProgram, data, query
+from tests.property.shapes import SHAPES, Draft, Shape, edges
+
+
+def closure_of_steps(draw: st.DrawFn, draft: Draft) -> None:
+    """Chains put together in every form, from one or two kinds of steps, with columns carried along."""
+    width = draw(st.sampled_from((2, 2, 3)))
+    relation = draft.define(*([INT] * width))
+    name, carried = relation.name, "C, " * (width - 2)
+
+    def step(source: str, target: str) -> str:
+        if width == 3:
+            return f"road({source}, {target}, C)"
+        return f"{kind}({source}, {target})" if kind != "road" else f"road({source}, {target}, _)"
+
+    for _ in range(draw(st.integers(1, 2))):
+        kind = draw(st.sampled_from((edges(draw, draft), "road")))
+        guard = draw(st.sampled_from(((), (), ("X != Y",), ("node(X)",))))
+        draft.rule(f"{name}({carried}X, Y)", (step("X", "Y"), *guard))
+        form = draw(st.sampled_from(("left", "right", "both", "none")))
+        own_guard = draw(st.sampled_from(((), guard)))
+        if form in ("left", "both"):
+            moved = [literal.replace("X", "Z") for literal in own_guard]
+            draft.rule(f"{name}({carried}X, Y)", (f"{name}({carried}X, Z)", step("Z", "Y"), *moved))
+        if form in ("right", "both"):
+            moved = [literal.replace("Y", "Z") for literal in own_guard]
+            draft.rule(f"{name}({carried}X, Y)", (step("X", "Z"), *moved, f"{name}({carried}Z, Y)"))
+    if draw(st.booleans()):
+        extra = draw(st.sampled_from(((), (), (), ("X != Y",))))
+        draft.rule(f"{name}({carried}X, Y)", (f"{name}({carried}X, Z)", f"{name}({carried}Z, Y)", *extra))
+    if draw(st.integers(0, 3)) == 0:
+        draft.facts_in_text.append(f"{name}({', '.join(str(draw(st.integers(0, 4))) for _ in range(width))}).")
+    draft.readable.append(relation)
+
+
+def closure_of_lengths(draw: st.DrawFn, draft: Draft) -> None:
+    """The best value of all chains, put together in every form."""
+    relation = draft.define(INT, INT, INT)
+    name = relation.name
+    function, combined = draw(st.sampled_from((("min", "A + B"), ("min", "greatest(A, B)"), ("max", "least(B, A)"))))
+    if draw(st.booleans()):
+        exit, step = "road(X, Y, D)", "road"
+    else:
+        exit, step = f"{edges(draw, draft)}(X, Y), D = {draw(st.integers(0, 3))}", ""
+    draft.rule(f"{name}(X, Y, {function}<D>)", (exit,))
+    left = step or name
+    right = draw(st.sampled_from((name, left)))
+    if right != name:
+        left = name
+    draft.rule(f"{name}(X, Y, {function}<D>)", (f"{left}(X, Z, A)", f"{right}(Z, Y, B)", f"D = {combined}"))
+    draft.readable.append(relation)
+
+
+def best_of_all(draw: st.DrawFn, draft: Draft) -> None:
+    """All lengths up to a bound, and readers that want the best of them, or more than that."""
+    paths, best = draft.define(INT, INT, INT), draft.define(INT, INT)
+    all_of, name = paths.name, best.name
+    function = draw(st.sampled_from(("min", "max", "mmin")))
+    combined = "least(A, B)" if function == "max" else draw(st.sampled_from(("A + B", "greatest(A, B)", "A + B + 1")))
+    bound = draw(st.sampled_from(("D < 9", "D <= 6", "A < 6"))) if function != "max" else "D >= 0"
+    draft.rule(f"{all_of}(X, Y, D)", ("road(X, Y, D)", *draw(st.sampled_from(((), ("node(X)",))))))
+    step = draw(st.sampled_from(("road", all_of)))
+    bounds = ("A < 6", "B < 6") if bound == "A < 6" else (bound,)
+    draft.rule(f"{all_of}(X, Y, D)", (f"{all_of}(X, Z, A)", f"{step}(Z, Y, B)", f"D = {combined}", *bounds))
+    test = draw(st.sampled_from(((), (), ("node(Y)",), ("D < 5",), ("D > 2",), ("X != Y",))))
+    draft.rule(f"{name}(Y, {function}<D>)", (f"{all_of}(X, Y, D)", *test))
+    draft.readable.append(best)
+    other = draw(st.sampled_from(("nothing", "nothing", "reach", "count", "negation")))
+    if other != "nothing":
+        reader = draft.define(INT) if other != "count" else draft.define(INT, INT)
+        head = f"{reader.name}(X)" if other != "count" else f"{reader.name}(X, count<_>)"
+        atom = f"{all_of}(X, Y, D)" if other != "negation" else "node(X)"
+        draft.rule(head, (atom, *((f"!{all_of}(X, _, _)",) if other == "negation" else ())))
+        draft.readable.append(reader)
+
+
+REWRITABLE: tuple[Shape, ...] = (closure_of_steps, closure_of_lengths, best_of_all)
+
+
+@st.composite
+def rewritable_programs(draw: st.DrawFn) -> RandomProgram:
+    """At least one of these shapes, others of any shape around it, and queries, as most passes over rules need one."""
+    draft = Draft()
+    chosen: list[Shape] = [draw(st.sampled_from(REWRITABLE))]
+    chosen += draw(st.lists(st.sampled_from((*REWRITABLE, *SHAPES)), max_size=2))
+    for shape in draw(st.permutations(chosen)):
+        shape(draw, draft)
+    asked = [one for one in draft.derived if set(one.types) <= {"int", "float", "string"}]
+    queries = [query(draw, draw(st.sampled_from(asked))) for _ in range(draw(st.integers(0, 3)))]
+    return RandomProgram(tuple(draft.rules), tuple(draft.facts_in_text), tuple(queries), draw(data()))
