@@ -84,6 +84,11 @@ def spark_full(arguments: list[str]) -> int:
     return module("pytest", "tests/spark", "-m", "spark", *arguments, EMBERLOG_SPARK_EXAMPLES="300")
 
 
+def faults_full(arguments: list[str]) -> int:
+    """workers broken in every phase and mode with 50 seeds each: about half an hour"""
+    return module("pytest", "tests/spark/test_fault_suite.py", *arguments, EMBERLOG_FAULT_SEEDS="50")
+
+
 def fuzz(arguments: list[str]) -> int:
     """20,000 mutated and random texts against the front end"""
     return module("pytest", "tests/property/test_fuzz.py", "--timeout=3600", *arguments, EMBERLOG_EXAMPLES="20000")
@@ -123,6 +128,7 @@ TASKS = {
     "golden-update": golden_update,
     "property-full": property_full,
     "spark-full": spark_full,
+    "faults-full": faults_full,
     "fuzz": fuzz,
     "bench": bench,
     "docs": docs,

@@ -40,6 +40,24 @@ REPRESENTATIONS = ("auto", "hash", "marks", "lanes", "rows")
 
 
 @dataclass(frozen=True, slots=True)
+class Recovery:
+    """What the cyclic executor does about faults of machines: workers that die or stall, disks that fill up."""
+
+    retries: int = 2
+    """How often a recursion that lost a worker is tried again, from its last checkpoint where there is one."""
+    stall_seconds: float = 60.0
+    """A worker that gives no sign of life for so long is lost. One that computes for hours gives them all the time."""
+
+    def __post_init__(self) -> None:
+        diagnostics = Diagnostics()
+        if self.retries < 0:
+            diagnostics.error("DL508", f"the number of retries must be at least 0, not {self.retries:,}", None)
+        if self.stall_seconds <= 0:
+            diagnostics.error("DL508", f"stall_seconds must be larger than 0, not {self.stall_seconds:,}", None)
+        diagnostics.raise_errors()
+
+
+@dataclass(frozen=True, slots=True)
 class Execution:
     """How recursive strata are run. Everything here is chosen well by itself; to choose is for experts and tests."""
 
@@ -61,6 +79,8 @@ class Execution:
     """Facts go in and out of the workers as rows of Spark, never as files, also where they share a disk."""
     profile: bool = False
     """Whether the cyclic executor counts what each rule does in each iteration, for the event `RulesProfiled`."""
+    recovery: Recovery = Recovery()
+    """What the cyclic executor does about workers that die or stall."""
 
     def __post_init__(self) -> None:
         diagnostics = Diagnostics()

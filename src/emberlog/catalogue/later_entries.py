@@ -283,12 +283,39 @@ RUNNING_ENTRIES = (
         FoundBy.OTHER,
     ),
     Entry(
+        "DL513",
+        "a run that was cancelled",
+        "Somebody cancelled the jobs of the run: in Spark's web interface, or with `cancelJobGroup` and the like.",
+        "Nothing is left of the run. Start it again when you like.",
+        "`spark.sparkContext.cancelAllJobs()` in another thread.",
+        FoundBy.OTHER,
+    ),
+    Entry(
         "DL520",
         "a failure of Spark",
         "Spark could not finish a job, for a reason that is neither in the program nor in the data: too little memory, "
         "a full disk, a machine of the cluster that went away. The message has what Spark said of it.",
         "Mend what the message names. More memory often helps: `--conf spark.driver.memory=8g`.",
         "A result that does not fit into the memory and the disks of the machine.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL521",
+        "a recursion that lost its workers",
+        "The workers of a recursion that runs as one job belong together: when one of them dies or falls silent, all "
+        "begin again from the last checkpoint. That happened more often than `Recovery(retries=…)` allows.",
+        "The message says what became of the worker. Most often memory is short: run fewer workers, "
+        'or take `Execution(executor="dataframe")`.',
+        "A machine that kills processes because it has no memory left.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL522",
+        "results that could not be written",
+        "A worker of a recursion could not write its results to the disk that it shares with the driver, because the "
+        "disk is full or refuses it.",
+        "Make room, or let TMPDIR name a folder on a larger disk before the session starts.",
+        "A closure of some billion pairs and a temporary folder of a gigabyte.",
         FoundBy.OTHER,
     ),
 )

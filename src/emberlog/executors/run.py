@@ -16,6 +16,7 @@ from emberlog.diagnostics import InternalError, fail
 from emberlog.events import (
     ExecutorChosen,
     Listener,
+    RecursionRetried,
     RulesProfiled,
     RunFinished,
     RunStarted,
@@ -24,8 +25,9 @@ from emberlog.events import (
     ignore,
 )
 from emberlog.executors.cyclic.capabilities import obstacles
+from emberlog.executors.cyclic.failures import NotHere
 from emberlog.executors.cyclic.faults import Fault, told
-from emberlog.executors.cyclic.launcher import Launcher, NotHere, StaticInput
+from emberlog.executors.cyclic.launcher import Launcher, StaticInput
 from emberlog.executors.cyclic.stage import plan_stage
 from emberlog.executors.dataframe.duplicates import inputs_that_must_be_sets
 from emberlog.executors.dataframe.environment import RelationResult, Session
@@ -227,6 +229,7 @@ class _Run:
             self.execution,
             watch.remaining(),
             lambda heard: watch.hear(heard.iteration, heard.changed, heard.total, heard.bytes_sent),
+            lambda attempt, reason, since: self.listener(RecursionRetried(index, names, attempt, reason, since)),
         )
         self.listener(ExecutorChosen(index, names, "cyclic", launcher.how, stage.recursion.placement.why))
         result = launcher.run()

@@ -147,7 +147,7 @@ class Exchange:
         self.bytes_sent += sum(frame.size for frame in outgoing.values())
         try:
             self._carry(outgoing, incoming, received)
-        except (ConnectionError, TimeoutError) as error:
+        except OSError as error:
             raise PeerLost(f"a worker is gone: {error}") from error
         return received
 

@@ -51,11 +51,16 @@ class Slots:
         )
 
 
-def _tasks_at_once(context: Any) -> int:
+def wait_for_slots(spark: SparkSession, wanted: int) -> bool:
+    """Whether Spark can run so many tasks at once, perhaps after a while: executors that are gone are replaced."""
+    return is_connect(spark) or _tasks_at_once(spark.sparkContext._jsc.sc(), wanted) >= wanted
+
+
+def _tasks_at_once(context: Any, wanted: int = 1) -> int:
     """How many tasks Spark runs at once. Executors of a cluster may still be on their way when a session is young."""
     profile = context.resourceProfileManager().defaultResourceProfile()
     until = time.monotonic() + WAIT_SECONDS
-    while (count := int(context.maxNumConcurrentTasks(profile))) == 0 and time.monotonic() < until:
+    while (count := int(context.maxNumConcurrentTasks(profile))) < wanted and time.monotonic() < until:
         time.sleep(0.1)
     return count
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -17,25 +18,28 @@ import pyarrow as pa
 
 from emberlog.config import Execution, Limits
 from emberlog.datatypes import DataType
+from emberlog.executors.cyclic.attendance import Attendance
 from emberlog.executors.cyclic.definitions import DefinitionWorker
 from emberlog.executors.cyclic.draining import write_parquet
 from emberlog.executors.cyclic.exchange import Exchange, PeerLost
 from emberlog.executors.cyclic.factored_worker import FactoredWorker
 from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.feeding import Feed, Unfit, feed, spread_rows
-from emberlog.executors.cyclic.handshake import Credentials
-from emberlog.executors.cyclic.lanes import joined
+from emberlog.executors.cyclic.handshake import Credentials, Refused
+from emberlog.executors.cyclic.lanes import Lane, joined
 from emberlog.executors.cyclic.local import worker_for
-from emberlog.executors.cyclic.meeting import Address, Met, meet
+from emberlog.executors.cyclic.meeting import Address, Met
 from emberlog.executors.cyclic.memory import TooLarge
 from emberlog.executors.cyclic.representation import Representation
+from emberlog.executors.cyclic.result_files import relation_folder
+from emberlog.executors.cyclic.sabotage import Phase, Saboteur
 from emberlog.executors.cyclic.stage import Stage, StageStratum
 from emberlog.executors.cyclic.stage_rows import StageLayout
 from emberlog.executors.cyclic.stores import StaticStore, StreamedStatic
 from emberlog.executors.cyclic.text_table import SameHash, TextTable
 from emberlog.executors.cyclic.worker import Progress, Worker, WorkerTask
 
-DONE, FAULT, UNFIT, SAME_HASH, LOST = "done", "fault", "unfit", "same hash", "lost"
+DONE, FAULT, UNFIT, SAME_HASH, UNWRITTEN, LOST = "done", "fault", "unfit", "same hash", "unwritten", "lost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,8 @@ class Job:
     folder: str | None
     """Where results are written, if workers and driver share a disk; else they go to Spark as rows."""
     layout: StageLayout
+    attempt: int = 1
+    saboteur: Saboteur | None = None
 
 
 @dataclass(slots=True)
@@ -110,39 +116,52 @@ def run_task(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
     # There is a tracker only on one machine, and then its address is enough for everyone.
     host = job.tracker.host if job.tracker is not None else own_address
     stage_rows = job.layout.collect(batches)
-    credentials = Credentials(job.run, 0, job.key)
-    clock = Clock()
     summary = Summary(number)
-    met = meet(number, job.workers, host, credentials, job.tracker, context.allGather)
+    attendance = Attendance(number, job.workers, host, job.execution.recovery.stall_seconds)
+
+    def begin() -> Met:
+        return attendance.begin(Credentials(job.run, 0, job.key), job.tracker, context.allGather)
+
     try:
+        yield from _ended_well_or_told(job, summary, begin, stage_rows)
+        attendance.leave_peers()
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        summary.peak_bytes = peak if sys.platform == "darwin" else peak * 1024
+        yield job.layout.summary_batch(json.dumps(asdict(summary)))
+    finally:
+        # The driver hears this worker's signs of life until there is nothing more to come from it.
+        attendance.end()
+
+
+def _ended_well_or_told(
+    job: Job, summary: Summary, begin: Callable[[], Met], stage_rows: dict[int, list[pa.RecordBatch]]
+) -> Iterator[pa.RecordBatch]:
+    """Runs the worker. What went wrong is in the summary then, as far as it can be foreseen."""
+    clock = Clock(summary.seconds)
+    try:
+        met = begin()
         clock.lap("meet")
-        yield from TaskRun(job, number, met, summary, clock).run(stage_rows)
+        yield from TaskRun(job, summary, met, clock).run(stage_rows)
     except Fault as fault:
         summary.status, summary.code, summary.message = FAULT, fault.code, fault.message
         summary.rule, summary.notes = fault.rule, list(fault.notes)
-    except Unfit as problem:
-        summary.status, summary.message = UNFIT, str(problem)
-    except TooLarge as problem:
+    except (Unfit, TooLarge) as problem:
         summary.status, summary.message = UNFIT, str(problem)
     except MemoryError:
         summary.status, summary.message = UNFIT, "a worker ran out of memory"
     except SameHash:
         summary.status, summary.message = SAME_HASH, "two different texts have the same hash"
-    except PeerLost as problem:
+    except Unwritten as problem:
+        summary.status, summary.message = UNWRITTEN, str(problem)
+    except (PeerLost, Refused) as problem:
         summary.status, summary.message = LOST, str(problem)
-    finally:
-        met.close()
-    summary.seconds = clock.laps
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    summary.peak_bytes = peak if sys.platform == "darwin" else peak * 1024
-    yield job.layout.summary_batch(json.dumps(asdict(summary)))
 
 
 class Clock:
     """How long each phase took."""
 
-    def __init__(self) -> None:
-        self.laps: dict[str, float] = {}
+    def __init__(self, laps: dict[str, float]) -> None:
+        self.laps = laps
         self._since = time.monotonic()
 
     def lap(self, name: str) -> None:
@@ -152,9 +171,9 @@ class Clock:
 
 
 class TaskRun:
-    def __init__(self, job: Job, number: int, met: Met, summary: Summary, clock: Clock) -> None:
+    def __init__(self, job: Job, summary: Summary, met: Met, clock: Clock) -> None:
         self.job = job
-        self.number = number
+        self.number = number = summary.worker
         self.met = met
         self.summary = summary
         self.clock = clock
@@ -165,6 +184,7 @@ class TaskRun:
 
     def run(self, stage_rows: dict[int, list[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
         job = self.job
+        self.reached(Phase.READ)
         statics = feed(job.feeds, self.number, job.workers, self.exchange, stage_rows, self.texts)
         streams: dict[str, StreamedStatic] = {}
         stage_rows.clear()
@@ -185,6 +205,7 @@ class TaskRun:
             )
             worker: Worker
             if stratum.is_recursive:
+                self.reached(Phase.FIRST_ROUND)
                 worker = worker_for(task, statics, self._report)
             else:
                 worker = DefinitionWorker(task, statics, streams)
@@ -194,6 +215,11 @@ class TaskRun:
             self.clock.lap("drain")
             self._note(worker)
         self.summary.bytes_sent = self.exchange.bytes_sent
+        self.reached(Phase.RESULT_READ)
+
+    def reached(self, phase: Phase) -> None:
+        if self.job.saboteur is not None:
+            self.job.saboteur.at(phase, self)
 
     def _note(self, worker: Worker) -> None:
         if isinstance(worker, FactoredWorker) and worker.choice is not None:
@@ -227,6 +253,7 @@ class TaskRun:
         running = worker.run()
         mail = next(running, None)
         while mail is not None:
+            self.reached(Phase.EXCHANGE)
             received = self.exchange.swap(mail)
             try:
                 mail = running.send(received)
@@ -240,6 +267,8 @@ class TaskRun:
 
     def _drain(self, worker: Worker, output: Output) -> Iterator[pa.RecordBatch]:
         batches = worker.results(output.relation)
+        if self.job.saboteur is not None:
+            batches = self._sabotaged(batches)
         if self.job.folder is None:
             rows = 0
             for lanes in batches:
@@ -247,5 +276,17 @@ class TaskRun:
                 yield self.job.layout.result_batch(output.relation, lanes, output.types, self.texts)
             self.summary.rows[output.relation] = rows
             return
-        stem = Path(self.job.folder) / f"relation-{self.job.outputs.index(output)}" / f"part-{self.number}"
-        self.summary.rows[output.relation] = write_parquet(batches, output.types, output.names, self.texts, stem)
+        stem = Path(self.job.folder) / relation_folder(self.job.outputs.index(output)) / f"part-{self.number}"
+        try:
+            self.summary.rows[output.relation] = write_parquet(batches, output.types, output.names, self.texts, stem)
+        except OSError as error:
+            raise Unwritten(os.strerror(error.errno) if error.errno else str(error)) from error
+
+    def _sabotaged(self, batches: Iterator[list[Lane]]) -> Iterator[list[Lane]]:
+        for lanes in batches:
+            yield lanes
+            self.reached(Phase.WRITE)
+
+
+class Unwritten(Exception):
+    """Results could not be written; the text says why."""
