@@ -35,7 +35,7 @@ DEFAULT_LIMITS = Limits()
 
 
 EXECUTORS = ("auto", "cyclic", "dataframe")
-MODES = ("auto", "bsp", "decomposed")
+MODES = ("auto", "bsp", "decomposed", "async")
 REPRESENTATIONS = ("auto", "hash", "marks", "lanes", "rows")
 
 
@@ -66,7 +66,8 @@ class Execution:
     can run the stratum."""
     mode: str = "auto"
     """Of the cyclic executor. `bsp`: in rounds, with an exchange after each; `decomposed`: without any exchange;
-    `auto`: decomposed where the rules allow it."""
+    `async`: each worker to its local fixpoint, and on as messages arrive; `auto`: decomposed where the rules allow it,
+    else bsp."""
     workers: int | None = None
     """Of the cyclic executor; None: as many as Spark runs tasks at once."""
     representation: str = "auto"
@@ -92,6 +93,9 @@ class Execution:
             diagnostics.error("DL508", f"the number of workers must be at least 1, not {self.workers:,}", None)
         if self.memory is not None and self.memory < 1:
             diagnostics.error("DL508", f"the memory of a worker must be larger than 0, not {self.memory:,}", None)
+        if self.mode == "async" and self.representation not in ("auto", "hash"):
+            hint = "leave the representation to Emberlog, or choose `hash`"
+            diagnostics.error("DL508", f"the mode async keeps no facts as `{self.representation}`", None, hint)
         diagnostics.raise_errors()
 
 

@@ -85,6 +85,16 @@ PLANNING_ENTRIES = (
         '`Execution(executor="cyclic")` for a recursion that makes new strings.',
         FoundBy.OTHER,
     ),
+    Entry(
+        "DL334",
+        "a recursion that needs rounds",
+        "The mode `async` lets each worker go on by itself, and is for recursions whose facts are only added or "
+        "improved: sets, `min` and the like, `mcount` and `msum`. One that goes by stages or by `@iterations` needs "
+        "rounds.",
+        "Leave the mode to Emberlog, or choose `bsp`.",
+        '`Execution(mode="async")` for PageRank with `@iterations(20)`.',
+        FoundBy.OTHER,
+    ),
 )
 
 DATA_ENTRIES = (

@@ -166,7 +166,7 @@ class Launcher:
 
     @property
     def how(self) -> str:
-        mode = "decomposed" if self.stage.recursion.placement.is_decomposed else "bsp"
+        mode = self.stage.recursion.placement.mode.value
         return f"one job, {mode}, {self.workers:,} worker{'' if self.workers == 1 else 's'}"
 
     def run(self) -> CyclicResult:
@@ -287,8 +287,7 @@ class Launcher:
         return place
 
     def _tracker(self, credentials: Credentials, lookout: Lookout) -> Tracker:
-        is_decomposed = self.stage.recursion.placement.is_decomposed
-        progress = MergedProgress(self.workers, self.hear, is_decomposed=is_decomposed)
+        progress = MergedProgress(self.workers, self.hear, self.stage.recursion.placement.mode)
         stall_seconds = self.execution.recovery.stall_seconds
         return Tracker(LOOPBACK, self.workers, credentials, progress, lookout.lost, stall_seconds)
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from emberlog.config import Execution, Limits
 from emberlog.datatypes import DataType
+from emberlog.executors.cyclic.asynchronous import AsyncWorker, drive_freely
 from emberlog.executors.cyclic.attendance import Attendance
 from emberlog.executors.cyclic.definitions import DefinitionWorker
 from emberlog.executors.cyclic.draining import write_parquet
@@ -30,6 +31,7 @@ from emberlog.executors.cyclic.lanes import Lane, joined
 from emberlog.executors.cyclic.local import worker_for
 from emberlog.executors.cyclic.meeting import Address, Met
 from emberlog.executors.cyclic.memory import TooLarge
+from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.representation import Representation
 from emberlog.executors.cyclic.result_files import relation_folder
 from emberlog.executors.cyclic.sabotage import Phase, Saboteur
@@ -180,7 +182,7 @@ class TaskRun:
         self.exchange = Exchange(number, met.peers)
         self.texts = TextTable(job.texts, job.seed)
         # Where everyone counts everyone's facts, one is enough to tell them.
-        self.tells = job.stage.recursion.placement.is_decomposed or number == 0
+        self.tells = job.stage.recursion.placement.mode is not Mode.BSP or number == 0
 
     def run(self, stage_rows: dict[int, list[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
         job = self.job
@@ -250,6 +252,10 @@ class TaskRun:
                 statics[name] = StaticStore(spread_rows(self.exchange, self.job.workers, lanes, spread[name]))
 
     def _drive(self, worker: Worker) -> None:
+        if isinstance(worker, AsyncWorker):
+            drive_freely(worker, self.exchange.trade)
+            self.exchange.flush()
+            return
         running = worker.run()
         mail = next(running, None)
         while mail is not None:

@@ -163,7 +163,7 @@ class Worker(RelationAccess):
         for runner in self.seeds:
             if runner.first_step == 0 and self.task.number != 0:
                 continue  # a rule without atoms has one valuation, and one worker has it
-            yield from self._heads(runner, runner.first_step, runner.start())
+            yield from self.heads(runner, runner.first_step, runner.start())
 
     def _fact_lanes(self, relation: str, rows: tuple[tuple[object, ...], ...]) -> Lanes:
         evaluator = Evaluator(relation, {}, self.task.codes)
@@ -171,7 +171,7 @@ class Worker(RelationAccess):
         width = len(rows[0]) if rows else self.program.relation(relation).width
         return np.ascontiguousarray(np.array(lanes, np.int64).reshape(-1, width).T)
 
-    def _heads(self, runner: ChainRunner, begin: int, batches: Iterator[Batch]) -> Iterator[tuple[str, Contribution]]:
+    def heads(self, runner: ChainRunner, begin: int, batches: Iterator[Batch]) -> Iterator[tuple[str, Contribution]]:
         """The contributions of batches that have come to a step of the rule."""
         chain = runner.chain
         heads = self._ends(runner, begin, batches)
@@ -214,21 +214,25 @@ class Worker(RelationAccess):
             for number, (runner, begin, batches) in enumerate(under_way):
                 send = runner.next_send(begin)
                 if send is None:
-                    heads = self._heads(runner, begin, batches)
+                    heads = self.heads(runner, begin, batches)
                     finished += ((runner, lanes) for _, lanes in heads)
                     continue
                 names = runner.carried(send)
-                leaving = list(self._timed(runner, runner.run(begin, send, batches)))
-                lanes = joined([_stacked(batch, names) for batch in leaving], len(names))
-                route = [batch.lanes[runner.route(send)] for batch in leaving]
-                self.post(mail, number, lanes, np.concatenate(route) if route else np.empty(0, np.int64))
+                self.post(mail, number, *self.leaving(runner, begin, send, batches))
                 moving.append((number, runner, send + 1, names))
             received = yield mail
             under_way = [
-                (runner, begin, iter((_batch(names, gather(received, number, len(names))),)))
+                (runner, begin, iter((as_batch(names, gather(received, number, len(names))),)))
                 for number, runner, begin, names in moving
             ]
         return self._remaining(finished, under_way)
+
+    def leaving(self, runner: ChainRunner, begin: int, send: int, batches: Iterator[Batch]) -> tuple[Lanes, Lane]:
+        """Valuations that have come to a Send step: what they carry, and the values that say where to."""
+        names, route = runner.carried(send), runner.route(send)
+        moved = list(self._timed(runner, runner.run(begin, send, batches)))
+        lanes = joined([_stacked(batch, names) for batch in moved], len(names))
+        return lanes, np.concatenate([batch.lanes[route] for batch in moved]) if moved else np.empty(0, np.int64)
 
     def _remaining(
         self,
@@ -240,7 +244,7 @@ class Worker(RelationAccess):
                 self.recorder.enter(runner.chain.name, runner.chain.relation)
             yield runner.chain.relation, lanes
         for runner, begin, batches in under_way:
-            yield from self._heads(runner, begin, batches)
+            yield from self.heads(runner, begin, batches)
 
     def _timed(self, runner: ChainRunner, batches: Iterator[Batch]) -> Iterator[Batch]:
         if self.recorder is None:
@@ -320,5 +324,5 @@ def _stacked(batch: Batch, names: list[str]) -> Lanes:
     return np.stack([batch.lanes[name] for name in names]) if names else no_rows(0)
 
 
-def _batch(names: list[str], lanes: Lanes) -> Batch:
+def as_batch(names: list[str], lanes: Lanes) -> Batch:
     return Batch(dict(zip(names, lanes, strict=True)), lanes.shape[1])

@@ -51,7 +51,7 @@ class LocalRecursion:
         statics = {
             name: encoded(name, relations[name], types, codes) for name, types in self.program.static_types.items()
         }
-        progress = MergedProgress(self.workers, tell, is_decomposed=self.placement.is_decomposed)
+        progress = MergedProgress(self.workers, tell, self.placement.mode)
         team: list[Worker] = []
         for number in range(self.workers):
             task = WorkerTask(
