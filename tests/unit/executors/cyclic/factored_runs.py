@@ -15,7 +15,6 @@ from emberlog.executors.cyclic.factored import factor
 from emberlog.executors.cyclic.factored_worker import MEMORY, FactoredWorker
 from emberlog.executors.cyclic.lanes import Lanes
 from emberlog.executors.cyclic.local import run_workers
-from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.placement import place
 from emberlog.executors.cyclic.representation import Choice, Representation
 from emberlog.executors.cyclic.rounds import RoundsWorker
@@ -108,7 +107,7 @@ def _driven(
     for text in texts_of(program):
         codes.code(text)
     statics = {name: _encoded(inputs[name], types, codes) for name, types in program.static_types.items()}
-    placement = place(program, mode=None if decompose else Mode.BSP)
+    placement = place(program, decompose=decompose)
     placement = replace(placement, statics=dict.fromkeys(placement.statics))
     result = Ran(reports=[[] for _ in range(workers)])
     team = [

@@ -51,7 +51,9 @@ def job_for(
         for name, types in stage.inputs.items()
     )
     outputs = tuple(Output(name, types) for name, types in stage.outputs.items())
-    for number in range(len(outputs)):
+    recursion = stage.recursion.program
+    known = tuple(Output(f"known of {one.name}", one.contribution_types) for one in recursion.relations)
+    for number in range(len(outputs) + len(known)):
         (folder / f"relation-{number}").mkdir(parents=True, exist_ok=True)
     texts = tuple(dict.fromkeys(text for one in stage.strata for text in texts_of(one.program)))
     return Job(
@@ -66,9 +68,11 @@ def job_for(
         DEFAULT_LIMITS,
         execution,
         execution.memory,
+        None,
         tracker,
         str(folder),
         StageLayout({}, {}),
+        known,
     )
 
 
