@@ -79,9 +79,20 @@ def property_full(arguments: list[str]) -> int:
     return module("pytest", "tests/property", "--timeout=3600", *arguments, EMBERLOG_EXAMPLES="2000")
 
 
+def async_full(arguments: list[str]) -> int:
+    """1,000 random recursions without rounds, with messages that arrive by chance"""
+    name = "tests/property/test_async_programs.py"
+    return module("pytest", name, "--timeout=3600", *arguments, EMBERLOG_EXAMPLES="1000")
+
+
 def spark_full(arguments: list[str]) -> int:
     """all tests on Spark, the slow ones too, with 300 random programs: about half an hour"""
     return module("pytest", "tests/spark", "-m", "spark", *arguments, EMBERLOG_SPARK_EXAMPLES="300")
+
+
+def faults_full(arguments: list[str]) -> int:
+    """workers broken in every phase and mode with 50 seeds each: about half an hour"""
+    return module("pytest", "tests/spark/test_fault_suite.py", *arguments, EMBERLOG_FAULT_SEEDS="50")
 
 
 def fuzz(arguments: list[str]) -> int:
@@ -122,7 +133,9 @@ TASKS = {
     "format": format_code,
     "golden-update": golden_update,
     "property-full": property_full,
+    "async-full": async_full,
     "spark-full": spark_full,
+    "faults-full": faults_full,
     "fuzz": fuzz,
     "bench": bench,
     "docs": docs,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from emberlog.config import Execution as Execution
     from emberlog.config import Limits as Limits
+    from emberlog.config import Recovery as Recovery
     from emberlog.database import Database as Database
     from emberlog.database import Explained as Explained
     from emberlog.database import Result as Result
@@ -31,6 +32,7 @@ _HOME_OF = {
     "Limits": "emberlog.config",
     "LocalRelation": "emberlog.io.local_relation",
     "Program": "emberlog.syntax.ast",
+    "Recovery": "emberlog.config",
     "Result": "emberlog.database",
 }
 
@@ -43,6 +45,7 @@ __all__ = (
     "Limits",
     "LocalRelation",
     "Program",
+    "Recovery",
     "Result",
     "__version__",
 )

@@ -35,8 +35,26 @@ DEFAULT_LIMITS = Limits()
 
 
 EXECUTORS = ("auto", "cyclic", "dataframe")
-MODES = ("auto", "bsp", "decomposed")
+MODES = ("auto", "bsp", "decomposed", "async")
 REPRESENTATIONS = ("auto", "hash", "marks", "lanes", "rows")
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """What the cyclic executor does about faults of machines: workers that die or stall, disks that fill up."""
+
+    retries: int = 2
+    """How often a recursion that lost a worker is tried again, from its last checkpoint where there is one."""
+    stall_seconds: float = 60.0
+    """A worker that gives no sign of life for so long is lost. One that computes for hours gives them all the time."""
+
+    def __post_init__(self) -> None:
+        diagnostics = Diagnostics()
+        if self.retries < 0:
+            diagnostics.error("DL508", f"the number of retries must be at least 0, not {self.retries:,}", None)
+        if self.stall_seconds <= 0:
+            diagnostics.error("DL508", f"stall_seconds must be larger than 0, not {self.stall_seconds:,}", None)
+        diagnostics.raise_errors()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +66,22 @@ class Execution:
     can run the stratum."""
     mode: str = "auto"
     """Of the cyclic executor. `bsp`: in rounds, with an exchange after each; `decomposed`: without any exchange;
-    `auto`: decomposed where the rules allow it."""
+    `async`: each worker to its local fixpoint, and on as messages arrive; `auto`: decomposed where the rules allow it,
+    else bsp."""
     workers: int | None = None
     """Of the cyclic executor; None: as many as Spark runs tasks at once."""
     representation: str = "auto"
     """Of facts in the cyclic executor. `hash`: rows in a hash table; `marks`: one source at a time, with an array of
     marks; `lanes`: many sources at a time, a bit each; `rows`: a matrix of bits; `auto`: by statistics of the data."""
     memory: int | None = None
-    """Bytes that the facts of each worker of the cyclic executor may use; None: its share of what the machine, the
-    container and Spark's settings leave. A recursion that needs more moves to the dataframe executor, with all that is
-    known by then; without Spark it ends with an error."""
+    """Bytes that each worker of the cyclic executor may use; None: its share of what the machine has left. A recursion
+    that needs more moves to the dataframe executor."""
     through_spark: bool = False
     """Facts go in and out of the workers as rows of Spark, never as files, also where they share a disk."""
     profile: bool = False
     """Whether the cyclic executor counts what each rule does in each iteration, for the event `RulesProfiled`."""
+    recovery: Recovery = Recovery()
+    """What the cyclic executor does about workers that die or stall."""
 
     def __post_init__(self) -> None:
         diagnostics = Diagnostics()
@@ -73,6 +93,9 @@ class Execution:
             diagnostics.error("DL508", f"the number of workers must be at least 1, not {self.workers:,}", None)
         if self.memory is not None and self.memory < 1:
             diagnostics.error("DL508", f"the memory of a worker must be larger than 0, not {self.memory:,}", None)
+        if self.mode == "async" and self.representation not in ("auto", "hash"):
+            hint = "leave the representation to Emberlog, or choose `hash`"
+            diagnostics.error("DL508", f"the mode async keeps no facts as `{self.representation}`", None, hint)
         diagnostics.raise_errors()
 
 

@@ -32,6 +32,20 @@ class ExecutorChosen:
 
 
 @dataclass(frozen=True, slots=True)
+class RecursionRetried:
+    """A worker of a recursive stratum was lost, and all of them begin again. Iterations may be told a second time."""
+
+    stratum: int
+    relations: tuple[str, ...]
+    attempt: int
+    """The one that begins now: 2 for the first retry."""
+    reason: str
+    """What became of the attempt before."""
+    since: int
+    """The iteration of the checkpoint from which it goes on; 0 for the beginning."""
+
+
+@dataclass(frozen=True, slots=True)
 class IterationFinished:
     """One round of a recursive stratum."""
 
@@ -93,7 +107,14 @@ class RunFinished:
 
 
 Event: TypeAlias = (
-    RunStarted | StratumStarted | ExecutorChosen | IterationFinished | RulesProfiled | StratumFinished | RunFinished
+    RunStarted
+    | StratumStarted
+    | ExecutorChosen
+    | RecursionRetried
+    | IterationFinished
+    | RulesProfiled
+    | StratumFinished
+    | RunFinished
 )
 
 

@@ -136,7 +136,7 @@ def test_too_little_memory_moves_the_recursion(arcs: Database) -> None:
         assert facts_of(result["tc"]) == CLOSURE
     kinds = [name for name, _ in executors(events)]
     assert kinds == ["cyclic", "dataframe"]
-    assert "MiB of a worker" in executors(events)[-1][1]
+    assert "GiB of a worker" in executors(events)[-1][1]
 
 
 def test_too_many_workers(arcs: Database) -> None:

@@ -12,7 +12,7 @@ import emberlog
 
 PAGE = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
 
-CREATED_BY_PEOPLE = (emberlog.Database, emberlog.Limits, emberlog.Execution, emberlog.Diagnostic)
+CREATED_BY_PEOPLE = (emberlog.Database, emberlog.Limits, emberlog.Execution, emberlog.Recovery, emberlog.Diagnostic)
 
 HEADINGS = re.findall(r"^### `(\w+)(?:\.(\w+))?(\(.*\))?`$", PAGE, re.MULTILINE)
 

@@ -85,6 +85,16 @@ PLANNING_ENTRIES = (
         '`Execution(executor="cyclic")` for a recursion that makes new strings.',
         FoundBy.OTHER,
     ),
+    Entry(
+        "DL334",
+        "a recursion that needs rounds",
+        "The mode `async` lets each worker go on by itself, and is for recursions whose facts are only added or "
+        "improved: sets, `min` and the like, `mcount` and `msum`. One that goes by stages or by `@iterations` needs "
+        "rounds.",
+        "Leave the mode to Emberlog, or choose `bsp`.",
+        '`Execution(mode="async")` for PageRank with `@iterations(20)`.',
+        FoundBy.OTHER,
+    ),
 )
 
 DATA_ENTRIES = (
@@ -283,12 +293,11 @@ RUNNING_ENTRIES = (
         FoundBy.OTHER,
     ),
     Entry(
-        "DL514",
-        "facts that do not fit into memory",
-        "Without Spark a recursion keeps its facts in the memory of the process, and these need more than it may use.",
-        "Ask for less (a constant in the query restricts the recursion itself), allow more with `Execution(memory=…)`, "
-        "or run the program on Spark: there the recursion goes on with what is known, on disk.",
-        'The closure of a large graph with `Database(engine="local")` and `Execution(memory=1_000_000)`.',
+        "DL513",
+        "a run that was cancelled",
+        "Somebody cancelled the jobs of the run: in Spark's web interface, or with `cancelJobGroup` and the like.",
+        "Nothing is left of the run. Start it again when you like.",
+        "`spark.sparkContext.cancelAllJobs()` in another thread.",
         FoundBy.OTHER,
     ),
     Entry(
@@ -298,6 +307,25 @@ RUNNING_ENTRIES = (
         "a full disk, a machine of the cluster that went away. The message has what Spark said of it.",
         "Mend what the message names. More memory often helps: `--conf spark.driver.memory=8g`.",
         "A result that does not fit into the memory and the disks of the machine.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL521",
+        "a recursion that lost its workers",
+        "The workers of a recursion that runs as one job belong together: when one of them dies or falls silent, all "
+        "begin again from the last checkpoint. That happened more often than `Recovery(retries=…)` allows.",
+        "The message says what became of the worker. Most often memory is short: run fewer workers, "
+        'or take `Execution(executor="dataframe")`.',
+        "A machine that kills processes because it has no memory left.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL522",
+        "results that could not be written",
+        "A worker of a recursion could not write its results to the disk that it shares with the driver, because the "
+        "disk is full or refuses it.",
+        "Make room, or let TMPDIR name a folder on a larger disk before the session starts.",
+        "A closure of some billion pairs and a temporary folder of a gigabyte.",
         FoundBy.OTHER,
     ),
 )

@@ -10,6 +10,7 @@ from emberlog.events import (
     Event,
     ExecutorChosen,
     IterationFinished,
+    RecursionRetried,
     RulesProfiled,
     RunFinished,
     RunStarted,
@@ -38,6 +39,10 @@ class Progress:
                 if executor == "dataframe" and why != "asked for":
                     self._line.keep(f"  {_names(relations)}   runs as {how}: {why}")
                 self._line.begin(f"  {_names(relations)}   {how}")
+            case RecursionRetried(_, relations, _, reason, since):
+                place = f"iteration {since:,}" if since else "the beginning"
+                self._line.keep(f"  {_names(relations)}   again from {place}: {reason}")
+                self._line.begin(f"  {_names(relations)}")
             case IterationFinished():
                 self._line.show(
                     f"  {_names(event.relations)}   iteration {event.iteration:,}   "

@@ -16,6 +16,7 @@ from emberlog.diagnostics import InternalError, fail
 from emberlog.events import (
     ExecutorChosen,
     Listener,
+    RecursionRetried,
     RulesProfiled,
     RunFinished,
     RunStarted,
@@ -24,8 +25,9 @@ from emberlog.events import (
     ignore,
 )
 from emberlog.executors.cyclic.capabilities import obstacles
+from emberlog.executors.cyclic.failures import NotHere
 from emberlog.executors.cyclic.faults import Fault, told
-from emberlog.executors.cyclic.launcher import Launcher, NotHere, Outgrown, StaticInput
+from emberlog.executors.cyclic.launcher import Launcher, StaticInput
 from emberlog.executors.cyclic.stage import plan_stage
 from emberlog.executors.dataframe.duplicates import inputs_that_must_be_sets
 from emberlog.executors.dataframe.environment import RelationResult, Session
@@ -117,8 +119,6 @@ class _Run:
         self.strata: list[PlannedStratum] = []
         self.refinement = Refinement(plan)
         self.bytes_sent, self.representation = 0, ""
-        self.known: Mapping[str, Kept] = {}
-        """What another executor has found of the recursion at hand."""
         sets = inputs_that_must_be_sets(plan)
         self.must_be_sets = sets
         self.sources = _CompleteRelations(
@@ -184,8 +184,7 @@ class _Run:
             tuple(relation.name for relation in relations),
             [rule.name for relation in relations for rule in relation.rules],
         )
-        self.known = {}
-        results = self._cyclic(index, fixpoint) or run_fixpoint(self.session, fixpoint, self.known)
+        results = self._cyclic(index, fixpoint) or run_fixpoint(self.session, fixpoint)
         self.session.watch.leave(sum(result.rows for result in results.values()))
         self.lasting.update(kept for result in results.values() for kept in result.kept)
         self.session.resources.release_all(but=self.lasting)
@@ -209,8 +208,6 @@ class _Run:
         if not found:
             try:
                 return self._launched(index, names)
-            except Outgrown as problem:
-                found, self.known = (str(problem),), problem.known
             except NotHere as problem:
                 found = (str(problem),)
             except Fault as fault:
@@ -232,6 +229,7 @@ class _Run:
             self.execution,
             watch.remaining(),
             lambda heard: watch.hear(heard.iteration, heard.changed, heard.total, heard.bytes_sent),
+            lambda attempt, reason, since: self.listener(RecursionRetried(index, names, attempt, reason, since)),
         )
         self.listener(ExecutorChosen(index, names, "cyclic", launcher.how, stage.recursion.placement.why))
         result = launcher.run()

@@ -9,6 +9,7 @@ from emberlog.events import (
     Event,
     ExecutorChosen,
     IterationFinished,
+    RecursionRetried,
     RuleRound,
     RulesProfiled,
     RunFinished,
@@ -77,6 +78,9 @@ class RunProfile:
             case ExecutorChosen():
                 self.strata[-1].how, self.strata[-1].why = event.how, event.why
                 self.strata[-1].iterations = []  # of an executor that gave up
+            case RecursionRetried(since=since):
+                kept = self.strata[-1].iterations
+                self.strata[-1].iterations = [event for event in kept if event.iteration <= since]
             case IterationFinished():
                 self.strata[-1].iterations.append(event)
             case RulesProfiled():

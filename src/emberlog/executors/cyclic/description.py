@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.cyclic.factored import DoesNotFactor, factor
+from emberlog.executors.cyclic.mode import Mode, needs_rounds
 from emberlog.executors.cyclic.placement import Placement, has_one_group
 from emberlog.executors.cyclic.stage import Stage, StageStratum, plan_stage
 from emberlog.logical.nodes import Fixpoint, LogicalPlan
 from emberlog.optimize.derived_statistics import with_relations_of
 from emberlog.semantics.model import RecursionCase
+
+_MODES = {
+    Mode.DECOMPOSED: "decomposed, no exchange",
+    Mode.BSP: "bsp, an exchange after each round",
+    Mode.ASYNC: "async, no rounds",
+}
 
 
 def described(plan: LogicalPlan) -> tuple[str, ...]:
@@ -32,8 +39,8 @@ def described(plan: LogicalPlan) -> tuple[str, ...]:
 
 def _of_stage(stage: Stage) -> list[str]:
     placement = stage.recursion.placement
-    mode = "decomposed, no exchange" if placement.is_decomposed else "bsp, an exchange after each round"
-    lines = [f"mode: {mode}; {placement.why}", f"partitioning: {_partitioning(stage, placement)}"]
+    lines = [f"mode: {_MODES[placement.mode]}; {placement.why}", f"without rounds: {_without_rounds(stage.recursion)}"]
+    lines.append(f"partitioning: {_partitioning(stage, placement)}")
     lines.append(f"representation: {_representation(stage.recursion)}")
     beside = [one.program.relations[0].name for one in stage.strata if not one.is_recursive]
     if beside:
@@ -41,6 +48,11 @@ def _of_stage(stage: Stage) -> list[str]:
     if stage.streamed:
         lines.append(f"never written out: {', '.join(sorted(stage.streamed))}")
     return lines
+
+
+def _without_rounds(stratum: StageStratum) -> str:
+    reason = needs_rounds(stratum.program)
+    return "possible (mode async), facts are only added or improved" if reason is None else f"not possible; {reason}"
 
 
 def _partitioning(stage: Stage, placement: Placement) -> str:

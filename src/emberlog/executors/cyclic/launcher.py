@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import shutil
+import tempfile
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
+from typing import ClassVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,17 +19,20 @@ from pyspark.sql import functions as F
 from emberlog.config import Execution, Limits
 from emberlog.datatypes import DataType
 from emberlog.diagnostics import fail
+from emberlog.executors.cyclic.failures import Lost, NotHere, failure_of
 from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.feeding import Feed, InlineRows, ParquetFiles, Source, StageRows, bytes_on_each
 from emberlog.executors.cyclic.handshake import Credentials, new_key
-from emberlog.executors.cyclic.machine_memory import memory_for_each, memory_from_spark
+from emberlog.executors.cyclic.lookout import Lookout
 from emberlog.executors.cyclic.meeting import Tracker
-from emberlog.executors.cyclic.memory import in_words
+from emberlog.executors.cyclic.memory import memory_for_each
 from emberlog.executors.cyclic.merged_progress import MergedProgress
 from emberlog.executors.cyclic.plain_scan import parquet_files, rows_in_plan
 from emberlog.executors.cyclic.profile import Counts, Profile
+from emberlog.executors.cyclic.result_files import check_files, relation_folder
+from emberlog.executors.cyclic.sabotage import Saboteur
 from emberlog.executors.cyclic.scratch import delete, new_folder
-from emberlog.executors.cyclic.slots import Slots
+from emberlog.executors.cyclic.slots import Slots, wait_for_slots
 from emberlog.executors.cyclic.stage import Stage
 from emberlog.executors.cyclic.stage_rows import (
     KINDS,
@@ -40,9 +44,22 @@ from emberlog.executors.cyclic.stage_rows import (
     columns_for,
     kind_of,
 )
-from emberlog.executors.cyclic.task import DONE, FAULT, LOST, SAME_HASH, UNFIT, Job, Output, Summary, run_task
+from emberlog.executors.cyclic.task import (
+    DONE,
+    FAULT,
+    LOST,
+    SAME_HASH,
+    UNFIT,
+    UNWRITTEN,
+    Job,
+    Output,
+    Summary,
+    run_task,
+)
 from emberlog.executors.cyclic.texts import texts_of
 from emberlog.executors.cyclic.worker import Progress
+from emberlog.executors.dataframe.faults import is_cancelled
+from emberlog.executors.dataframe.job_tag import JobTag
 from emberlog.executors.dataframe.resources import Kept, Resources
 from emberlog.io.local_rows import local_frame
 from emberlog.io.spark_types import schema_of
@@ -53,24 +70,12 @@ LOOPBACK = "127.0.0.1"
 MOST_INLINE_ROWS = 20_000
 """Rows that live in the plan and are sent along with the tasks."""
 
-_MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
-
 MOST_SEEDS = 3
 """Tries with other hashes of texts."""
 
 
-class NotHere(Exception):
-    """The stratum cannot run on this executor after all; the text says why."""
-
-
-class Outgrown(NotHere):
-    """The facts do not fit into the memory of the workers. What they know is not lost."""
-
-    def __init__(self, why: str, known: Mapping[str, Kept]) -> None:
-        rows = sum(kept.rows for kept in known.values())
-        super().__init__(f"{why}; it goes on from the {rows:,} facts that are known" if rows else why)
-        self.known = known
-        """Contributions to the relations of the recursion."""
+class SameHashes(Exception):
+    """Two texts have the same hash, and another one is needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +92,11 @@ class CyclicResult:
     rows: dict[str, int]
     kept: Kept
     """What has to stay for the frames to be read."""
-    iterations: int
     summaries: tuple[Summary, ...]
+
+    @property
+    def iterations(self) -> int:
+        return max(summary.iterations for summary in self.summaries)
 
     @property
     def bytes_sent(self) -> int:
@@ -113,6 +121,9 @@ class CyclicResult:
 class Launcher:
     """Of one recursive stratum."""
 
+    saboteur: ClassVar[Saboteur | None] = None
+    """Tests have one, nobody else."""
+
     def __init__(
         self,
         spark: SparkSession,
@@ -122,7 +133,10 @@ class Launcher:
         execution: Execution,
         limits: Limits,
         hear: Callable[[Progress], None],
+        retried: Callable[[int, str, int], None],
     ) -> None:
+        """`retried` is told the number of an attempt that begins, why the last one ended, and from which iteration it
+        goes on."""
         self.spark = spark
         self.stage = stage
         self.inputs = {name: inputs[name] for name in stage.inputs}
@@ -130,6 +144,8 @@ class Launcher:
         self.limits = limits
         self.execution = execution
         self.hear = hear
+        self.retried = retried
+        self.jobs = JobTag(spark)
         self.slots = Slots.of(spark)
         if self.slots.obstacle is not None:
             raise NotHere(self.slots.obstacle)
@@ -144,102 +160,143 @@ class Launcher:
                 "ask for fewer workers, or give the session more cores",
             )
         self.outputs = tuple(Output(name, types) for name, types in stage.outputs.items())
-        self.known = tuple(
-            Output(f"known of {relation.name}", relation.contribution_types)
-            for relation in stage.recursion.program.relations
-        )
         self.shares_disk = self.slots.is_one_machine and not execution.through_spark and not self.slots.encrypts_files
-        # Workers share this machine if they share a disk; on others they see for themselves.
+        # Workers share a machine if they share a disk; Spark says nothing about the memory of others.
         self.memory = execution.memory or (memory_for_each(self.workers) if self.shares_disk else None)
 
     @property
     def how(self) -> str:
-        mode = "decomposed" if self.stage.recursion.placement.is_decomposed else "bsp"
+        mode = self.stage.recursion.placement.mode.value
         return f"one job, {mode}, {self.workers:,} worker{'' if self.workers == 1 else 's'}"
 
     def run(self) -> CyclicResult:
         folder = new_folder() if self.shares_disk else None
         try:
-            summaries, rows = self._attempt(folder, 0)
-            for seed in range(1, MOST_SEEDS):
-                if all(summary.status != SAME_HASH for summary in summaries):
-                    break
-                summaries, rows = self._attempt(folder, seed)
-            try:
-                self._check(summaries)
-            except NotHere as problem:
-                raise Outgrown(str(problem), self._known(folder, rows)) from None
-            return self._result(folder, rows, summaries)
-        except Outgrown:
-            if folder is not None:
-                self.resources.adopt(Kept(self.spark.range(0), 0, partial(delete, folder)))
-            raise
+            return self._until_done(folder)
         except BaseException:
+            # Before the folder goes: a job that still runs would bring it back.
+            self.jobs.stop()
             if folder is not None:
                 delete(folder)
             raise
 
-    def _attempt(self, folder: Path | None, seed: int) -> tuple[tuple[Summary, ...], Kept | None]:
+    def _until_done(self, folder: Path | None) -> CyclicResult:
+        attempt, seed, lost = 1, 0, 0
+        while True:
+            try:
+                return self._attempt(folder, attempt, seed)
+            except SameHashes as problem:
+                seed += 1
+                if seed == MOST_SEEDS:
+                    raise NotHere(str(problem)) from None
+            except Lost as problem:
+                lost += 1
+                self._may_go_on(lost, problem)
+                self.retried(attempt + 1, str(problem), 0)
+            attempt += 1
+
+    def _may_go_on(self, lost: int, problem: Lost) -> None:
+        if lost > self.execution.recovery.retries:
+            each = "" if lost == 1 else f" in each of {lost:,} attempts"
+            raise fail(
+                "DL521",
+                f"a recursion lost a worker{each}: {problem}",
+                None,
+                "give the machine less to do, or the workers more memory; the dataframe executor does without workers",
+            ) from None
+        if not wait_for_slots(self.spark, self.workers):
+            raise fail(
+                "DL521",
+                f"a recursion lost a worker, and Spark has no longer room for {self.workers:,}: {problem}",
+                None,
+                "run it again when Spark has all its executors",
+            ) from None
+
+    def _attempt(self, folder: Path | None, attempt: int, seed: int) -> CyclicResult:
         sources = {name: self._source(name, one.frame, folder) for name, one in self.inputs.items()}
         feeds = tuple(self._feed(name, sources[name], one) for name, one in self.inputs.items())
         self._check_memory(feeds)
         layout = StageLayout(
             {one.tag: self.stage.inputs[name] for name, one in sources.items() if isinstance(one, StageRows)},
-            {} if folder is not None else {one.relation: one.types for one in (*self.outputs, *self.known)},
+            {} if folder is not None else {output.relation: output.types for output in self.outputs},
         )
         credentials = Credentials(uuid.uuid4().hex, 0, new_key())
-        tracker = None
-        if folder is not None:
-            is_decomposed = self.stage.recursion.placement.is_decomposed
-            progress = MergedProgress(self.workers, self.hear, is_decomposed=is_decomposed)
-            tracker = Tracker(LOOPBACK, self.workers, credentials, progress)
+        # A worker of an earlier attempt may live a little longer: it finds nothing here that it could spoil.
+        place = self._place_for(folder, attempt)
+        lookout = Lookout(self.jobs.stop)
+        tracker = self._tracker(credentials, lookout) if folder is not None else None
+        job = Job(
+            credentials.run,
+            credentials.key,
+            self.stage,
+            feeds,
+            tuple(dict.fromkeys(text for one in self.stage.strata for text in texts_of(one.program))),
+            seed,
+            self.outputs,
+            self.workers,
+            self.limits,
+            self.execution,
+            self.memory,
+            tracker.address if tracker else None,
+            str(place) if place else None,
+            layout,
+            attempt,
+            self.saboteur,
+        )
         try:
-            job = Job(
-                credentials.run,
-                credentials.key,
-                self.stage,
-                feeds,
-                tuple(dict.fromkeys(text for one in self.stage.strata for text in texts_of(one.program))),
-                seed,
-                self.outputs,
-                self.workers,
-                self.limits,
-                self.execution,
-                self.memory,
-                memory_from_spark(self.slots.settings),
-                tracker.address if tracker else None,
-                str(folder) if folder else None,
-                layout,
-                self.known,
-            )
-            if folder is not None:
-                for index in range(len(job.handed_out)):
-                    (folder / f"relation-{index}").mkdir(exist_ok=True)
+            self.jobs.begin()
             frame = self._stage_input(sources).mapInArrow(partial(run_task, job), layout.output_schema, barrier=True)
-            if folder is not None:
-                return _summaries(frame), None
-            # An exchange in between: a barrier stage that failed is tried again then, and its rows are plain rows.
-            kept = self.resources.keep(frame.repartition(self.workers))
-            return _summaries(kept.frame.where(F.col(TAG) == NO_RELATION)), kept
+            # Rows go through an exchange: a barrier stage that failed is tried again then, and they are plain rows.
+            kept = self.resources.keep(frame.repartition(self.workers)) if place is None else None
+            summaries = _summaries(frame if kept is None else kept.frame.where(F.col(TAG) == NO_RELATION))
         except Exception as error:
-            missing = _MISSING_MODULE.search(str(error))
-            if missing is not None:
-                raise NotHere(f"the Python of Spark's executors has no module {missing[1]}") from None
-            if (reason := _reason_of_crash(str(error))) is not None:
-                raise fail(
-                    "DL520", f"a worker stopped: {reason}", None, "the dataframe executor does without workers"
-                ) from error
-            raise
+            if lookout.reason is not None and is_cancelled(error):
+                raise Lost(lookout.reason) from None
+            raise failure_of(error) from None
         finally:
+            self.jobs.end()
+            lookout.close()
             if tracker is not None:
                 tracker.close()
+        try:
+            self._check(summaries)
+        except BaseException:
+            if kept is not None:
+                self.resources.release(kept)
+            raise
+        counts = {output.relation: sum(one.rows[output.relation] for one in summaries) for output in self.outputs}
+        if kept is None:
+            assert folder is not None
+            assert place is not None
+            check_files(place, list(counts.values()))
+            shutil.rmtree(folder / "inputs", ignore_errors=True)
+            kept = Kept(self.spark.range(0), sum(counts.values()), partial(delete, folder))
+            self.resources.adopt(kept)
+        frames = {
+            output.relation: self._read(place, kept, index, output, counts[output.relation])
+            for index, output in enumerate(self.outputs)
+        }
+        return CyclicResult(frames, counts, kept, summaries)
+
+    def _place_for(self, folder: Path | None, attempt: int) -> Path | None:
+        if folder is None:
+            return None
+        place = folder / f"attempt-{attempt}"
+        for index in range(len(self.outputs)):
+            (place / relation_folder(index)).mkdir(parents=True)
+        return place
+
+    def _tracker(self, credentials: Credentials, lookout: Lookout) -> Tracker:
+        progress = MergedProgress(self.workers, self.hear, self.stage.recursion.placement.mode)
+        stall_seconds = self.execution.recovery.stall_seconds
+        return Tracker(LOOPBACK, self.workers, credentials, progress, lookout.lost, stall_seconds)
 
     def _check_memory(self, feeds: Sequence[Feed]) -> None:
         """What is read has to fit, with its indexes; how much will be derived nobody knows before."""
-        needed = sum(bytes_on_each(one, self.workers) for one in feeds)
+        needed, gib = sum(bytes_on_each(one, self.workers) for one in feeds), 2**30
         if self.memory is not None and needed > self.memory:
-            allowed = f"which may use {in_words(self.memory)}"
-            raise NotHere(f"what it reads needs about {in_words(needed)} on each worker, {allowed}")
+            allowed = f"which may use {self.memory / gib:,.1f}"
+            raise NotHere(f"what it reads needs about {needed / gib:,.1f} GiB on each worker, {allowed}")
 
     def _feed(self, name: str, source: Source, one: StaticInput) -> Feed:
         types = self.stage.inputs[name]
@@ -282,80 +339,37 @@ class Launcher:
             parts.append(frame.select(F.lit(tag).alias(TAG), *chosen))
         return reduce(DataFrame.unionAll, parts).repartition(self.workers)
 
-    @staticmethod
-    def _check(summaries: tuple[Summary, ...]) -> None:
+    def _check(self, summaries: tuple[Summary, ...]) -> None:
         # A worker that stops takes the others with it: the one with a reason of its own counts.
-        for summary in sorted(summaries, key=lambda one: (FAULT, UNFIT, SAME_HASH, LOST, DONE).index(one.status)):
+        order = (FAULT, UNFIT, SAME_HASH, UNWRITTEN, LOST, DONE)
+        for summary in sorted(summaries, key=lambda one: order.index(one.status)):
             match summary.status:
                 case "fault":
                     raise Fault(summary.code, summary.message, summary.rule, tuple(summary.notes))
-                case "unfit" | "same hash":
+                case "unfit":
                     raise NotHere(summary.message)
+                case "same hash":
+                    raise SameHashes(summary.message)
+                case "unwritten":
+                    raise fail(
+                        "DL522",
+                        f"worker {summary.worker:,} could not write its results: {summary.message}",
+                        None,
+                        f"they are written to `{tempfile.gettempdir()}`; TMPDIR names another place",
+                    )
                 case "lost":
-                    raise fail("DL520", f"worker {summary.worker:,} stopped: {summary.message}")
+                    raise Lost(summary.message)
+        if len(summaries) != self.workers:
+            raise Lost(f"only {len(summaries):,} of {self.workers:,} workers told how they ended")
 
-    def _result(self, folder: Path | None, rows: Kept | None, summaries: tuple[Summary, ...]) -> CyclicResult:
-        counts = {output.relation: sum(one.rows[output.relation] for one in summaries) for output in self.outputs}
-        frames = {
-            output.relation: self._read(folder, rows, index, output, counts[output.relation])
-            for index, output in enumerate(self.outputs)
-        }
-        if folder is not None:
-            shutil.rmtree(folder / "inputs", ignore_errors=True)
-            rows = Kept(self.spark.range(0), sum(counts.values()), partial(delete, folder))
-            self.resources.adopt(rows)
-        assert rows is not None
-        iterations = max(summary.iterations for summary in summaries)
-        return CyclicResult(frames, counts, rows, iterations, summaries)
-
-    def _known(self, folder: Path | None, rows: Kept | None) -> dict[str, Kept]:
-        """What workers handed over before they stopped. Facts of a set that are among the results already are
-        contributions, too."""
-        known: dict[str, Kept] = {}
-        handed_out = (*self.outputs, *self.known)
-        for relation, output in zip(self.stage.recursion.program.relations, self.known, strict=True):
-            places = {handed_out.index(output)}
-            if not relation.combine:
-                places |= {index for index, one in enumerate(self.outputs) if one.relation == relation.name}
-            if folder is not None:
-                frame, count = self._files(folder, sorted(places), output)
-            else:
-                assert rows is not None
-                chosen = [F.col(column) for column in columns_for(output.types)]
-                frame = rows.frame.where(F.col(TAG).isin(*places)).select(*chosen).toDF(*output.names)
-                count = frame.count()
-            if count:
-                known[relation.name] = Kept(frame, count, lambda: None)
-        return known
-
-    def _files(self, folder: Path, places: Sequence[int], output: Output) -> tuple[DataFrame, int]:
-        paths = [path for place in places for path in sorted((folder / f"relation-{place}").glob("*.parquet"))]
-        count = sum(int(pq.read_metadata(path).num_rows) for path in paths)
-        if not count:
-            return self.spark.range(0).toDF("none"), 0
-        schema = schema_of(output.names, list(output.types))
-        return self.spark.read.schema(schema).parquet(*(path.as_uri() for path in paths)), count
-
-    def _read(self, folder: Path | None, rows: Kept | None, index: int, output: Output, count: int) -> DataFrame:
+    def _read(self, place: Path | None, kept: Kept, index: int, output: Output, count: int) -> DataFrame:
         if not count:
             return local_frame(self.spark, output.names, list(output.types), ())
-        if folder is not None:
+        if place is not None:
             schema = schema_of(output.names, list(output.types))
-            return self.spark.read.schema(schema).parquet((folder / f"relation-{index}").as_uri())
-        assert rows is not None
+            return self.spark.read.schema(schema).parquet((place / relation_folder(index)).as_uri())
         chosen = [F.col(column) for column in columns_for(output.types)]
-        return rows.frame.where(F.col(TAG) == index).select(*chosen).toDF(*output.names)
-
-
-def _reason_of_crash(text: str) -> str | None:
-    """The last line of a worker's traceback, or what Spark says of a worker that is gone."""
-    if "Python worker exited unexpectedly" in text:
-        return "its process ended; most often the machine had no memory left"
-    before, traceback, after = text.partition("Traceback (most recent call last)")
-    if not traceback or "barrier" not in before:
-        return None
-    lines = [line for line in after.split("\n\n")[0].splitlines() if line and not line.startswith((" ", "\t"))]
-    return lines[-1] if len(lines) > 1 else None
+        return kept.frame.where(F.col(TAG) == index).select(*chosen).toDF(*output.names)
 
 
 def _summaries(frame: DataFrame) -> tuple[Summary, ...]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
+from emberlog.executors.cyclic.asynchronous import AsyncWorker, drive_freely
 from emberlog.executors.cyclic.bounded import BoundedWorker
 from emberlog.executors.cyclic.factored import DoesNotFactor, Factored, factor
 from emberlog.executors.cyclic.factored_worker import MEMORY, FactoredWorker
 from emberlog.executors.cyclic.kernels.hashing import owners, rows_of_owner
 from emberlog.executors.cyclic.lanes import Lanes
+from emberlog.executors.cyclic.mailroom import Closed, Mailroom
+from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.representation import Representation
 from emberlog.executors.cyclic.rounds import RoundsWorker
 from emberlog.executors.cyclic.staged import StagedWorker
@@ -22,6 +26,8 @@ def worker_for(
     task: WorkerTask, statics: Mapping[str, StaticStore], report: Callable[[Progress], None] = lambda _: None
 ) -> Worker:
     """The kind of worker that the recursion needs."""
+    if task.placement.mode is Mode.ASYNC:
+        return AsyncWorker(task, statics, report)
     match task.program.recursion.case:
         case RecursionCase.BOUNDED:
             return BoundedWorker(task, statics, report)
@@ -50,10 +56,34 @@ def _factors(task: WorkerTask) -> Factored | None:
 
 
 def run_workers(workers: Sequence[Worker]) -> None:
-    """Drives all workers in step: everyone's mail is handed over when everyone has some.
+    """Runs workers to their end, several in threads of their own: kernels leave the interpreter to the others."""
+    if any(isinstance(worker, AsyncWorker) for worker in workers):
+        _run_freely([worker for worker in workers if isinstance(worker, AsyncWorker)])
+    else:
+        _run_in_step(workers)
 
-    Several workers run in threads of their own between two exchanges: kernels leave the interpreter to the others.
-    """
+
+def _run_freely(workers: Sequence[AsyncWorker]) -> None:
+    """Each goes on by itself, and messages arrive when they arrive."""
+    mailroom = Mailroom(len(workers))
+
+    def run(worker: AsyncWorker) -> None:
+        try:
+            drive_freely(worker, partial(mailroom.trade, worker.task.number))
+        except BaseException:
+            mailroom.close()
+            raise
+
+    with ThreadPoolExecutor(len(workers)) as threads:
+        ends = [threads.submit(run, worker) for worker in workers]
+    failures = [error for end in ends if (error := end.exception()) is not None]
+    # A worker that fails takes the others with it: the one with a reason of its own counts.
+    for error in sorted(failures, key=lambda error: isinstance(error, Closed)):
+        raise error
+
+
+def _run_in_step(workers: Sequence[Worker]) -> None:
+    """Everyone's mail is handed over when everyone has some."""
     running = [worker.run() for worker in workers]
     with ThreadPoolExecutor(len(workers)) as threads:
         waiting = list(threads.map(_started, running)) if len(workers) > 1 else [_started(running[0])]

@@ -16,7 +16,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from emberlog.executors.cyclic.door import Door
@@ -36,6 +36,12 @@ WAIT_SECONDS = 120.0
 
 LAST_WORDS_SECONDS = 1.0
 
+_PULSE, _GOODBYE = -1, -2
+"""In the place of an iteration: a sign of life, and the last word of a worker that ends in good order."""
+
+SILENT_SECONDS = 60
+"""After about so long the system itself gives up a connection to a machine that answers nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
@@ -53,13 +59,24 @@ class Gathering(Protocol):
 
 
 class Tracker:
-    """Waits for all workers, tells each the addresses of all, and listens to what they tell."""
+    """Waits for all workers, tells each the addresses of all, and listens to what they tell. A worker that falls
+    silent, or is gone without a good-bye, is `lost`."""
 
-    def __init__(self, host: str, workers: int, credentials: Credentials, progress: MergedProgress) -> None:
+    def __init__(
+        self,
+        host: str,
+        workers: int,
+        credentials: Credentials,
+        progress: MergedProgress,
+        lost: Callable[[str], None] = lambda _: None,
+        stall_seconds: float = WAIT_SECONDS,
+    ) -> None:
         self._workers = workers
         self._credentials = credentials
         self._progress = progress
         self._door = Door(host, DRIVER)
+        self._lost = lost
+        self._stall_seconds = stall_seconds
         self._lock = threading.Lock()
         self._connections: dict[int, socket.socket] = {}
         self._addresses: dict[int, str] = {}
@@ -84,18 +101,36 @@ class Tracker:
         try:
             with connection:
                 self._introduce(number, _receive_text(connection), connection)
-                connection.settimeout(None)
-                while True:
-                    numbers = _PROGRESS.unpack(receive_exactly(connection, _PROGRESS.size))
-                    self._progress.report(number, Progress(*numbers))
+                self._listen(number, connection)
         except (OSError, Refused, ValueError) as error:
             if not self._is_closed:
                 _log.debug("a connection to the tracker ended: %s", error)
         finally:
             self._progress.finish(number)
 
+    def _listen(self, number: int, connection: socket.socket) -> None:
+        # The first sign comes when everyone is here.
+        connection.settimeout(WAIT_SECONDS + self._stall_seconds)
+        problem = f"worker {number:,} gave no sign of life for {self._stall_seconds:,g} seconds"
+        try:
+            while True:
+                progress = Progress(*_PROGRESS.unpack(receive_exactly(connection, _PROGRESS.size)))
+                connection.settimeout(self._stall_seconds)
+                if progress.iteration == _GOODBYE:
+                    return
+                if progress.iteration != _PULSE:
+                    self._progress.report(number, progress)
+        except TimeoutError:
+            pass
+        except (OSError, Refused):
+            problem = f"the connection to worker {number:,} was lost"
+        if not self._is_closed:
+            self._lost(problem)
+
     def _introduce(self, number: int, address: str, connection: socket.socket) -> None:
         with self._lock:
+            if number in self._connections:
+                raise Refused(f"worker {number} is here already")
             self._addresses[number] = address
             self._connections[number] = connection
             if len(self._addresses) < self._workers:
@@ -128,20 +163,34 @@ class Met:
 
     peers: dict[int, socket.socket]
     tracker: socket.socket | None
+    _speaking: threading.Lock = field(default_factory=threading.Lock)
 
     def tell(self, progress: Progress) -> None:
-        if self.tracker is None:
-            return
-        try:
-            self.tracker.sendall(
-                _PROGRESS.pack(progress.iteration, progress.changed, progress.total, progress.bytes_sent)
-            )
-        except OSError:  # nobody listens any more; Spark will say what is the matter
-            self.tracker = None
+        self._say(progress.iteration, progress.changed, progress.total, progress.bytes_sent)
+
+    def beat(self) -> None:
+        """A sign of life; from any thread."""
+        self._say(_PULSE, 0, 0, 0)
+
+    def _say(self, *numbers: int) -> None:
+        with self._speaking:
+            if self.tracker is None:
+                return
+            try:
+                self.tracker.sendall(_PROGRESS.pack(*numbers))
+            except OSError:  # nobody listens any more; the driver knows what is the matter
+                self.tracker.close()
+                self.tracker = None
+
+    def leave_peers(self) -> None:
+        for connection in self.peers.values():
+            connection.close()
 
     def close(self) -> None:
-        for connection in (*self.peers.values(), *((self.tracker,) if self.tracker else ())):
-            connection.close()
+        self.leave_peers()
+        self._say(_GOODBYE, 0, 0, 0)
+        if self.tracker is not None:
+            self.tracker.close()
 
 
 def meet(
@@ -172,7 +221,19 @@ def meet(
         except BaseException:
             Met(peers, to_tracker).close()
             raise
+    for connection in peers.values():
+        _notice_silence(connection)
     return Met(peers, to_tracker)
+
+
+def _notice_silence(connection: socket.socket) -> None:
+    """A machine that is gone sends nothing, not even that it is gone: the system asks from time to time."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (("TCP_KEEPIDLE", SILENT_SECONDS // 4), ("TCP_KEEPINTVL", SILENT_SECONDS // 4)):
+        if hasattr(socket, name):  # not on every system
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENT_SECONDS * 1000)
 
 
 def _be_dialed(

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from emberlog.executors.cyclic.compile import CyclicProgram
+from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.rules import Assign, Keep, Probe, RuleChain, Send, Start, Step
 from emberlog.executors.cyclic.static_placement import spread_statics
 from emberlog.semantics.model import Compare
@@ -31,26 +32,31 @@ class Placement:
     """The rules with the moves that the placement makes necessary."""
     statics: dict[str, int | None]
     """The column by which a relation that does not change is spread; None where every worker has all of it."""
-    is_decomposed: bool
+    mode: Mode
     why: str
+
+    @property
+    def is_decomposed(self) -> bool:
+        return self.mode is Mode.DECOMPOSED
 
 
 def place(
     program: CyclicProgram,
     *,
-    decompose: bool = True,
+    mode: Mode | None = None,
     even_alone: bool = False,
     preferred: Mapping[str, int | None] | None = None,
 ) -> Placement:
-    """The placement with the fewest moves; `decompose=False` does without the pivot, and unless `even_alone` so does a
-    program that gives it one value only. `preferred` says how relations that do not change should be spread if that is
-    possible; None for everywhere, which always is."""
+    """The placement with the fewest moves; only without a mode, or with `DECOMPOSED`, has it the pivot, and unless
+    `even_alone` a program that gives it one value only does without. `preferred` says how relations that do not change
+    should be spread if that is possible; None for everywhere, which always is."""
+    decompose = mode in (None, Mode.DECOMPOSED)
     pivots = _pivots(program)
     is_lone = pivots is not None and not even_alone and _has_one_value(program, pivots)
     if pivots is not None and decompose and not is_lone:
         shown = ", ".join(f"{name}[{column + 1}]" for name, column in pivots.items())
         spread = _spread(program, pivots, program.rules, preferred or {})
-        return Placement(pivots, {}, program.rules, spread, True, f"every recursive rule keeps {shown}")
+        return Placement(pivots, {}, program.rules, spread, Mode.DECOMPOSED, f"every recursive rule keeps {shown}")
     homes = {relation.name: _home(relation.name, program) for relation in program.relations}
     copies: dict[str, dict[int, None]] = {}
     rules = tuple(_with_moves(chain, program, homes, copies) for chain in program.rules)
@@ -58,7 +64,8 @@ def place(
     if is_lone and decompose:
         why = "what every recursive rule keeps has one value only, and one worker would have it all"
     copied = {name: tuple(columns) for name, columns in copies.items()}
-    return Placement(homes, copied, rules, _spread(program, homes, rules, preferred or {}), False, why)
+    spread = _spread(program, homes, rules, preferred or {})
+    return Placement(homes, copied, rules, spread, Mode.ASYNC if mode is Mode.ASYNC else Mode.BSP, why)
 
 
 def has_one_group(program: CyclicProgram) -> bool:

@@ -18,7 +18,13 @@ def new_folder() -> Path:
 
 
 def delete(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
+    """Deletes it under another name: a worker that is still about to write finds no folder and makes no new files."""
+    gone = folder.with_name(f"{folder.name}-gone")
+    try:
+        folder.rename(gone)
+    except OSError:
+        gone = folder
+    shutil.rmtree(gone, ignore_errors=True)
     _folders.discard(folder)
 
 

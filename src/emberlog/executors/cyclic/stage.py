@@ -16,6 +16,7 @@ from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.cyclic.compile import CyclicProgram, compile_fixpoint
 from emberlog.executors.cyclic.definition_plans import as_fixpoint
 from emberlog.executors.cyclic.factored import relations_needed_whole
+from emberlog.executors.cyclic.mode import Mode, needs_rounds
 from emberlog.executors.cyclic.placement import Placement, has_one_group, place
 from emberlog.executors.cyclic.rules import Probe, Refute, columns_read
 from emberlog.logical.nodes import Definition, Fixpoint, PlannedStratum
@@ -196,7 +197,11 @@ def _placements(programs: Sequence[CyclicProgram], streamed: set[str], execution
 def place_as_asked(program: CyclicProgram, execution: Execution, preferred: Mapping[str, int | None]) -> Placement:
     """The placement of one stratum, as far as the execution leaves a choice; an error if it asks for the impossible."""
     even_alone = execution.mode == "decomposed" or execution.representation in ("marks", "lanes")
-    placement = place(program, decompose=execution.mode != "bsp", even_alone=even_alone, preferred=preferred)
+    mode = None if execution.mode == "auto" else Mode(execution.mode)
+    if mode is Mode.ASYNC and program.rules and (reason := needs_rounds(program)) is not None:
+        names = ", ".join(relation.name for relation in program.relations)
+        raise fail("DL334", f"{names} cannot be computed without rounds: {reason}")
+    placement = place(program, mode=mode, even_alone=even_alone, preferred=preferred)
     if execution.mode == "decomposed" and program.rules and not placement.is_decomposed:
         raise fail("DL332", f"this recursion cannot be decomposed: {placement.why}")
     return placement
@@ -205,7 +210,9 @@ def place_as_asked(program: CyclicProgram, execution: Execution, preferred: Mapp
 def wanted_whole(program: CyclicProgram, execution: Execution) -> dict[str, int | None]:
     """The relations that every worker needs whole if facts may be kept as marks or bits. That does not pay for a single
     source: rounds share its work among the workers."""
-    if execution.representation == "hash" or (execution.representation == "auto" and has_one_group(program)):
+    if execution.representation == "hash" or execution.mode == "async":
+        return {}
+    if execution.representation == "auto" and has_one_group(program):
         return {}
     return dict.fromkeys(relations_needed_whole(program))
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -17,26 +18,30 @@ import pyarrow as pa
 
 from emberlog.config import Execution, Limits
 from emberlog.datatypes import DataType
+from emberlog.executors.cyclic.asynchronous import AsyncWorker, drive_freely
+from emberlog.executors.cyclic.attendance import Attendance
 from emberlog.executors.cyclic.definitions import DefinitionWorker
 from emberlog.executors.cyclic.draining import write_parquet
-from emberlog.executors.cyclic.exchange import Exchange, PeerLost, PeerStopped
+from emberlog.executors.cyclic.exchange import Exchange, PeerLost
 from emberlog.executors.cyclic.factored_worker import FactoredWorker
 from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.feeding import Feed, Unfit, feed, spread_rows
-from emberlog.executors.cyclic.handshake import Credentials
+from emberlog.executors.cyclic.handshake import Credentials, Refused
 from emberlog.executors.cyclic.lanes import Lane, joined
 from emberlog.executors.cyclic.local import worker_for
-from emberlog.executors.cyclic.machine_memory import memory_for_each
-from emberlog.executors.cyclic.meeting import Address, Met, meet
-from emberlog.executors.cyclic.memory import TooLarge, allowed, used_memory
+from emberlog.executors.cyclic.meeting import Address, Met
+from emberlog.executors.cyclic.memory import TooLarge
+from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.representation import Representation
+from emberlog.executors.cyclic.result_files import relation_folder
+from emberlog.executors.cyclic.sabotage import Phase, Saboteur
 from emberlog.executors.cyclic.stage import Stage, StageStratum
 from emberlog.executors.cyclic.stage_rows import StageLayout
 from emberlog.executors.cyclic.stores import StaticStore, StreamedStatic
 from emberlog.executors.cyclic.text_table import SameHash, TextTable
 from emberlog.executors.cyclic.worker import Progress, Worker, WorkerTask
 
-DONE, FAULT, UNFIT, SAME_HASH, LOST = "done", "fault", "unfit", "same hash", "lost"
+DONE, FAULT, UNFIT, SAME_HASH, UNWRITTEN, LOST = "done", "fault", "unfit", "same hash", "unwritten", "lost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,20 +74,13 @@ class Job:
     limits: Limits
     execution: Execution
     memory: int | None
-    """Bytes that the facts of each worker may use; None where the worker has to see for itself."""
-    memory_from_spark: int | None
-    """Bytes that the process of each worker may use, by the settings of Spark; None where they do not tell."""
+    """Bytes that each worker may use; None for no limit."""
     tracker: Address | None
     folder: str | None
     """Where results are written, if workers and driver share a disk; else they go to Spark as rows."""
     layout: StageLayout
-    known: tuple[Output, ...] = ()
-    """What is handed out in place of the results when memory is short: contributions to each relation."""
-
-    @property
-    def handed_out(self) -> tuple[Output, ...]:
-        """In the order of folders and tags."""
-        return (*self.outputs, *self.known)
+    attempt: int = 1
+    saboteur: Saboteur | None = None
 
 
 @dataclass(slots=True)
@@ -119,50 +117,53 @@ def run_task(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
     own_address = context.getTaskInfos()[number].address.rpartition(":")[0] or "localhost"
     # There is a tracker only on one machine, and then its address is enough for everyone.
     host = job.tracker.host if job.tracker is not None else own_address
-    memory = job.memory or _own_memory(job, context)
-    credentials = Credentials(job.run, 0, job.key)
-    clock = Clock()
+    stage_rows = job.layout.collect(batches)
     summary = Summary(number)
-    met = meet(number, job.workers, host, credentials, job.tracker, context.allGather)
+    attendance = Attendance(number, job.workers, host, job.execution.recovery.stall_seconds)
+
+    def begin() -> Met:
+        return attendance.begin(Credentials(job.run, 0, job.key), job.tracker, context.allGather)
+
     try:
+        yield from _ended_well_or_told(job, summary, begin, stage_rows)
+        attendance.leave_peers()
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        summary.peak_bytes = peak if sys.platform == "darwin" else peak * 1024
+        yield job.layout.summary_batch(json.dumps(asdict(summary)))
+    finally:
+        # The driver hears this worker's signs of life until there is nothing more to come from it.
+        attendance.end()
+
+
+def _ended_well_or_told(
+    job: Job, summary: Summary, begin: Callable[[], Met], stage_rows: dict[int, list[pa.RecordBatch]]
+) -> Iterator[pa.RecordBatch]:
+    """Runs the worker. What went wrong is in the summary then, as far as it can be foreseen."""
+    clock = Clock(summary.seconds)
+    try:
+        met = begin()
         clock.lap("meet")
-        with allowed(memory):
-            yield from TaskRun(job, number, met, summary, clock, memory).run(batches)
+        yield from TaskRun(job, summary, met, clock).run(stage_rows)
     except Fault as fault:
         summary.status, summary.code, summary.message = FAULT, fault.code, fault.message
         summary.rule, summary.notes = fault.rule, list(fault.notes)
-    except Unfit as problem:
-        summary.status, summary.message = UNFIT, str(problem)
-    except TooLarge as problem:
+    except (Unfit, TooLarge) as problem:
         summary.status, summary.message = UNFIT, str(problem)
     except MemoryError:
         summary.status, summary.message = UNFIT, "a worker ran out of memory"
     except SameHash:
         summary.status, summary.message = SAME_HASH, "two different texts have the same hash"
-    except PeerLost as problem:
+    except Unwritten as problem:
+        summary.status, summary.message = UNWRITTEN, str(problem)
+    except (PeerLost, Refused) as problem:
         summary.status, summary.message = LOST, str(problem)
-    finally:
-        met.close()
-    summary.seconds = clock.laps
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    summary.peak_bytes = peak if sys.platform == "darwin" else peak * 1024
-    yield job.layout.summary_batch(json.dumps(asdict(summary)))
-
-
-def _own_memory(job: Job, context: Any) -> int | None:
-    """Bytes for the facts of this worker: its share of what its machine, its container and Spark leave to it."""
-    hosts = [info.address.rpartition(":")[0] for info in context.getTaskInfos()]
-    found = [memory_for_each(hosts.count(hosts[context.partitionId()]))]
-    if job.memory_from_spark is not None:
-        found.append(max(job.memory_from_spark - used_memory(), 1))
-    return min((one for one in found if one is not None), default=None)
 
 
 class Clock:
     """How long each phase took."""
 
-    def __init__(self) -> None:
-        self.laps: dict[str, float] = {}
+    def __init__(self, laps: dict[str, float]) -> None:
+        self.laps = laps
         self._since = time.monotonic()
 
     def lap(self, name: str) -> None:
@@ -172,43 +173,20 @@ class Clock:
 
 
 class TaskRun:
-    def __init__(
-        self, job: Job, number: int, met: Met, summary: Summary, clock: Clock, memory: int | None = None
-    ) -> None:
+    def __init__(self, job: Job, summary: Summary, met: Met, clock: Clock) -> None:
         self.job = job
-        self.memory = memory
-        self.number = number
+        self.number = number = summary.worker
         self.met = met
         self.summary = summary
         self.clock = clock
         self.exchange = Exchange(number, met.peers)
         self.texts = TextTable(job.texts, job.seed)
         # Where everyone counts everyone's facts, one is enough to tell them.
-        self.recursion: Worker | None = None
-        """The worker of the recursion, once it has begun."""
-        self.tells = job.stage.recursion.placement.is_decomposed or number == 0
+        self.tells = job.stage.recursion.placement.mode is not Mode.BSP or number == 0
 
-    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        try:
-            yield from self._strata(batches)
-        except (TooLarge, MemoryError, PeerStopped):
-            self.exchange.stop()
-            yield from self._hand_over()
-            raise
-
-    def _hand_over(self) -> Iterator[pa.RecordBatch]:
-        """What is known, for an executor that has the memory to go on with it."""
-        worker = self.recursion
-        if worker is None:
-            return
-        # Nobody joins any more, and what this frees is needed to write.
-        worker.statics, worker.static_indexes = {}, {}
-        for relation, output in zip(worker.program.relations, self.job.known, strict=True):
-            yield from self._written((list(lanes) for lanes in worker.known(relation.name)), output)
-
-    def _strata(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(self, stage_rows: dict[int, list[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
         job = self.job
-        stage_rows = job.layout.collect(batches)
+        self.reached(Phase.READ)
         statics = feed(job.feeds, self.number, job.workers, self.exchange, stage_rows, self.texts)
         streams: dict[str, StreamedStatic] = {}
         stage_rows.clear()
@@ -225,11 +203,12 @@ class TaskRun:
                 profile=job.execution.profile,
                 representation=Representation(job.execution.representation),
                 stratum=job.stage.index,
-                memory=self.memory,
+                memory=job.memory,
             )
             worker: Worker
             if stratum.is_recursive:
-                self.recursion = worker = worker_for(task, statics, self._report)
+                self.reached(Phase.FIRST_ROUND)
+                worker = worker_for(task, statics, self._report)
             else:
                 worker = DefinitionWorker(task, statics, streams)
             self._drive(worker)
@@ -238,6 +217,11 @@ class TaskRun:
             self.clock.lap("drain")
             self._note(worker)
         self.summary.bytes_sent = self.exchange.bytes_sent
+        self.reached(Phase.RESULT_READ)
+
+    def reached(self, phase: Phase) -> None:
+        if self.job.saboteur is not None:
+            self.job.saboteur.at(phase, self)
 
     def _note(self, worker: Worker) -> None:
         if isinstance(worker, FactoredWorker) and worker.choice is not None:
@@ -259,7 +243,7 @@ class TaskRun:
             name = relation.name
             for output in self.job.outputs:
                 if output.relation == name:
-                    yield from self._written(worker.results(name), output)
+                    yield from self._drain(worker, output)
             if name in self.job.stage.streamed:
                 streams[name] = StreamedStatic(worker.result_count(name), partial(worker.results, name))
             elif name in spread:
@@ -268,9 +252,14 @@ class TaskRun:
                 statics[name] = StaticStore(spread_rows(self.exchange, self.job.workers, lanes, spread[name]))
 
     def _drive(self, worker: Worker) -> None:
+        if isinstance(worker, AsyncWorker):
+            drive_freely(worker, self.exchange.trade)
+            self.exchange.flush()
+            return
         running = worker.run()
         mail = next(running, None)
         while mail is not None:
+            self.reached(Phase.EXCHANGE)
             received = self.exchange.swap(mail)
             try:
                 mail = running.send(received)
@@ -282,7 +271,10 @@ class TaskRun:
         if self.tells:
             self.met.tell(replace(progress, bytes_sent=self.exchange.bytes_sent))
 
-    def _written(self, batches: Iterator[list[Lane]], output: Output) -> Iterator[pa.RecordBatch]:
+    def _drain(self, worker: Worker, output: Output) -> Iterator[pa.RecordBatch]:
+        batches = worker.results(output.relation)
+        if self.job.saboteur is not None:
+            batches = self._sabotaged(batches)
         if self.job.folder is None:
             rows = 0
             for lanes in batches:
@@ -290,5 +282,17 @@ class TaskRun:
                 yield self.job.layout.result_batch(output.relation, lanes, output.types, self.texts)
             self.summary.rows[output.relation] = rows
             return
-        stem = Path(self.job.folder) / f"relation-{self.job.handed_out.index(output)}" / f"part-{self.number}"
-        self.summary.rows[output.relation] = write_parquet(batches, output.types, output.names, self.texts, stem)
+        stem = Path(self.job.folder) / relation_folder(self.job.outputs.index(output)) / f"part-{self.number}"
+        try:
+            self.summary.rows[output.relation] = write_parquet(batches, output.types, output.names, self.texts, stem)
+        except OSError as error:
+            raise Unwritten(os.strerror(error.errno) if error.errno else str(error)) from error
+
+    def _sabotaged(self, batches: Iterator[list[Lane]]) -> Iterator[list[Lane]]:
+        for lanes in batches:
+            yield lanes
+            self.reached(Phase.WRITE)
+
+
+class Unwritten(Exception):
+    """Results could not be written; the text says why."""

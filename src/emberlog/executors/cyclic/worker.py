@@ -24,7 +24,7 @@ from emberlog.executors.cyclic.intersections import Intersection, SortedLists, k
 from emberlog.executors.cyclic.joined import Contribution, Joined, rows_of, written_out
 from emberlog.executors.cyclic.kernels.hashing import owners, rows_of_owner
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask, joined, no_rows
-from emberlog.executors.cyclic.memory import check
+from emberlog.executors.cyclic.memory import TooLarge, used_memory
 from emberlog.executors.cyclic.placement import NO_HOME, Placement
 from emberlog.executors.cyclic.profile import Recorder
 from emberlog.executors.cyclic.representation import Representation
@@ -66,7 +66,7 @@ class WorkerTask:
     stratum: int = 1
     """Its number in the plan, for errors."""
     memory: int | None = None
-    """Bytes that the facts of the worker may use; None for no limit."""
+    """Bytes that the process of the worker may use; None for no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +112,6 @@ class Worker(RelationAccess):
     def result_count(self, relation: str) -> int:
         """How many facts `results` gives."""
         raise NotImplementedError
-
-    def known(self, relation: str) -> Iterator[Lanes]:
-        """Contributions to a relation that are known to be right however far the recursion has come, in small batches:
-        what another executor can go on with. Nothing is known of recursions in which facts can be taken back."""
-        return iter(())
 
     # Reading relations
 
@@ -168,7 +163,7 @@ class Worker(RelationAccess):
         for runner in self.seeds:
             if runner.first_step == 0 and self.task.number != 0:
                 continue  # a rule without atoms has one valuation, and one worker has it
-            yield from self._heads(runner, runner.first_step, runner.start())
+            yield from self.heads(runner, runner.first_step, runner.start())
 
     def _fact_lanes(self, relation: str, rows: tuple[tuple[object, ...], ...]) -> Lanes:
         evaluator = Evaluator(relation, {}, self.task.codes)
@@ -176,7 +171,7 @@ class Worker(RelationAccess):
         width = len(rows[0]) if rows else self.program.relation(relation).width
         return np.ascontiguousarray(np.array(lanes, np.int64).reshape(-1, width).T)
 
-    def _heads(self, runner: ChainRunner, begin: int, batches: Iterator[Batch]) -> Iterator[tuple[str, Contribution]]:
+    def heads(self, runner: ChainRunner, begin: int, batches: Iterator[Batch]) -> Iterator[tuple[str, Contribution]]:
         """The contributions of batches that have come to a step of the rule."""
         chain = runner.chain
         heads = self._ends(runner, begin, batches)
@@ -219,21 +214,25 @@ class Worker(RelationAccess):
             for number, (runner, begin, batches) in enumerate(under_way):
                 send = runner.next_send(begin)
                 if send is None:
-                    heads = self._heads(runner, begin, batches)
+                    heads = self.heads(runner, begin, batches)
                     finished += ((runner, lanes) for _, lanes in heads)
                     continue
                 names = runner.carried(send)
-                leaving = list(self._timed(runner, runner.run(begin, send, batches)))
-                lanes = joined([_stacked(batch, names) for batch in leaving], len(names))
-                route = [batch.lanes[runner.route(send)] for batch in leaving]
-                self.post(mail, number, lanes, np.concatenate(route) if route else np.empty(0, np.int64))
+                self.post(mail, number, *self.leaving(runner, begin, send, batches))
                 moving.append((number, runner, send + 1, names))
             received = yield mail
             under_way = [
-                (runner, begin, iter((_batch(names, gather(received, number, len(names))),)))
+                (runner, begin, iter((as_batch(names, gather(received, number, len(names))),)))
                 for number, runner, begin, names in moving
             ]
         return self._remaining(finished, under_way)
+
+    def leaving(self, runner: ChainRunner, begin: int, send: int, batches: Iterator[Batch]) -> tuple[Lanes, Lane]:
+        """Valuations that have come to a Send step: what they carry, and the values that say where to."""
+        names, route = runner.carried(send), runner.route(send)
+        moved = list(self._timed(runner, runner.run(begin, send, batches)))
+        lanes = joined([_stacked(batch, names) for batch in moved], len(names))
+        return lanes, np.concatenate([batch.lanes[route] for batch in moved]) if moved else np.empty(0, np.int64)
 
     def _remaining(
         self,
@@ -245,7 +244,7 @@ class Worker(RelationAccess):
                 self.recorder.enter(runner.chain.name, runner.chain.relation)
             yield runner.chain.relation, lanes
         for runner, begin, batches in under_way:
-            yield from self._heads(runner, begin, batches)
+            yield from self.heads(runner, begin, batches)
 
     def _timed(self, runner: ChainRunner, batches: Iterator[Batch]) -> Iterator[Batch]:
         if self.recorder is None:
@@ -301,7 +300,8 @@ class Worker(RelationAccess):
             raise self._passed("DL511", f"{limits.max_rows:,} rows", "max_rows", progress)
         if limits.timeout is not None and time.monotonic() - self.began > limits.timeout:
             raise self._passed("DL512", f"{limits.timeout:,} seconds", "timeout", progress)
-        check()
+        if self.task.memory is not None and used_memory() > self.task.memory:
+            raise TooLarge(f"the facts need more than the {self.task.memory / 2**30:,.1f} GiB of a worker")
 
     def _passed(self, code: str, limit: str, option: str, progress: Progress) -> Fault:
         names = ", ".join(self.channels)
@@ -324,5 +324,5 @@ def _stacked(batch: Batch, names: list[str]) -> Lanes:
     return np.stack([batch.lanes[name] for name in names]) if names else no_rows(0)
 
 
-def _batch(names: list[str], lanes: Lanes) -> Batch:
+def as_batch(names: list[str], lanes: Lanes) -> Batch:
     return Batch(dict(zip(names, lanes, strict=True)), lanes.shape[1])

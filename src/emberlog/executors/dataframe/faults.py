@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from pyspark.errors import PySparkException
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -68,7 +67,8 @@ def _place(rules: str | None, places: Places) -> Span | None:
 
 def is_cancelled(error: BaseException) -> bool:
     """Whether somebody stopped the job, rather than a fault in it."""
-    return isinstance(error, PySparkException) and bool(_CANCELLED.search(str(error)))
+    is_of_spark = type(error).__module__.split(".")[0] in ("pyspark", "py4j")
+    return is_of_spark and bool(_CANCELLED.search(str(error)))
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from emberlog.config import Limits
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.events import IterationFinished, Listener
-from emberlog.executors.dataframe.faults import Places
+from emberlog.executors.dataframe.faults import Places, is_cancelled
 from emberlog.executors.dataframe.job_tag import JobTag
 from emberlog.source import NOWHERE
 
@@ -52,9 +52,11 @@ class Watch:
         except KeyboardInterrupt:
             self._jobs.stop()
             raise
-        except Exception:
+        except Exception as error:
             if self._timed_out.is_set():
                 raise self._timeout() from None
+            if is_cancelled(error):
+                raise fail("DL513", "the run was cancelled") from None
             raise
         finally:
             if timer is not None:

@@ -68,7 +68,7 @@ def run(
 def how_it_runs(placement: Placement, workers: int) -> str:
     if workers == 1:
         return "1 worker in this process"
-    return f"{workers:,} workers in this process, {'decomposed' if placement.is_decomposed else 'bsp'}"
+    return f"{workers:,} workers in this process, {placement.mode.value}"
 
 
 class _Known(Facts):

@@ -15,6 +15,7 @@ from emberlog.executors.cyclic.factored import factor
 from emberlog.executors.cyclic.factored_worker import MEMORY, FactoredWorker
 from emberlog.executors.cyclic.lanes import Lanes
 from emberlog.executors.cyclic.local import run_workers
+from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.placement import place
 from emberlog.executors.cyclic.representation import Choice, Representation
 from emberlog.executors.cyclic.rounds import RoundsWorker
@@ -107,7 +108,7 @@ def _driven(
     for text in texts_of(program):
         codes.code(text)
     statics = {name: _encoded(inputs[name], types, codes) for name, types in program.static_types.items()}
-    placement = place(program, decompose=decompose)
+    placement = place(program, mode=None if decompose else Mode.BSP)
     placement = replace(placement, statics=dict.fromkeys(placement.statics))
     result = Ran(reports=[[] for _ in range(workers)])
     team = [

@@ -51,9 +51,7 @@ def job_for(
         for name, types in stage.inputs.items()
     )
     outputs = tuple(Output(name, types) for name, types in stage.outputs.items())
-    recursion = stage.recursion.program
-    known = tuple(Output(f"known of {one.name}", one.contribution_types) for one in recursion.relations)
-    for number in range(len(outputs) + len(known)):
+    for number in range(len(outputs)):
         (folder / f"relation-{number}").mkdir(parents=True, exist_ok=True)
     texts = tuple(dict.fromkeys(text for one in stage.strata for text in texts_of(one.program)))
     return Job(
@@ -68,11 +66,9 @@ def job_for(
         DEFAULT_LIMITS,
         execution,
         execution.memory,
-        None,
         tracker,
         str(folder),
         StageLayout({}, {}),
-        known,
     )
 
 

@@ -7,10 +7,12 @@ import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
+from emberlog.executors.cyclic import exchange as exchange_module
 from emberlog.executors.cyclic.exchange import Exchange, PeerLost
 from emberlog.executors.cyclic.worker import Mail, Message
 
@@ -121,3 +123,66 @@ def test_broken_frames_are_refused(frame: bytes) -> None:
         exchanges[1].connections[0].sendall(frame)
         with pytest.raises(PeerLost):
             exchanges[0].swap([Message(), Message()])
+
+
+def test_mail_that_comes_when_it_comes() -> None:
+    """Messages of one sender stay in order, one at a time; who has none is not waited for."""
+    lanes = np.arange(6, dtype=np.int64).reshape(2, 3)
+    with team(3) as exchanges:
+        nothing = [Message() for _ in range(3)]
+        for number in range(3):
+            exchanges[1].trade([Message((number,), {0: lanes}), Message(), Message()], {0, 2}, 0)
+        exchanges[1].flush()
+        for number in range(3):
+            received = exchanges[0].trade(nothing, {1, 2}, None)
+            assert [message.numbers for message in received] == [(), (number,), ()]
+            assert np.array_equal(received[1].batches[0], lanes)
+        assert not any(message.numbers for message in exchanges[0].trade(nothing, {1, 2}, 0.01))
+        own = [Message((7,)), Message(), Message()]
+        assert exchanges[0].trade(own, {1, 2}, None)[0].numbers == (7,)
+
+
+def test_what_is_sent_behind_the_last_message_waits_for_the_next_round() -> None:
+    with team(2) as exchanges:
+        exchanges[1].trade([Message((3,)), Message()], {0}, 0)
+        exchanges[1].flush()
+
+        def finish_first() -> Mail:
+            return exchanges[1].swap([Message((40,)), Message()])
+
+        def finish_later() -> Mail:
+            first = exchanges[0].trade([Message(), Message()], {1}, None)
+            assert first[1].numbers == (3,)
+            assert not any(message.numbers for message in exchanges[0].trade([Message(), Message()], set(), 0.05))
+            exchanges[0].flush()
+            return exchanges[0].swap([Message(), Message((50,))])
+
+        received = in_threads([finish_later, finish_first])
+        assert received[0][1].numbers == (40,) and received[1][0].numbers == (50,)
+
+
+def test_free_workers_that_send_more_than_buffers_hold_do_not_wait_for_each_other_for_ever() -> None:
+    lanes = np.arange(2_000_000, dtype=np.int64).reshape(2, 1_000_000)
+    with team(2) as exchanges:
+
+        def trade(exchange: Exchange) -> Mail:
+            other = 1 - exchange.number
+            mail = [Message(), Message()]
+            mail[other] = Message((1,), {0: lanes})
+            seen = 0
+            for _ in range(20):
+                seen += bool(exchange.trade(mail, {other}, 0)[other].numbers)
+            while seen < 20:
+                seen += bool(exchange.trade([Message(), Message()], {other}, None)[other].numbers)
+            exchange.flush()
+            return mail
+
+        with patch.object(exchange_module, "MOST_QUEUED", 1 << 20):
+            in_threads([lambda e=one: trade(e) for one in exchanges])  # type: ignore[misc]
+
+
+def test_a_worker_that_is_gone_is_noticed_while_waiting() -> None:
+    with team(2) as exchanges:
+        exchanges[1].close()
+        with pytest.raises(PeerLost):
+            exchanges[0].trade([Message(), Message()], {1}, None)

@@ -14,6 +14,7 @@ import pytest
 from emberlog.executors.cyclic.handshake import Credentials, Newcomer, Refused, greet, new_key
 from emberlog.executors.cyclic.meeting import Met, Tracker, meet
 from emberlog.executors.cyclic.merged_progress import MergedProgress
+from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.worker import Progress
 
 OURS = Credentials("run", 0, new_key())
@@ -46,7 +47,7 @@ def test_meeting_by_gathering(workers: int) -> None:
 @pytest.mark.parametrize("workers", [1, 2, 4])
 def test_meeting_by_tracker(workers: int) -> None:
     heard: list[Progress] = []
-    tracker = Tracker("127.0.0.1", workers, OURS, MergedProgress(workers, heard.append, is_decomposed=False))
+    tracker = Tracker("127.0.0.1", workers, OURS, MergedProgress(workers, heard.append, Mode.BSP))
     try:
         with ThreadPoolExecutor(workers) as threads:
             teams = list(threads.map(lambda number: by_tracker(number, workers, tracker), range(workers)))
@@ -127,7 +128,7 @@ def test_strangers_are_refused(stranger: Credentials) -> None:
 
 def test_an_iteration_is_told_when_all_workers_are_done_with_it() -> None:
     heard: list[Progress] = []
-    progress = MergedProgress(2, heard.append, is_decomposed=True)
+    progress = MergedProgress(2, heard.append, Mode.DECOMPOSED)
     progress.report(0, Progress(1, 5, 5, 0))
     progress.report(0, Progress(2, 3, 8, 1))
     assert not heard

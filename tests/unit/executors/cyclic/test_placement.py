@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from emberlog.executors.cyclic.compile import compile_fixpoint
+from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.placement import Placement, place
 from emberlog.executors.cyclic.rules import Send
 from tests.unit.executors.cyclic.test_compile import fixpoint
@@ -11,7 +12,7 @@ EXIT = "tc(X, Y) :- arc(X, Y). "
 
 
 def placed(text: str, *, decompose: bool = True) -> Placement:
-    return place(compile_fixpoint(fixpoint(text)), decompose=decompose)
+    return place(compile_fixpoint(fixpoint(text)), mode=None if decompose else Mode.BSP)
 
 
 def moves(placement: Placement) -> int:

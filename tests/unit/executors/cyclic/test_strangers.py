@@ -20,6 +20,7 @@ from emberlog.executors.cyclic.door import Door
 from emberlog.executors.cyclic.handshake import DRIVER, Credentials, Refused, greet, new_key
 from emberlog.executors.cyclic.meeting import Address, Tracker, meet
 from emberlog.executors.cyclic.merged_progress import MergedProgress
+from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.task import DONE, Job
 from emberlog.executors.cyclic.worker import Progress
 from tests.unit.executors.cyclic.task_runs import Barrier, facts_in, job_for, run_tasks
@@ -173,7 +174,7 @@ def test_at_the_door_of_the_driver(
 
 
 def tracked(job: Job, heard: list[Progress]) -> tuple[Job, Tracker]:
-    progress = MergedProgress(job.workers, heard.append, is_decomposed=False)
+    progress = MergedProgress(job.workers, heard.append, Mode.BSP)
     tracker = Tracker("127.0.0.1", job.workers, Credentials(job.run, 0, job.key), progress)
     return replace(job, tracker=tracker.address), tracker
 

@@ -11,6 +11,7 @@ from emberlog.datatypes import INT, STRING
 from emberlog.diagnostics import EmberlogError
 from emberlog.events import Event, ExecutorChosen, IterationFinished, RulesProfiled, RunFinished, StratumFinished
 from emberlog.executors.cyclic.merged_progress import MergedProgress
+from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.worker import Progress
 from emberlog.executors.local import run as local_run
 from emberlog.io.local_relation import LocalRelation
@@ -160,7 +161,7 @@ def test_rows_that_were_known_are_not_new() -> None:
 
 def test_workers_at_their_own_pace_give_one_account() -> None:
     told: list[Progress] = []
-    merged = MergedProgress(2, told.append, is_decomposed=True)
+    merged = MergedProgress(2, told.append, Mode.DECOMPOSED)
     merged.report(0, Progress(1, 5, 5))
     merged.report(0, Progress(2, 2, 7))
     assert told == []

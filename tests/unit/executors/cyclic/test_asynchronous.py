@@ -1,0 +1,145 @@
+"""Workers without rounds: joins of facts that are under way, limits, and what is told of them."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from emberlog.config import Execution, Limits
+from emberlog.diagnostics import EmberlogError
+from emberlog.events import ExecutorChosen, IterationFinished
+from emberlog.executors import reference
+from emberlog.executors.cyclic.installing import Installing
+from emberlog.executors.cyclic.merged_progress import MergedProgress
+from emberlog.executors.cyclic.mode import Mode
+from emberlog.executors.cyclic.worker import Progress
+from emberlog.optimize.pipeline import plan_program
+from emberlog.semantics.model import Fact
+from tests.local_runs import run_locally
+from tests.programs import checked
+from tests.simulated_post import simulated
+
+ARC = "declare arc(int from, int to).\n"
+
+JOINS = {
+    "two facts": "tc(X, Y) :- arc(X, Y). tc(X, Y) :- tc(X, Z), tc(Z, Y).",
+    "three facts": "tc(X, Y) :- arc(X, Y). tc(X, Y) :- tc(X, A), tc(A, B), tc(B, Y).",
+    "two columns": "p(X, Y, Y) :- arc(X, Y). p(X, Y, Z) :- p(A, X, Y), p(X, Y, B), arc(B, Z).",
+    "a minimum": "d(X, Y, min<C>) :- arc(X, Y), C = 1. d(X, Z, min<C>) :- d(X, Y, A), d(Y, Z, B), C = A + B.",
+    "two relations": """
+        p(X, Y) :- arc(X, Y).
+        p(X, Z) :- q(Y, X), p(Y, Z).
+        q(X, Z) :- p(X, Y), q(Y, Z).
+        q(Y, X) :- arc(X, Y), X < Y.
+    """,
+    "a monotone sum": """
+        owns(A, B) :- arc(A, B), B != 3.
+        power(X, mcount<Y>) :- owns(X, Y).
+        owns(X, Z) :- power(X, N), N > 1, owns(X, Y), owns(Y, Z).
+    """,
+}
+
+
+def arcs(seed: int, vertices: int = 9, count: int = 14) -> list[Fact]:
+    random = Random(seed)
+    return sorted({(random.randrange(vertices), random.randrange(vertices)) for _ in range(count)})
+
+
+@pytest.mark.parametrize("text", JOINS.values(), ids=list(JOINS))
+def test_facts_that_set_out_to_meet_each_other_do(text: str) -> None:
+    program = checked(ARC + text)
+    plan = plan_program(program).plan
+    for seed in range(40):
+        facts = {"arc": arcs(seed)}
+        expected = reference.evaluate(program, facts)
+        with simulated(seed):
+            found = run_locally(plan, facts, execution=Execution("cyclic", "async", 2 + seed % 4))
+        assert found == expected, f"seed {seed}"
+
+
+def test_a_fact_waits_until_all_copies_are_confirmed() -> None:
+    installing = Installing(3)
+    first, second = np.array([[1]]), np.array([[2]])
+    installing.hold("p", first)
+    assert installing.has_new and installing.released() == []
+    installing.sent = [0, 1, 1]
+    installing.shipped()
+    installing.confirmed = [0, 1, 0]
+    assert installing.released() == []
+    installing.hold("p", second)
+    installing.sent = [0, 2, 1]
+    installing.shipped()
+    installing.confirmed = [0, 1, 1]
+    assert installing.released() == [("p", first)]
+    assert installing.released() == []
+    installing.confirmed = [0, 2, 1]
+    assert installing.released() == [("p", second)]
+
+
+def failed(text: str, limits: Limits, workers: int = 3) -> str:
+    plan = plan_program(checked(text)).plan
+    with pytest.raises(EmberlogError) as caught:
+        run_locally(plan, {}, limits, Execution(workers=workers, mode="async"))
+    (diagnostic,) = caught.value.diagnostics
+    return diagnostic.code
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize(
+    ("code", "limits"),
+    [("DL510", Limits(max_iterations=50)), ("DL511", Limits(max_rows=50)), ("DL512", Limits(timeout=0.2))],
+)
+def test_a_recursion_without_end_comes_to_its_limit(code: str, limits: Limits, workers: int) -> None:
+    assert failed("n(0). n(Y) :- n(X), Y = X + 1.", limits, workers) == code
+
+
+def test_an_error_on_one_worker_ends_the_others() -> None:
+    assert failed("n(1). n(Y) :- n(X), Y = X * 3.", Limits()) == "DL502"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@iterations(3) r(X, sum<V>) :- r(Y, V), arc(Y, X). r(X, sum<V>) :- arc(X, _), V = 1.",
+        "r(X, 0, sum<V>) :- arc(X, _), V = 1. r(Y, I + 1, sum<V>) :- r(X, I, V), arc(X, Y), I < 3.",
+    ],
+    ids=["bounded", "staged"],
+)
+def test_what_needs_rounds_is_refused(text: str) -> None:
+    plan = plan_program(checked(ARC + text)).plan
+    with pytest.raises(EmberlogError, match="DL334"):
+        run_locally(plan, {"arc": arcs(1)}, execution=Execution(workers=2, mode="async"))
+
+
+def test_facts_kept_as_bits_need_another_mode() -> None:
+    with pytest.raises(EmberlogError, match="DL508"):
+        Execution(mode="async", representation="lanes")
+
+
+def test_events_tell_of_local_rounds() -> None:
+    events: list[object] = []
+    plan = plan_program(checked(ARC + "c(X, X) :- arc(X, _). c(Y, min<Z>) :- c(X, Z), arc(X, Y).")).plan
+    chain = [(vertex, vertex + 1) for vertex in range(30)]
+    found = run_locally(plan, {"arc": chain}, execution=Execution(workers=3, mode="async"), listener=events.append)
+    (chosen,) = [event for event in events if isinstance(event, ExecutorChosen)]
+    assert chosen.how == "3 workers in this process, async"
+    rounds = [event for event in events if isinstance(event, IterationFinished)]
+    assert [event.iteration for event in rounds] == sorted({event.iteration for event in rounds})
+    assert rounds[-1].total_rows == len(found["c"]) == 31
+    assert sum(event.delta_rows for event in rounds) >= 31
+
+
+def test_the_worker_with_the_most_local_rounds_sets_the_pace() -> None:
+    told: list[Progress] = []
+    progress = MergedProgress(2, told.append, Mode.ASYNC)
+    progress.report(0, Progress(1, 5, 5, 100))
+    progress.report(1, Progress(1, 2, 2, 10))
+    assert told == []
+    progress.report(0, Progress(2, 1, 6, 200))
+    assert told == [Progress(1, 7, 7, 110)]
+    progress.report(1, Progress(2, 3, 5, 20))
+    progress.finish(0)
+    progress.finish(1)
+    assert told[1:] == [Progress(2, 4, 11, 220)]
