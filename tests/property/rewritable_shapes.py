@@ -81,7 +81,47 @@ def best_of_all(draw: st.DrawFn, draft: Draft) -> None:
         draft.readable.append(reader)
 
 
-REWRITABLE: tuple[Shape, ...] = (closure_of_steps, closure_of_lengths, best_of_all)
+def read_once(draw: st.DrawFn, draft: Draft) -> None:
+    """A relation with all the variables of its body, or not quite, and one rule that reads it in some way."""
+    between = draft.define(INT, INT, INT)
+    first, second = edges(draw, draft), edges(draw, draft)
+    more = draw(st.sampled_from(((), ("X < Y",), ("!link(X, _)",), ("node(Y)",), ("name(X, _)",))))
+    last = draw(st.sampled_from((("Z",), ("Z",), ("X + Y", "Z != 2"))))
+    draft.rule(f"{between.name}(X, Y, {last[0]})", (f"{first}(X, Y)", f"{second}(Y, Z)", *more, *last[1:]))
+    relation = draft.define(INT, INT)
+    terms = draw(st.sampled_from(("A, B, C", "A, A, C", "B, A, 3", "A, B, _", "C, X, Y")))
+    named = [one for one in terms.split(", ") if one.isalpha()]
+    around = draw(st.sampled_from(((), ("node(A)",), (f"{first}(A, Y)",), (f"!{second}(A, _)",), ("A > 0",))))
+    if "A" not in named:
+        around = ()
+    atom = f"{between.name}({terms})"
+    body = draw(st.permutations([atom, *around]))
+    if draw(st.booleans()):
+        draft.rule(f"{relation.name}({named[0]}, count<_>)", body)
+    else:
+        draft.rule(f"{relation.name}({named[0]}, {named[-1]})", body)
+    draft.readable.append(relation)
+
+
+def bodies_in_bodies(draw: st.DrawFn, draft: Draft) -> None:
+    """Chains of some length and longer ones, which may read, count or compare what lies between their ends."""
+    step = draw(st.sampled_from((edges(draw, draft), "edge")))
+    for length in draw(st.lists(st.integers(2, 4), min_size=2, max_size=3)):
+        chain = [f"{step}(Z{i}, Z{i + 1})" for i in range(length)]
+        more = draw(st.sampled_from(((), (), ("Z0 != Z2",), ("Z0 < Z1",), ("node(Z1)",), ("!link(Z1, _)",))))
+        body = draw(st.permutations([*chain, *more]))
+        form = draw(st.sampled_from(("ends", "ends", "ends", "all", "count", "min", "between")))
+        if form == "all":
+            relation = draft.define(*([INT] * (length + 1)))
+            draft.rule(f"{relation.name}({', '.join(f'Z{i}' for i in range(length + 1))})", body)
+        else:
+            relation = draft.define(INT, INT)
+            last = {"count": "count<_>", "min": f"min<Z{length}>", "between": "Z1"}.get(form, f"Z{length}")
+            draft.rule(f"{relation.name}(Z0, {last})", body)
+        draft.readable.append(relation)
+
+
+REWRITABLE: tuple[Shape, ...] = (closure_of_steps, closure_of_lengths, best_of_all, read_once, bodies_in_bodies)
 
 
 @st.composite

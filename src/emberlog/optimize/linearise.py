@@ -14,15 +14,16 @@ from dataclasses import replace
 
 from emberlog.datatypes import DataType
 from emberlog.logical.expressions import substitute
+from emberlog.logical.statistics import Statistics
 from emberlog.optimize.closures import Closure, Names, PlainRule, closure_of, plain
 from emberlog.optimize.demand_calls import Calls
 from emberlog.optimize.rewritten import Rewritten, has_streams, with_rules
-from emberlog.optimize.rule_substitution import literal_with, variable_names
+from emberlog.optimize.rule_substitution import fresh_name, literal_with, variable_names
 from emberlog.semantics.model import CheckedProgram, Contribution, CoreRule, HeadValue, Literal, Match
 from emberlog.syntax.ast import Binary, BinaryOperator, Call, Expression, Variable
 
 
-def linearise(checked: CheckedProgram) -> Rewritten:
+def linearise(checked: CheckedProgram, _statistics: Statistics) -> Rewritten:
     if has_streams(checked):
         return Rewritten(checked, "a stream keeps all its facts")
     calls = Calls(checked)
@@ -118,7 +119,7 @@ class _Linear:
         }
         for name in dict.fromkeys(name for literal in step.body for name in variable_names(literal)):
             if name not in names:
-                names[name] = _fresh(name, taken)
+                names[name] = fresh_name(name, taken)
                 taken.add(names[name])
         put = {old: Variable(new) for old, new in names.items()}
         literals: tuple[Literal, ...] = tuple(literal_with(literal, put) for literal in step.body)
@@ -170,12 +171,3 @@ def _combined(closure: Closure, operands: tuple[Expression, Expression]) -> Expr
         return Binary(BinaryOperator.ADD, *operands)
     assert closure.operation is not None
     return Call(closure.operation, operands)
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    number = 1
-    fresh = name
-    while fresh in taken:
-        number += 1
-        fresh = f"{name}{number}"
-    return fresh

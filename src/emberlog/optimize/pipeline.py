@@ -25,7 +25,9 @@ from emberlog.optimize.push_down_filter import push_down_filter
 from emberlog.optimize.reorder_joins import reorder_joins
 from emberlog.optimize.rewrite_demand import rewrite_demand
 from emberlog.optimize.rewritten import RulePassFunction
+from emberlog.optimize.share_common_bodies import share_common_bodies
 from emberlog.optimize.simplify import simplify
+from emberlog.optimize.unfold_single_use import unfold_single_use
 from emberlog.semantics.model import CheckedProgram
 
 
@@ -52,6 +54,10 @@ class RulePass:
 
 RULE_PASSES = (
     RulePass(
+        unfold_single_use,
+        "What one rule alone reads should not be written down in between; first, so that others see through it.",
+    ),
+    RulePass(
         push_aggregate_into_recursion,
         "What only the best fact of a group is wanted of should not derive the others, of which there may be no end.",
     ),
@@ -61,6 +67,10 @@ RULE_PASSES = (
         "hand through.",
     ),
     RulePass(rewrite_demand, "Constants in a query should restrict what is derived, not only what is shown of it."),
+    RulePass(
+        share_common_bodies,
+        "What is computed anyway should be read where it is needed again; after demand, which tells what is computed.",
+    ),
 )
 
 PASSES = (
@@ -115,7 +125,7 @@ def plan_program(
         before, written = plan, checked
         note = ""
         if one.name not in off:
-            rewritten = one.run(written)
+            rewritten = one.run(written, statistics)
             checked, note = rewritten.checked, rewritten.reason
             # A relation that a pass makes up is no output, also where there is no query to say what is one.
             plan = before if checked is written else replace(build(checked), outputs=before.outputs)

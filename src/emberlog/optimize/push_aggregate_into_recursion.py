@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from emberlog.logical.expressions import Risk, columns_of
+from emberlog.logical.statistics import Statistics
 from emberlog.optimize.rewritten import Rewritten, has_streams, with_rules
 from emberlog.optimize.rule_risk import rule_risk
 from emberlog.semantics.functions import AGGREGATES
@@ -35,7 +36,7 @@ from emberlog.syntax.ast import Variable
 _MOVED_AS = {"min": "min", "mmin": "min", "max": "max", "mmax": "max"}
 
 
-def push_aggregate_into_recursion(checked: CheckedProgram) -> Rewritten:
+def push_aggregate_into_recursion(checked: CheckedProgram, _statistics: Statistics) -> Rewritten:
     if has_streams(checked):
         return Rewritten(checked, "a stream keeps all its facts")
     moved = []

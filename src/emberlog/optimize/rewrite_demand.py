@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from emberlog.datatypes import DataType
+from emberlog.logical.statistics import Statistics
 from emberlog.optimize.demand_calls import Calls, Version, binding_of
 from emberlog.optimize.rewritten import Rewritten, has_streams, with_rules
 from emberlog.optimize.rule_substitution import head_with, literal_with
@@ -34,7 +35,7 @@ from emberlog.semantics.model import (
 from emberlog.syntax.ast import ComparisonOperator, Constant, Parameter, Variable
 
 
-def rewrite_demand(checked: CheckedProgram) -> Rewritten:
+def rewrite_demand(checked: CheckedProgram, _statistics: Statistics) -> Rewritten:
     """The program that computes only what its queries need, or the same program."""
     if not checked.queries:
         return Rewritten(checked, "there is no query")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from emberlog.diagnostics import Diagnostics
+from emberlog.logical.statistics import Statistics
 from emberlog.semantics.model import CheckedProgram, CoreRule, Fact, RecursionCase, Relation, Stratum
 from emberlog.semantics.stratify import stratify
 
@@ -19,7 +20,8 @@ class Rewritten:
     """What was done, or why nothing was."""
 
 
-RulePassFunction: TypeAlias = Callable[[CheckedProgram], Rewritten]
+RulePassFunction: TypeAlias = Callable[[CheckedProgram, Statistics], Rewritten]
+"""The statistics are those of the inputs; what is not known is not there."""
 
 
 def with_rules(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from typing import assert_never
 
@@ -45,3 +45,12 @@ def literal_with(literal: Literal, terms: Mapping[str, Term]) -> Literal:
             return substitute_in_condition(literal, terms)
         case _:
             assert_never(literal)
+
+
+def fresh_name(name: str, taken: Set[str]) -> str:
+    """The name, or one like it that is not taken."""
+    fresh, number = name, 1
+    while fresh in taken:
+        number += 1
+        fresh = f"{name}{number}"
+    return fresh

@@ -22,10 +22,10 @@ from tests.unit.optimize.fixture_file import FIXTURES, Case, read_cases, write_c
 RULE_PASS_NAMES = tuple(one.name for one in RULE_PASSES)
 
 
-def run_rule_passes(program: CheckedProgram, names: tuple[str, ...]) -> CheckedProgram:
+def run_rule_passes(program: CheckedProgram, case: Case, names: tuple[str, ...]) -> CheckedProgram:
     for one in RULE_PASSES:
         if one.name in names:
-            program = one.run(program).checked
+            program = one.run(program, written(case.program)).checked
             check_invariants(build(program), one.name)
     return program
 
@@ -53,9 +53,9 @@ def planned(program: CheckedProgram, case: Case) -> LogicalPlan:
 
 def before_and_after(name: str, case: Case) -> tuple[str, str]:
     """The rules, for a pass that goes from rules to rules; otherwise the plans."""
-    program = run_rule_passes(checked(case.program, params={}), case.passes_first)
+    program = run_rule_passes(checked(case.program, params={}), case, case.passes_first)
     if name in RULE_PASS_NAMES:
-        rewritten = run_rule_passes(program, (name,))
+        rewritten = run_rule_passes(program, case, (name,))
         rules = "\n".join(program_lines(program))
         return rules, "(the same)" if rewritten is program else "\n".join(program_lines(rewritten))
     before = run_passes(planned(program, case), case.passes_first)
@@ -88,10 +88,10 @@ def test_pass_gives_the_plan_of_its_fixture(name: str, case: Case) -> None:
 
 @pytest.mark.parametrize(("name", "case"), ALL_CASES, ids=lambda value: getattr(value, "title", value))
 def test_pass_returns_the_same_object_when_it_has_nothing_to_do(name: str, case: Case) -> None:
-    program = run_rule_passes(checked(case.program, params={}), (*case.passes_first, name))
+    program = run_rule_passes(checked(case.program, params={}), case, (*case.passes_first, name))
     if name in RULE_PASS_NAMES:
         if name != "rewrite_demand":  # which does not ask whether somebody ran it before
-            assert run_rule_passes(program, (name,)) is program
+            assert run_rule_passes(program, case, (name,)) is program
         return
     done = run_passes(planned(program, case), (*case.passes_first, name))
     if name != "derive_delta_rules":  # nor does this
