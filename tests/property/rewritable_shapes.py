@@ -121,7 +121,32 @@ def bodies_in_bodies(draw: st.DrawFn, draft: Draft) -> None:
         draft.readable.append(relation)
 
 
-REWRITABLE: tuple[Shape, ...] = (closure_of_steps, closure_of_lengths, best_of_all, read_once, bodies_in_bodies)
+def part_of_a_recursion(draw: st.DrawFn, draft: Draft) -> None:
+    """A recursion that ends by other steps than it goes by, and a rule that asks for a part of it."""
+    whole, part = draft.define(INT, INT), draft.define(INT, INT)
+    name, step = whole.name, edges(draw, draft)
+    draft.rule(f"{name}(X, Y)", (f"{edges(draw, draft)}(X, Y)",))
+    if draw(st.booleans()):
+        draft.rule(f"{name}(X, X)", ("node(X)",))
+    guard = draw(st.sampled_from(((), ("Z != 2",), ("node(Z)",), ("X != Y",))))
+    steps = draw(st.sampled_from(((f"{step}(X, Z)", f"{name}(Z, Y)"), (f"{name}(X, Z)", f"{step}(Z, Y)"))))
+    draft.rule(f"{name}(X, Y)", (*steps, *guard))
+    few = draw(
+        st.sampled_from(("node(X)", "edge(X, 1)", "X = 2, node(X)", 'name(X, "a")', "link(Y, _)", "!link(X, _)"))
+    )
+    atom = draw(st.sampled_from((f"{name}(X, Y)", f"{name}(X, Y)", f"{name}(Y, X)")))
+    draft.rule(f"{part.name}(X, {draw(st.sampled_from(('Y', 'Y', 'count<_>')))})", draw(st.permutations([atom, few])))
+    draft.readable.append(part)
+
+
+REWRITABLE: tuple[Shape, ...] = (
+    closure_of_steps,
+    closure_of_lengths,
+    best_of_all,
+    read_once,
+    bodies_in_bodies,
+    part_of_a_recursion,
+)
 
 
 @st.composite

@@ -8,16 +8,20 @@ from emberlog.optimize.pipeline import PASS_NAMES, RULE_PASSES, plan_program
 from tests.property.programs import RandomProgram
 from tests.property.rewritable_shapes import rewritable_programs
 from tests.property.test_programs import assert_same, by_plan, by_reference, properties, read
+from tests.statistics import counted
 
 
 @given(rewritable_programs())
 @properties
 def test_each_pass_over_rules_gives_the_answer_of_the_reference(random: RandomProgram) -> None:
-    """Alone, all together, and all but one."""
+    """Alone, all together, and all but one; with statistics and without."""
     program = read(random)
     expected = by_reference(program, random)
     assert_same(by_plan(plan_program(program).plan, random), expected, "all passes")
+    statistics = counted(program, random.facts)
+    assert_same(by_plan(plan_program(program, statistics=statistics).plan, random), expected, "with statistics")
     for one in RULE_PASSES:
-        alone = plan_program(program, off=set(PASS_NAMES) - {one.name}).plan
+        alone = plan_program(program, off=set(PASS_NAMES) - {one.name}, statistics=statistics).plan
         assert_same(by_plan(alone, random), expected, f"only {one.name}")
-        assert_same(by_plan(plan_program(program, off={one.name}).plan, random), expected, f"without {one.name}")
+        without = plan_program(program, off={one.name}, statistics=statistics).plan
+        assert_same(by_plan(without, random), expected, f"without {one.name}")

@@ -27,7 +27,8 @@ def information_order(
 ) -> Iterator[Literal]:
     """The body in an order that can be evaluated when `bound` has values before it.
 
-    Atoms with a bound argument come first, and among them those that `prefers` names; then the order of the body.
+    Atoms with a bound argument come first, and among them, or where nothing is bound yet, those that `prefers` names;
+    then the order of the body.
     What may fail stays behind everything that stands before it, which may keep it from failing.
     """
     known = set(bound)
@@ -55,7 +56,12 @@ def _next(
         if _needs(literal) & can_be_bound <= known:
             return literal
     atoms = [literal for literal in pending if isinstance(literal, Match)]
-    return max(atoms, key=lambda atom: (_touches(atom, known), _touches(atom, known) and prefers(atom)))
+
+    def rank(atom: Match) -> tuple[bool, bool]:
+        touches = _touches(atom, known)
+        return touches, (touches or not known) and prefers(atom)
+
+    return max(atoms, key=rank)
 
 
 def _touches(atom: Match, known: set[str]) -> bool:

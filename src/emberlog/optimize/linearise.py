@@ -23,10 +23,10 @@ from emberlog.semantics.model import CheckedProgram, Contribution, CoreRule, Hea
 from emberlog.syntax.ast import Binary, BinaryOperator, Call, Expression, Variable
 
 
-def linearise(checked: CheckedProgram, _statistics: Statistics) -> Rewritten:
+def linearise(checked: CheckedProgram, statistics: Statistics) -> Rewritten:
     if has_streams(checked):
         return Rewritten(checked, "a stream keeps all its facts")
-    calls = Calls(checked)
+    calls = Calls(checked, statistics)
     program, done = checked, []
     for stratum in checked.strata:
         closure = closure_of(checked, stratum)

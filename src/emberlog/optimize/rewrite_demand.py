@@ -6,7 +6,8 @@ somebody demands; a demand relation holds those. Bodies hand bindings on from li
 derivations of facts that nobody asked for, and a demanded group of an aggregate keeps all its contributions.
 
 Some relations are computed in full all the same: negated ones (they must be complete), those of a bounded or
-staged recursion (restricting it would change its rounds), and those asked for with nothing bound. If the
+staged recursion (restricting it would change its rounds), and those asked for with nothing bound. Their rules may
+still ask for a part of a recursion only, where an atom before it binds few values: see `demand_calls`. If the
 rewritten program would aggregate inside a recursion that the written one does not have, nothing is rewritten.
 """
 
@@ -16,8 +17,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from emberlog.datatypes import DataType
-from emberlog.logical.statistics import Statistics
+from emberlog.logical.statistics import NO_STATISTICS, Statistics
 from emberlog.optimize.demand_calls import Calls, Version, binding_of
+from emberlog.optimize.demand_search import answers_on_the_way
 from emberlog.optimize.rewritten import Rewritten, has_streams, with_rules
 from emberlog.optimize.rule_substitution import head_with, literal_with
 from emberlog.semantics.model import (
@@ -35,20 +37,23 @@ from emberlog.semantics.model import (
 from emberlog.syntax.ast import ComparisonOperator, Constant, Parameter, Variable
 
 
-def rewrite_demand(checked: CheckedProgram, _statistics: Statistics) -> Rewritten:
+def rewrite_demand(checked: CheckedProgram, statistics: Statistics) -> Rewritten:
     """The program that computes only what its queries need, or the same program."""
     if not checked.queries:
         return Rewritten(checked, "there is no query")
     if has_streams(checked):
         return Rewritten(checked, "a stream keeps all its facts")
-    calls = Calls(checked)
-    if not calls.versions:
-        return Rewritten(checked, "no query binds an argument of a relation that could be restricted")
-    rewritten = _Writer(checked, calls).run()
-    if rewritten is None:
+    calls = Calls(checked, statistics)
+    rewritten = _Writer(checked, calls).run() if calls.versions else None
+    if rewritten is None and statistics:  # what bodies bind may be too much, and what queries bind not
+        calls = Calls(checked, NO_STATISTICS)
+        rewritten = _Writer(checked, calls).run() if calls.versions else None
+    if rewritten is not None:
+        shown = ", ".join(f"{name}[{binding}]" for name, binding in calls.versions)
+        return Rewritten(rewritten, f"restricted to what is demanded: {shown}")
+    if calls.versions:
         return Rewritten(checked, "restricting it would put an aggregate into a recursion that it is not in now")
-    shown = ", ".join(f"{name}[{binding}]" for name, binding in calls.versions)
-    return Rewritten(rewritten, f"restricted to what the query demands: {shown}")
+    return Rewritten(checked, "nothing binds an argument of a relation that could be restricted")
 
 
 class _Writer:
@@ -59,9 +64,12 @@ class _Writer:
         self.calls = calls
         self.relations = {name: r for name, r in checked.relations.items() if name in calls.full}
         self.facts = {name: rows for name, rows in checked.facts.items() if name in calls.full}
-        self.rules = [rule for rule in checked.rules if rule.relation in calls.full]
+        self.rules: list[CoreRule] = []
 
     def run(self) -> CheckedProgram | None:
+        for rule in self.checked.rules:
+            if rule.relation in self.calls.full:
+                self._rule_in_full(rule)
         for version in self.calls.versions:
             self._declare(version)
             for rule in self.calls.rules_of[version[0]]:
@@ -69,6 +77,8 @@ class _Writer:
             if version[0] in self.checked.facts:
                 self._written_facts(version)
         self._queries()
+        for version in self.calls.versions:
+            self._search(version)
         self._put_constants_for_single_demands()
         return with_rules(self.checked, self.rules, relations=self.relations, facts=self.facts)
 
@@ -86,6 +96,20 @@ class _Writer:
         name, demand = self._name(version), self._demand_name(version)
         self.relations[demand] = Relation(demand, bound, is_derived=True)
         self.relations[name] = replace(relation, name=name)
+
+    def _rule_in_full(self, rule: CoreRule) -> None:
+        """The rule as it is, unless it asks for a part of a relation only."""
+        version = (rule.relation, "f" * len(rule.head))
+        body: list[Literal] = []
+        is_changed = False
+        for literal, known in self.calls.walk(rule, version):
+            if isinstance(literal, Match):
+                binding = self.calls.binding(rule, version, body, literal, known)
+                if binding is not None and self.calls.version(literal.relation, binding) is not None:
+                    literal = self._call(rule, body, literal, binding)
+                    is_changed = True
+            body.append(literal)
+        self.rules.append(replace(rule, body=tuple(body)) if is_changed else rule)
 
     def _rule(self, version: Version, rule: CoreRule) -> None:
         guard, computed, types = self._guard(version, rule)
@@ -122,7 +146,9 @@ class _Writer:
             return atom
         wanted = tuple(term for term, mark in zip(atom.terms, version[1], strict=True) if mark == "b")
         demand = Match(self._demand_name(version), wanted)
-        if before[0] != demand:  # otherwise it demands only what is demanded already
+        if all(isinstance(term, Constant) for term in wanted):
+            self._seed(version, wanted)
+        elif before[0] != demand:  # otherwise it demands only what is demanded already
             self.rules.append(
                 CoreRule(
                     f"demand of {rule.name}",
@@ -181,6 +207,14 @@ class _Writer:
         rule = CoreRule("query", relation.name, variables, (Match(self._name(version), variables),), types=types)
         if rule not in self.rules:
             self.rules.append(rule)
+
+    def _search(self, version: Version) -> None:
+        """Where the demand comes by all answers, they are taken there."""
+        demand = self._demand_name(version)
+        asked = self.facts.get(demand, ())
+        found = answers_on_the_way(self.rules, self._name(version), demand, version[1], asked)
+        if found is not None:
+            self.rules = found
 
     def _put_constants_for_single_demands(self) -> None:
         """A demand that is one fact of the query for good is not joined: its constants are put into the rules."""
