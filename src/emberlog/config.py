@@ -74,8 +74,9 @@ class Execution:
     """Of facts in the cyclic executor. `hash`: rows in a hash table; `marks`: one source at a time, with an array of
     marks; `lanes`: many sources at a time, a bit each; `rows`: a matrix of bits; `auto`: by statistics of the data."""
     memory: int | None = None
-    """Bytes that each worker of the cyclic executor may use; None: its share of what the machine has left. A recursion
-    that needs more moves to the dataframe executor."""
+    """Bytes that the facts of each worker of the cyclic executor may use; None: its share of what the machine, the
+    container and Spark's settings leave. A recursion that needs more moves to the dataframe executor, with all that is
+    known by then; without Spark it ends with an error."""
     through_spark: bool = False
     """Facts go in and out of the workers as rows of Spark, never as files, also where they share a disk."""
     profile: bool = False

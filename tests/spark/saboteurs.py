@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from emberlog.executors.cyclic.memory import TooLarge
 from emberlog.executors.cyclic.sabotage import Phase
 from emberlog.executors.cyclic.task import TaskRun
 
@@ -33,6 +34,21 @@ class Break:
         self.reached += 1
         if self.reached == self.times:
             WAYS[self.how](run)
+
+
+@dataclass
+class FillMemory:
+    """Has one worker think before its n-th exchange that it has no memory left."""
+
+    times: int
+    worker: int = 1
+    reached: int = 0
+
+    def at(self, phase: Phase, run: TaskRun) -> None:
+        if phase is Phase.EXCHANGE and run.number == self.worker:
+            self.reached += 1
+            if self.reached == self.times:
+                raise TooLarge("the facts need more than the 0.0 MiB of a worker")
 
 
 def kill(_: TaskRun) -> None:

@@ -129,16 +129,6 @@ def test_nulls_that_nobody_reads_do_not(arcs: Database) -> None:
         assert facts_of(result["tc"]) == CLOSURE
 
 
-def test_too_little_memory_moves_the_recursion(arcs: Database) -> None:
-    events: list[Event] = []
-    execution = Execution(memory=1, representation="hash")
-    with arcs.datalog(TC, execution=execution, listener=events.append) as result:
-        assert facts_of(result["tc"]) == CLOSURE
-    kinds = [name for name, _ in executors(events)]
-    assert kinds == ["cyclic", "dataframe"]
-    assert "GiB of a worker" in executors(events)[-1][1]
-
-
 def test_too_many_workers(arcs: Database) -> None:
     with pytest.raises(EmberlogError, match=r"DL331.*5 workers"):
         arcs.datalog(TC, execution=Execution(workers=5))

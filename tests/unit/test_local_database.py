@@ -219,6 +219,19 @@ def test_a_bad_line_of_a_file_is_shown(db: Local, tmp_path: Path) -> None:
     assert f"{path}:2:3" in str(caught.value)
 
 
+@pytest.mark.parametrize("representation", ["hash", "auto"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_facts_that_do_not_fit_into_memory(db: Local, workers: int, representation: str) -> None:
+    """A million facts of 16 bytes; the database goes on afterwards."""
+    db["arc"] = [(number, 1_000) for number in range(1_000)] + [(1_000, number) for number in range(1_001, 2_001)]
+    execution = emberlog.Execution(workers=workers, representation=representation, memory=1_000_000)
+    with pytest.raises(emberlog.EmberlogError, match="need more than the") as caught:
+        db.datalog(REACH, execution=execution)
+    assert code_of(caught) == "DL514"
+    assert "Execution(memory=…), or use Spark" in str(caught.value)
+    assert db.datalog(REACH)["reach"].count() == 1_002_000
+
+
 @pytest.mark.parametrize(
     "options", [{"engine": "flink"}, {"engine": "local", "workers": 0}, {"engine": "local", "master": "local[1]"}]
 )

@@ -301,6 +301,15 @@ RUNNING_ENTRIES = (
         FoundBy.OTHER,
     ),
     Entry(
+        "DL514",
+        "facts that do not fit into memory",
+        "Without Spark a recursion keeps its facts in the memory of the process, and these need more than it may use.",
+        "Ask for less (a constant in the query restricts the recursion itself), allow more with `Execution(memory=…)`, "
+        "or run the program on Spark: there the recursion goes on with what is known, on disk.",
+        'The closure of a large graph with `Database(engine="local")` and `Execution(memory=1_000_000)`.',
+        FoundBy.OTHER,
+    ),
+    Entry(
         "DL520",
         "a failure of Spark",
         "Spark could not finish a job, for a reason that is neither in the program nor in the data: too little memory, "

@@ -27,6 +27,7 @@ from emberlog.events import (
 from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.cyclic.failures import NotHere
 from emberlog.executors.cyclic.faults import Fault, told
+from emberlog.executors.cyclic.handover import Outgrown
 from emberlog.executors.cyclic.launcher import Launcher, StaticInput
 from emberlog.executors.cyclic.stage import plan_stage
 from emberlog.executors.dataframe.duplicates import inputs_that_must_be_sets
@@ -119,6 +120,8 @@ class _Run:
         self.strata: list[PlannedStratum] = []
         self.refinement = Refinement(plan)
         self.bytes_sent, self.representation = 0, ""
+        self.known: Mapping[str, Kept] = {}
+        """What another executor has found of the recursion at hand."""
         sets = inputs_that_must_be_sets(plan)
         self.must_be_sets = sets
         self.sources = _CompleteRelations(
@@ -184,7 +187,8 @@ class _Run:
             tuple(relation.name for relation in relations),
             [rule.name for relation in relations for rule in relation.rules],
         )
-        results = self._cyclic(index, fixpoint) or run_fixpoint(self.session, fixpoint)
+        self.known = {}
+        results = self._cyclic(index, fixpoint) or run_fixpoint(self.session, fixpoint, self.known)
         self.session.watch.leave(sum(result.rows for result in results.values()))
         self.lasting.update(kept for result in results.values() for kept in result.kept)
         self.session.resources.release_all(but=self.lasting)
@@ -208,6 +212,8 @@ class _Run:
         if not found:
             try:
                 return self._launched(index, names)
+            except Outgrown as problem:
+                found, self.known = (str(problem),), problem.known
             except NotHere as problem:
                 found = (str(problem),)
             except Fault as fault:

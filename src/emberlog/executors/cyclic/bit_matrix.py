@@ -27,6 +27,7 @@ from emberlog.executors.cyclic.kernels.bit_rows import (
 from emberlog.executors.cyclic.kernels.bits import Words, list_rows, words_for
 from emberlog.executors.cyclic.kernels.steps import Numbers
 from emberlog.executors.cyclic.lanes import Lane, Lanes, joined
+from emberlog.executors.cyclic.memory import claim
 from emberlog.executors.cyclic.numbering import Steps, standing_still
 from emberlog.executors.cyclic.resident import RESULT_BATCH
 from emberlog.executors.cyclic.worker import Mail, Message, Progress, Running, gather
@@ -76,6 +77,7 @@ class BitMatrix:
         rows_of_delta = np.full(len(self.rows), -1, np.int64)
         rows_of_delta[goes_on] = np.arange(len(self.delta_numbers))
         right_origins = _as_words(_any([rule.right.has_steps() for rule in rules], pairs.right.count), self.width)
+        claim(8 * self.width * (len(self.rows) + 2 * len(self.delta_numbers)))
         words = np.zeros((len(self.rows), self.width), np.uint64)
         self.full = FullRows(words, rows_of_delta, right_origins, workers, worker)
 

@@ -14,6 +14,7 @@ from emberlog.executors.cyclic.indexes import Matches, PackedIndex
 from emberlog.executors.cyclic.intersections import Intersection, keys_of, with_intersections
 from emberlog.executors.cyclic.joined import Joined, LastJoin, last_join
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask
+from emberlog.executors.cyclic.memory import check
 from emberlog.executors.cyclic.rules import (
     Assign,
     Atom,
@@ -30,6 +31,9 @@ from emberlog.executors.cyclic.rules import (
     reads,
 )
 from emberlog.logical.expressions import columns_of
+
+WORTH_A_LOOK = 1 << 14
+"""Rows that a join has made: with so many a look at the memory is cheap."""
 
 BATCH = 1 << 17
 """Rows that a chain begins with at a time."""
@@ -185,6 +189,8 @@ class ChainRunner:
         values = _stacked(batch, tuple(atom.variables[key] for key in keys))
         kept = _only(batch, needed)
         for found in self.access.matches(atom, keys, values):
+            if len(found.probes) >= WORTH_A_LOOK:
+                check()
             lanes = {name: lane[found.probes] for name, lane in kept.lanes.items()}
             agrees: Mask | None = None
             fresh: dict[str, Lane] = {}

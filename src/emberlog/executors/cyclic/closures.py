@@ -19,6 +19,7 @@ from emberlog.executors.cyclic.kernels.indexes import pack
 from emberlog.executors.cyclic.kernels.marks import close_sources
 from emberlog.executors.cyclic.kernels.steps import Numbers
 from emberlog.executors.cyclic.lanes import Lane
+from emberlog.executors.cyclic.memory import claim
 from emberlog.executors.cyclic.numbering import Domain, Steps
 from emberlog.executors.cyclic.representation import ClosureSample
 from emberlog.executors.cyclic.resident import RESULT_BATCH
@@ -98,8 +99,11 @@ class Closure(ABC):
         pairs: Pairs,
         check: Callable[[Progress], None],
         report: Callable[[Progress], None],
+        memory: int = LANE_MEMORY,
     ) -> None:
         self.steps = steps
+        self.memory = memory
+        """Bytes for the bits of the numbers."""
         self.sources = sources
         self.pairs = pairs
         self.check = check
@@ -219,7 +223,8 @@ class LanesClosure(Closure):
 
     def _closed(self, per_round: Lane) -> Iterator[tuple[int, int, int, Words]]:
         """The rounds so far, a range of sources, and what they reach."""
-        width = lane_words(self.sources.count, self.domain)
+        width = lane_words(self.sources.count, self.domain, self.memory)
+        claim(24 * self.domain * width)
         reached, fresh, coming = (np.zeros((self.domain, width), np.uint64) for _ in range(3))
         rounds = 0
         for begin in range(0, self.sources.count, 64 * width):
@@ -231,9 +236,9 @@ class LanesClosure(Closure):
             yield rounds, begin, end, reached
 
 
-def lane_words(sources: int, domain: int) -> int:
-    """How many words of sources are closed at once."""
-    fitting = max(LANE_MEMORY // (24 * max(domain, 1)), 1)
+def lane_words(sources: int, domain: int, memory: int = LANE_MEMORY) -> int:
+    """How many words of sources are closed at once, in so much memory."""
+    fitting = max(min(memory, LANE_MEMORY) // (24 * max(domain, 1)), 1)
     return max(min(WIDEST_LANES, words_for(sources), fitting), 1)
 
 

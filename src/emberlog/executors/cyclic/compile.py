@@ -133,7 +133,9 @@ def _resident(relation: FixpointRelation) -> ResidentRelation:
         shown.get(field.name) or ColumnLane(lane_of_key[field.name], field.type) for field in relation.columns
     )
     counts_nothing = not relation.keys and bool(combine) and all(one.function == "count" for one in relation.aggregates)
-    return ResidentRelation(relation.name, columns, len(relation.keys), tuple(combine), largest_per_key, counts_nothing)
+    types = tuple(field.type for field in relation.seed.columns)
+    keys = len(relation.keys)
+    return ResidentRelation(relation.name, columns, keys, tuple(combine), types, largest_per_key, counts_nothing)
 
 
 def _combination(column: AggregateColumn) -> tuple[list[Combine], Shown, int]:

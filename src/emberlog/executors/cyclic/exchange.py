@@ -6,6 +6,7 @@ more than numbers in arrays. Sending and receiving go on together, so nobody wai
 
 from __future__ import annotations
 
+import contextlib
 import selectors
 import socket
 import struct
@@ -16,10 +17,13 @@ from collections.abc import Collection, Mapping
 import numpy as np
 import numpy.typing as npt
 
+from emberlog.executors.cyclic.memory import claim
 from emberlog.executors.cyclic.worker import Mail, Message
 
 _HEADER = struct.Struct("<4sIQ")
 _MAGIC = b"MAIL"
+_GOODBYE = b"STOP"
+"""In the place of a frame: the worker stops here."""
 MOST_WORDS = 1 << 16
 """Of a directory."""
 MOST_LANES = 1 << 10
@@ -33,6 +37,10 @@ _PIECES = 64
 
 class PeerLost(Exception):
     """A worker is gone, or does not speak as it should."""
+
+
+class PeerStopped(PeerLost):
+    """A worker has no memory left, and said so: what is known is worth keeping."""
 
 
 class Outgoing:
@@ -95,6 +103,8 @@ class Incoming:
         self.stage += 1
         if self.stage == 1:
             magic, words, number = _HEADER.unpack(self.header)
+            if magic == _GOODBYE:
+                raise PeerStopped("another worker has no memory left")
             if magic != _MAGIC or not 2 <= words <= MOST_WORDS or number != self.number:
                 raise PeerLost("a frame that is not the next one")
             self.directory = np.empty(words, np.int64)
@@ -117,6 +127,7 @@ class Incoming:
             size += 8 * width * rows
             if not 0 <= width <= MOST_LANES or rows < 0 or size > MOST_BYTES:
                 raise PeerLost("a frame that is too large")
+            claim(8 * width * rows)
             lanes = np.empty((width, rows), np.int64)
             self.batches[channel] = lanes
             if lanes.size:
@@ -136,6 +147,8 @@ class Exchange:
         self.bytes_sent = 0
         self._sent = dict.fromkeys(self.connections, 0)
         """Frames to each worker."""
+        self._newest: dict[int, Outgoing] = {}
+        """The last of them, which may still be under way."""
         self._incoming = {peer: Incoming(1) for peer in self.connections}
         """The next frame of each, as far as it has come."""
         self._queued: dict[int, deque[Outgoing]] = {peer: deque() for peer in self.connections}
@@ -238,7 +251,7 @@ class Exchange:
 
     def _frame(self, peer: int, message: Message) -> Outgoing:
         self._sent[peer] += 1
-        frame = Outgoing(self._sent[peer], message)
+        self._newest[peer] = frame = Outgoing(self._sent[peer], message)
         self.bytes_sent += frame.size
         return frame
 
@@ -258,6 +271,15 @@ class Exchange:
             self._selector.modify(connection, events, peer)
         else:
             self._selector.register(connection, events, peer)
+
+    def stop(self) -> None:
+        """Tells the others that this worker has no memory left. Those to whom a frame is under way see it end early,
+        which tells them less."""
+        header = _HEADER.pack(_GOODBYE, 0, 0)
+        for peer, connection in self.connections.items():
+            if peer not in self._newest or not self._newest[peer].pieces:
+                with contextlib.suppress(OSError):
+                    connection.send(header)
 
     def close(self) -> None:
         self._selector.close()

@@ -16,6 +16,7 @@ from emberlog.executors.cyclic.indexes import Matches
 from emberlog.executors.cyclic.intersections import Intersection
 from emberlog.executors.cyclic.joined import written_out
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask, joined
+from emberlog.executors.cyclic.memory import check
 from emberlog.executors.cyclic.numbering import NumberedSide, Steps, domain_of, numbered
 from emberlog.executors.cyclic.representation import (
     Choice,
@@ -108,6 +109,18 @@ class FactoredWorker(Worker):
         assert self.solution is not None
         return self.solution.count()
 
+    def known(self, relation: str) -> Iterator[Lanes]:
+        """Closures keep nothing: what they find goes out as they find it."""
+        match self.solution:
+            case _HashedRows() as hashed:
+                yield from hashed.known(relation)
+            case BitMatrix() as matrix:
+                places = [column.lane for column in self.factored.relation.columns]
+                for columns in matrix.batches():
+                    yield np.stack([columns[places.index(lane)] for lane in range(len(places))])
+            case _:
+                return
+
     def watch(self, progress: Progress) -> None:
         self.report(progress)
         self.check_limits(progress)
@@ -134,6 +147,7 @@ class FactoredWorker(Worker):
         made: list[Lanes] = []
         count = 0
         for batch in runner.run(runner.first_step, len(chain.steps), runner.start()):
+            check()
             made.append(runner.contributions(batch))
             count += batch.rows
             if count > most:
@@ -204,7 +218,7 @@ class FactoredWorker(Worker):
         else:
             self.choice = Choice(self.asked_for, f"{self.asked_for.value}: asked for")
         kind = LanesClosure if self.choice.representation is Representation.LANES else MarksClosure
-        self.solution = kind(steps, sources, pairs, self.check_limits, self.report)
+        self.solution = kind(steps, sources, pairs, self.check_limits, self.report, self.memory // 2)
 
     def _sample_of_all(self, steps: Steps, sources: Sources) -> Generator[Mail, Mail, ClosureSample]:
         mine = sampled(steps, sources)

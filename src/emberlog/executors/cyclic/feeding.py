@@ -14,6 +14,7 @@ from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
 from emberlog.executors.cyclic.exchange import Exchange
 from emberlog.executors.cyclic.kernels.hashing import owners, rows_of_owner
 from emberlog.executors.cyclic.lanes import Lane, Lanes, floats_to_lane, joined
+from emberlog.executors.cyclic.memory import claim
 from emberlog.executors.cyclic.stores import SetStore, StaticStore
 from emberlog.executors.cyclic.text_table import TextTable
 from emberlog.executors.cyclic.worker import Message
@@ -124,6 +125,7 @@ def _address(mail: list[Message], channel: int, lanes: Lanes, column: int | None
         for message in mail:
             message.batches[channel] = lanes
         return
+    claim(lanes.nbytes + 8 * lanes.shape[1])
     owner = owners(lanes[column], len(mail))
     for worker, message in enumerate(mail):
         message.batches[channel] = rows_of_owner(lanes, owner, worker)
@@ -163,6 +165,8 @@ def _bounds(rows: int, number: int, workers: int) -> tuple[int, int]:
 def _read_parquet(paths: Iterable[str], columns: Sequence[str], number: int, workers: int) -> list[pa.ChunkedArray]:
     files = [pq.ParquetFile(path, memory_map=True) for path in paths]
     groups = [(file, group) for file in files for group in range(file.num_row_groups)]
+    size = sum(file.metadata.row_group(group).total_byte_size for file, group in groups)
+    claim(size if len(groups) < workers else size // workers)
     tables: list[pa.Table]
     if len(groups) < workers:
         # Too few to share: everyone reads all and takes its part, which costs no more time.
@@ -186,6 +190,7 @@ def _read_parquet(paths: Iterable[str], columns: Sequence[str], number: int, wor
 def encoded(one: Feed, columns: Sequence[pa.ChunkedArray], texts: TextTable) -> Lanes:
     """Columns of values as lanes."""
     rows = len(columns[0]) if columns else 0
+    claim(8 * len(one.types) * rows)
     lanes = np.zeros((len(one.types), rows), np.int64)
     for place, (column, data_type) in enumerate(zip(columns, one.types, strict=bool(columns))):
         if place not in one.used:

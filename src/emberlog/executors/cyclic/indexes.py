@@ -22,7 +22,8 @@ from emberlog.executors.cyclic.kernels.indexes import (
     pack,
 )
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask
-from emberlog.executors.cyclic.stores import StaticStore, Store, direct_range, table_for
+from emberlog.executors.cyclic.memory import claim
+from emberlog.executors.cyclic.stores import StaticStore, Store, direct_range, grown_rows, table_for, touched
 
 MOST_PAIRS = 1 << 19
 """Matches that are expanded at a time, so that a heavy key does not fill the memory."""
@@ -64,6 +65,8 @@ class PackedIndex:
     """Over a relation that does not change: the rows of a key lie next to each other."""
 
     def __init__(self, store: StaticStore, lanes: tuple[int, ...]) -> None:
+        # The keys, their order twice while it is made, and where each begins.
+        claim(8 * store.count * (len(lanes) + 3))
         keys = np.ascontiguousarray(store.all[list(lanes)])
         self.store = store
         self.ordered: dict[int, Lane] = {}
@@ -102,6 +105,7 @@ class PackedIndex:
     def in_order(self, column: int) -> Lane:
         """A column in the order of the keys: what lies together is read together."""
         if column not in self.ordered:
+            claim(8 * self.store.count)
             self.ordered[column] = self.store.all[column][self.rows]
         return self.ordered[column]
 
@@ -142,13 +146,13 @@ class ChainedIndex:
         if count == self.entered:
             return
         if count > len(self.following):
-            grown = np.empty(self.store.rows.shape[1], np.int64)
-            grown[: self.entered] = self.following[: self.entered]
-            self.following = grown
+            (self.following,) = grown_rows(self.following[None], self.entered, self.store.rows.shape[1])
         if self.is_direct:
             self._widen(self.store.rows[self.lanes[0], self.entered : count], count)
         if not self.is_direct and count > len(self.heads):
-            self.heads = np.zeros(1 << int(2 * count).bit_length(), np.int64)
+            buckets = 1 << int(2 * count).bit_length()
+            claim(8 * buckets)
+            self.heads = np.zeros(buckets, np.int64)
             self.entered = 0
         if self.is_direct:
             chain_direct(self.heads, self.low, self.following, self.store.rows[self.lanes[0]], self.entered, count)
@@ -165,6 +169,7 @@ class ChainedIndex:
             return
         low, places = wanted
         if places > len(self.heads):
+            claim(touched(8 * places, count))
             wider = np.zeros(places, np.int64)
             wider[self.low - low : self.low - low + len(self.heads)] = self.heads
             self.heads, self.low = wider, low

@@ -10,6 +10,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from emberlog.executors.cyclic.memory import claim
+
 Lane: TypeAlias = npt.NDArray[np.int64]
 """One column of a batch."""
 Lanes: TypeAlias = npt.NDArray[np.int64]
@@ -41,4 +43,7 @@ def joined(batches: list[Lanes], width: int) -> Lanes:
     """All rows of several batches."""
     if not batches:
         return no_rows(width)
-    return batches[0] if len(batches) == 1 else np.concatenate(batches, axis=1)
+    if len(batches) == 1:
+        return batches[0]
+    claim(sum(batch.nbytes for batch in batches))
+    return np.concatenate(batches, axis=1)

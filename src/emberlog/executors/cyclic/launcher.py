@@ -22,10 +22,12 @@ from emberlog.diagnostics import fail
 from emberlog.executors.cyclic.failures import Lost, NotHere, failure_of
 from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.feeding import Feed, InlineRows, ParquetFiles, Source, StageRows, bytes_on_each
+from emberlog.executors.cyclic.handover import HandedOver, Outgrown, known_outputs
 from emberlog.executors.cyclic.handshake import Credentials, new_key
 from emberlog.executors.cyclic.lookout import Lookout
+from emberlog.executors.cyclic.machine_memory import memory_for_each, memory_from_spark
 from emberlog.executors.cyclic.meeting import Tracker
-from emberlog.executors.cyclic.memory import memory_for_each
+from emberlog.executors.cyclic.memory import in_words
 from emberlog.executors.cyclic.merged_progress import MergedProgress
 from emberlog.executors.cyclic.plain_scan import parquet_files, rows_in_plan
 from emberlog.executors.cyclic.profile import Counts, Profile
@@ -160,8 +162,9 @@ class Launcher:
                 "ask for fewer workers, or give the session more cores",
             )
         self.outputs = tuple(Output(name, types) for name, types in stage.outputs.items())
+        self.known = known_outputs(stage.recursion.program)
         self.shares_disk = self.slots.is_one_machine and not execution.through_spark and not self.slots.encrypts_files
-        # Workers share a machine if they share a disk; Spark says nothing about the memory of others.
+        # Workers share this machine if they share a disk; on others they see for themselves.
         self.memory = execution.memory or (memory_for_each(self.workers) if self.shares_disk else None)
 
     @property
@@ -173,6 +176,10 @@ class Launcher:
         folder = new_folder() if self.shares_disk else None
         try:
             return self._until_done(folder)
+        except Outgrown:
+            if folder is not None:
+                self.resources.adopt(Kept(self.spark.range(0), 0, partial(delete, folder)))
+            raise
         except BaseException:
             # Before the folder goes: a job that still runs would bring it back.
             self.jobs.stop()
@@ -218,7 +225,7 @@ class Launcher:
         self._check_memory(feeds)
         layout = StageLayout(
             {one.tag: self.stage.inputs[name] for name, one in sources.items() if isinstance(one, StageRows)},
-            {} if folder is not None else {output.relation: output.types for output in self.outputs},
+            {} if folder is not None else {one.relation: one.types for one in (*self.outputs, *self.known)},
         )
         credentials = Credentials(uuid.uuid4().hex, 0, new_key())
         # A worker of an earlier attempt may live a little longer: it finds nothing here that it could spoil.
@@ -237,9 +244,11 @@ class Launcher:
             self.limits,
             self.execution,
             self.memory,
+            memory_from_spark(self.slots.settings),
             tracker.address if tracker else None,
             str(place) if place else None,
             layout,
+            self.known,
             attempt,
             self.saboteur,
         )
@@ -260,6 +269,9 @@ class Launcher:
                 tracker.close()
         try:
             self._check(summaries)
+        except NotHere as problem:
+            handed_over = HandedOver(self.spark, self.outputs, self.known, place, kept)
+            raise Outgrown(str(problem), handed_over.of(self.stage.recursion.program)) from None
         except BaseException:
             if kept is not None:
                 self.resources.release(kept)
@@ -282,7 +294,7 @@ class Launcher:
         if folder is None:
             return None
         place = folder / f"attempt-{attempt}"
-        for index in range(len(self.outputs)):
+        for index in range(len(self.outputs) + len(self.known)):
             (place / relation_folder(index)).mkdir(parents=True)
         return place
 
@@ -293,10 +305,10 @@ class Launcher:
 
     def _check_memory(self, feeds: Sequence[Feed]) -> None:
         """What is read has to fit, with its indexes; how much will be derived nobody knows before."""
-        needed, gib = sum(bytes_on_each(one, self.workers) for one in feeds), 2**30
+        needed = sum(bytes_on_each(one, self.workers) for one in feeds)
         if self.memory is not None and needed > self.memory:
-            allowed = f"which may use {self.memory / gib:,.1f}"
-            raise NotHere(f"what it reads needs about {needed / gib:,.1f} GiB on each worker, {allowed}")
+            allowed = f"which may use {in_words(self.memory)}"
+            raise NotHere(f"what it reads needs about {in_words(needed)} on each worker, {allowed}")
 
     def _feed(self, name: str, source: Source, one: StaticInput) -> Feed:
         types = self.stage.inputs[name]

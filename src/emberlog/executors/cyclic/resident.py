@@ -18,6 +18,9 @@ from emberlog.logical.nodes import Version
 RESULT_BATCH = 1 << 20
 """Rows of a result that are handed on at a time."""
 
+KNOWN_BATCH = 1 << 16
+"""Rows that are handed to another executor at a time, when memory is short."""
+
 _CODES = {
     Combine.MIN: tables.MIN,
     Combine.MAX: tables.MAX,
@@ -119,6 +122,14 @@ class Resident:
         if not isinstance(self.store, KeyedStore):
             return self.store.all
         return with_ordered_floats(self.relation, self.store.all)
+
+    def known(self) -> Iterator[Lanes]:
+        """All rows as contributions, without more memory than for a few of them; the indexes are given up."""
+        self.indexes.clear()
+        store = self.store if self.largest is None else self.largest
+        lanes = store.rows[: len(self.relation.contribution_types)]
+        for begin in range(0, store.count, KNOWN_BATCH):
+            yield lanes[:, begin : min(begin + KNOWN_BATCH, store.count)]
 
     def batches(self) -> Iterator[list[Lane]]:
         """All rows as the relation's columns, some at a time."""

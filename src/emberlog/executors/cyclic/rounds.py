@@ -64,6 +64,9 @@ class RoundsWorker(Worker):
     def result_count(self, relation: str) -> int:
         return self.residents[relation].count
 
+    def known(self, relation: str) -> Iterator[Lanes]:
+        return self.residents[relation].known()
+
     def new_resident(self, relation: ResidentRelation) -> Resident:
         return Resident(relation)
 

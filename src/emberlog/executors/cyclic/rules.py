@@ -225,6 +225,8 @@ class ResidentRelation:
     columns: tuple[ColumnLane, ...]
     keys: int
     combine: tuple[Combine, ...]
+    contribution_types: tuple[DataType, ...] = ()
+    """Of the lanes of its contributions, where each is a column of a contribution."""
     largest_per_key: bool = False
     """For mcount and msum: contributions have one more key lane, and only the largest of each counts."""
     counts_nothing: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,17 @@ ENCRYPTION = (
 )
 """Settings by which people ask for encrypted connections."""
 
+MEMORY_SETTINGS = (
+    "spark.master",
+    "spark.task.cpus",
+    "spark.executor.cores",
+    "spark.executor.memory",
+    "spark.executor.memoryOverhead",
+    "spark.executor.memoryOverheadFactor",
+    "spark.executor.minMemoryOverhead",
+    "spark.executor.pyspark.memory",
+)
+
 _LOCAL = re.compile(r"local(\[([0-9]+|\*)(,[0-9]+)?\])?")
 
 
@@ -36,6 +48,8 @@ class Slots:
     """Whether what Spark writes to local disks is encrypted: facts are not written there as they are then."""
     obstacle: str | None
     """Why no barrier stage can run."""
+    settings: Mapping[str, str]
+    """What the session says of the memory of executors."""
 
     @staticmethod
     def of(spark: SparkSession) -> Slots:
@@ -48,6 +62,7 @@ class Slots:
             master.startswith("local"),
             _setting(spark, "spark.io.encryption.enabled") == "true",
             _obstacle(spark),
+            _settings(spark),
         )
 
 
@@ -70,7 +85,7 @@ def _connected(spark: SparkSession) -> Slots:
     cores = found[2] if found else None
     # A cluster behind a server does not tell its size: one worker always fits, and more can be asked for.
     count = int(cores) if cores and cores.isdigit() else 1
-    return Slots(count, False, False, False, _obstacle(spark))
+    return Slots(count, False, False, False, _obstacle(spark), _settings(spark))
 
 
 def _obstacle(spark: SparkSession) -> str | None:
@@ -86,6 +101,11 @@ def _obstacle(spark: SparkSession) -> str | None:
                 "through Spark's own connections the facts are"
             )
     return None
+
+
+def _settings(spark: SparkSession) -> dict[str, str]:
+    found = {name: _setting(spark, name) for name in MEMORY_SETTINGS}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _setting(spark: SparkSession, name: str) -> str | None:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
 from emberlog.executors.cyclic.draining import arrow_column
 from emberlog.executors.cyclic.lanes import Lane
+from emberlog.executors.cyclic.memory import check
 from emberlog.executors.cyclic.text_table import TextTable
 
 TAG, SUMMARY = "tag", "summary"
@@ -68,6 +69,7 @@ class StageLayout:
         for batch in batches:
             if not self.inputs:
                 continue
+            check()
             tags = batch.column(0)
             for tag, types in self.inputs.items():
                 rows = batch.filter(pc.equal(tags, tag))

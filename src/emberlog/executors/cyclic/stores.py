@@ -28,6 +28,7 @@ from emberlog.executors.cyclic.kernels.tables import (
     upsert_dense_sum,
 )
 from emberlog.executors.cyclic.lanes import Lane, Lanes, lane_to_floats
+from emberlog.executors.cyclic.memory import claim
 from emberlog.executors.cyclic.packing import Packing, packing_for
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ FREE_RANGE = 1 << 22
 DENSE_RANGE = 32
 """Keys in a larger range are, too, while there is one for so many places."""
 WIDEST_RANGE = 1 << 28
+PAGE = 4096
+"""Bytes that the system hands out at a time."""
 
 
 def direct_range(low: int, high: int, own_low: int, own_places: int, rows: int) -> tuple[int, int] | None:
@@ -60,7 +63,21 @@ def direct_range(low: int, high: int, own_low: int, own_places: int, rows: int) 
 def table_for(rows: int) -> npt.NDArray[np.uint64]:
     """An empty table, at most half full with that many rows."""
     slots = 1 << max(4, int(2 * rows - 1).bit_length())
+    claim(8 * slots)
     return np.zeros(slots, np.uint64)
+
+
+def grown_rows(rows: Lanes, count: int, capacity: int) -> Lanes:
+    """The first rows, with room for more."""
+    claim(8 * rows.shape[0] * capacity)
+    grown = np.empty((rows.shape[0], capacity), np.int64)
+    grown[:, :count] = rows[:, :count]
+    return grown
+
+
+def touched(size: int, entries: int) -> int:
+    """Bytes of an array that are used once it has so many entries in arbitrary places."""
+    return min(size, PAGE * entries)
 
 
 class SetStore:
@@ -100,9 +117,7 @@ class SetStore:
 
     def _reserve(self, rows: int) -> None:
         if rows > self.rows.shape[1]:
-            grown = np.empty((self.width, max(rows, 2 * self.rows.shape[1])), np.int64)
-            grown[:, : self.count] = self.rows[:, : self.count]
-            self.rows = grown
+            self.rows = grown_rows(self.rows, self.count, max(rows, 2 * self.rows.shape[1]))
         if 2 * rows > self.table.shape[0]:
             self._fill_table(2 * rows)
 
@@ -235,9 +250,8 @@ class KeyedStore:
     def _reserve(self, rows: int) -> None:
         if rows > self.rows.shape[1]:
             capacity = max(rows, 2 * self.rows.shape[1])
-            grown = np.empty((self.width, capacity), np.int64)
-            grown[:, : self.count] = self.rows[:, : self.count]
-            self.rows = grown
+            self.rows = grown_rows(self.rows, self.count, capacity)
+            claim(16 * capacity)
             self.stamps = np.concatenate([self.stamps, np.full(capacity - self.stamps.shape[0], -1, np.int64)])
             self.changed = np.concatenate([self.changed, np.empty(capacity - self.changed.shape[0], np.int64)])
         if self.dense is None and 2 * rows > self.table.shape[0]:
@@ -257,6 +271,7 @@ class KeyedStore:
             return False
         low, places = wanted
         if places > len(self.dense):
+            claim(touched(4 * places, self.count + coming))
             wider = np.zeros(places, np.int32)
             wider[self.low - low : self.low - low + len(self.dense)] = self.dense
             self.dense, self.low = wider, low

@@ -22,15 +22,16 @@ from emberlog.executors.cyclic.asynchronous import AsyncWorker, drive_freely
 from emberlog.executors.cyclic.attendance import Attendance
 from emberlog.executors.cyclic.definitions import DefinitionWorker
 from emberlog.executors.cyclic.draining import write_parquet
-from emberlog.executors.cyclic.exchange import Exchange, PeerLost
+from emberlog.executors.cyclic.exchange import Exchange, PeerLost, PeerStopped
 from emberlog.executors.cyclic.factored_worker import FactoredWorker
 from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.feeding import Feed, Unfit, feed, spread_rows
 from emberlog.executors.cyclic.handshake import Credentials, Refused
 from emberlog.executors.cyclic.lanes import Lane, joined
 from emberlog.executors.cyclic.local import worker_for
+from emberlog.executors.cyclic.machine_memory import memory_for_each
 from emberlog.executors.cyclic.meeting import Address, Met
-from emberlog.executors.cyclic.memory import TooLarge
+from emberlog.executors.cyclic.memory import TooLarge, allowed, used_memory
 from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.representation import Representation
 from emberlog.executors.cyclic.result_files import relation_folder
@@ -74,13 +75,22 @@ class Job:
     limits: Limits
     execution: Execution
     memory: int | None
-    """Bytes that each worker may use; None for no limit."""
+    """Bytes that the facts of each worker may use; None where the worker has to see for itself."""
+    memory_from_spark: int | None
+    """Bytes that the process of each worker may use, by the settings of Spark; None where they do not tell."""
     tracker: Address | None
     folder: str | None
     """Where results are written, if workers and driver share a disk; else they go to Spark as rows."""
     layout: StageLayout
+    known: tuple[Output, ...] = ()
+    """What is handed out in place of the results when memory is short: contributions to each relation."""
     attempt: int = 1
     saboteur: Saboteur | None = None
+
+    @property
+    def handed_out(self) -> tuple[Output, ...]:
+        """In the order of folders and tags."""
+        return (*self.outputs, *self.known)
 
 
 @dataclass(slots=True)
@@ -117,7 +127,7 @@ def run_task(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
     own_address = context.getTaskInfos()[number].address.rpartition(":")[0] or "localhost"
     # There is a tracker only on one machine, and then its address is enough for everyone.
     host = job.tracker.host if job.tracker is not None else own_address
-    stage_rows = job.layout.collect(batches)
+    memory = job.memory or _own_memory(job, context)
     summary = Summary(number)
     attendance = Attendance(number, job.workers, host, job.execution.recovery.stall_seconds)
 
@@ -125,7 +135,7 @@ def run_task(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
         return attendance.begin(Credentials(job.run, 0, job.key), job.tracker, context.allGather)
 
     try:
-        yield from _ended_well_or_told(job, summary, begin, stage_rows)
+        yield from _ended_well_or_told(job, summary, begin, memory, batches)
         attendance.leave_peers()
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         summary.peak_bytes = peak if sys.platform == "darwin" else peak * 1024
@@ -136,14 +146,15 @@ def run_task(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
 
 
 def _ended_well_or_told(
-    job: Job, summary: Summary, begin: Callable[[], Met], stage_rows: dict[int, list[pa.RecordBatch]]
+    job: Job, summary: Summary, begin: Callable[[], Met], memory: int | None, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Runs the worker. What went wrong is in the summary then, as far as it can be foreseen."""
     clock = Clock(summary.seconds)
     try:
         met = begin()
         clock.lap("meet")
-        yield from TaskRun(job, summary, met, clock).run(stage_rows)
+        with allowed(memory):
+            yield from TaskRun(job, summary, met, clock, memory).run(batches)
     except Fault as fault:
         summary.status, summary.code, summary.message = FAULT, fault.code, fault.message
         summary.rule, summary.notes = fault.rule, list(fault.notes)
@@ -157,6 +168,15 @@ def _ended_well_or_told(
         summary.status, summary.message = UNWRITTEN, str(problem)
     except (PeerLost, Refused) as problem:
         summary.status, summary.message = LOST, str(problem)
+
+
+def _own_memory(job: Job, context: Any) -> int | None:
+    """Bytes for the facts of this worker: its share of what its machine, its container and Spark leave to it."""
+    hosts = [info.address.rpartition(":")[0] for info in context.getTaskInfos()]
+    found = [memory_for_each(hosts.count(hosts[context.partitionId()]))]
+    if job.memory_from_spark is not None:
+        found.append(max(job.memory_from_spark - used_memory(), 1))
+    return min((one for one in found if one is not None), default=None)
 
 
 class Clock:
@@ -173,20 +193,42 @@ class Clock:
 
 
 class TaskRun:
-    def __init__(self, job: Job, summary: Summary, met: Met, clock: Clock) -> None:
+    def __init__(self, job: Job, summary: Summary, met: Met, clock: Clock, memory: int | None) -> None:
         self.job = job
+        self.memory = memory
         self.number = number = summary.worker
         self.met = met
         self.summary = summary
         self.clock = clock
         self.exchange = Exchange(number, met.peers)
         self.texts = TextTable(job.texts, job.seed)
+        self.recursion: Worker | None = None
+        """The worker of the recursion, once it has begun."""
         # Where everyone counts everyone's facts, one is enough to tell them.
         self.tells = job.stage.recursion.placement.mode is not Mode.BSP or number == 0
 
-    def run(self, stage_rows: dict[int, list[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
+    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from self._strata(batches)
+        except (TooLarge, MemoryError, PeerStopped):
+            self.exchange.stop()
+            yield from self._hand_over()
+            raise
+
+    def _hand_over(self) -> Iterator[pa.RecordBatch]:
+        """What is known, for an executor that has the memory to go on with it."""
+        worker = self.recursion
+        if worker is None:
+            return
+        # Nobody joins any more, and what this frees is needed to write.
+        worker.statics, worker.static_indexes = {}, {}
+        for relation, output in zip(worker.program.relations, self.job.known, strict=True):
+            yield from self._written((list(lanes) for lanes in worker.known(relation.name)), output)
+
+    def _strata(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         job = self.job
         self.reached(Phase.READ)
+        stage_rows = job.layout.collect(batches)
         statics = feed(job.feeds, self.number, job.workers, self.exchange, stage_rows, self.texts)
         streams: dict[str, StreamedStatic] = {}
         stage_rows.clear()
@@ -203,12 +245,12 @@ class TaskRun:
                 profile=job.execution.profile,
                 representation=Representation(job.execution.representation),
                 stratum=job.stage.index,
-                memory=job.memory,
+                memory=self.memory,
             )
             worker: Worker
             if stratum.is_recursive:
                 self.reached(Phase.FIRST_ROUND)
-                worker = worker_for(task, statics, self._report)
+                self.recursion = worker = worker_for(task, statics, self._report)
             else:
                 worker = DefinitionWorker(task, statics, streams)
             self._drive(worker)
@@ -243,7 +285,7 @@ class TaskRun:
             name = relation.name
             for output in self.job.outputs:
                 if output.relation == name:
-                    yield from self._drain(worker, output)
+                    yield from self._written(worker.results(name), output)
             if name in self.job.stage.streamed:
                 streams[name] = StreamedStatic(worker.result_count(name), partial(worker.results, name))
             elif name in spread:
@@ -271,8 +313,7 @@ class TaskRun:
         if self.tells:
             self.met.tell(replace(progress, bytes_sent=self.exchange.bytes_sent))
 
-    def _drain(self, worker: Worker, output: Output) -> Iterator[pa.RecordBatch]:
-        batches = worker.results(output.relation)
+    def _written(self, batches: Iterator[list[Lane]], output: Output) -> Iterator[pa.RecordBatch]:
         if self.job.saboteur is not None:
             batches = self._sabotaged(batches)
         if self.job.folder is None:
@@ -282,7 +323,7 @@ class TaskRun:
                 yield self.job.layout.result_batch(output.relation, lanes, output.types, self.texts)
             self.summary.rows[output.relation] = rows
             return
-        stem = Path(self.job.folder) / relation_folder(self.job.outputs.index(output)) / f"part-{self.number}"
+        stem = Path(self.job.folder) / relation_folder(self.job.handed_out.index(output)) / f"part-{self.number}"
         try:
             self.summary.rows[output.relation] = write_parquet(batches, output.types, output.names, self.texts, stem)
         except OSError as error:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from emberlog.executors.cyclic.kernels.texts import hash_texts
 from emberlog.executors.cyclic.lanes import Lane, Lanes
+from emberlog.executors.cyclic.memory import claim
 
 SEED = 0
 
@@ -50,6 +51,7 @@ class TextTable:
 
     def encode(self, column: pa.ChunkedArray) -> Lane:
         """The hashes of a column without nulls; its texts are remembered."""
+        claim(column.nbytes + 16 * len(column))
         encoded: Any = column.cast(pa.large_string()).combine_chunks().dictionary_encode()
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.combine_chunks()
@@ -65,15 +67,25 @@ class TextTable:
 
     def pack(self) -> Lanes:
         """This worker's texts as one lane of words: their number, their ends, and their letters."""
-        texts: pa.LargeStringArray = pc.unique(pa.chunked_array(self._parts or [self._texts], pa.large_string()))
-        data = "".join(texts.to_pylist()).encode()
-        lengths = pc.binary_length(texts).to_numpy(zero_copy_only=False).astype(np.int64)
-        words = np.frombuffer(data + b"\0" * (-len(data) % 8), np.int64)
-        return np.concatenate([np.array([len(texts)]), np.cumsum(lengths), words]).astype(np.int64)[None]
+        everything = pa.chunked_array(self._parts or [self._texts], pa.large_string())
+        # Once as they come, once each, and once as words: that is enough for the last as well.
+        claim(2 * everything.nbytes)
+        texts: pa.LargeStringArray = pc.unique(everything)
+        self._parts = [texts]
+        _, offsets, data = texts.buffers()
+        ends = np.frombuffer(offsets, np.int64)[: len(texts) + 1] if len(texts) else np.zeros(1, np.int64)
+        packed = np.zeros(1 + len(texts) + -(-int(ends[-1]) // 8), np.int64)
+        packed[0] = len(texts)
+        packed[1 : len(texts) + 1] = ends[1:]
+        if ends[-1]:
+            packed[len(texts) + 1 :].view(np.uint8)[: ends[-1]] = np.frombuffer(data, np.uint8)[: ends[-1]]
+        return packed[None]
 
     def merge(self, packed: Iterable[Lanes]) -> None:
         """Takes over the texts of all workers, this one's included."""
+        self._parts.clear()
         everything = pa.chunked_array([_unpacked(lanes[0]) for lanes in packed], pa.large_string())
+        claim(2 * everything.nbytes)
         texts: pa.LargeStringArray = pc.unique(everything)
         hashes = hashes_of(texts, self.seed)
         order = np.argsort(hashes, kind="stable")
@@ -89,5 +101,5 @@ class TextTable:
 def _unpacked(words: Lane) -> pa.LargeStringArray:
     count = int(words[0])
     offsets = np.concatenate([np.zeros(1, np.int64), words[1 : count + 1]])
-    data = np.ascontiguousarray(words[count + 1 :]).tobytes()
-    return pa.LargeStringArray.from_buffers(count, pa.py_buffer(offsets.tobytes()), pa.py_buffer(data))
+    letters = np.ascontiguousarray(words[count + 1 :])
+    return pa.LargeStringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(letters))

@@ -24,7 +24,7 @@ from emberlog.executors.cyclic.intersections import Intersection, SortedLists, k
 from emberlog.executors.cyclic.joined import Contribution, Joined, rows_of, written_out
 from emberlog.executors.cyclic.kernels.hashing import owners, rows_of_owner
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask, joined, no_rows
-from emberlog.executors.cyclic.memory import TooLarge, used_memory
+from emberlog.executors.cyclic.memory import check
 from emberlog.executors.cyclic.placement import NO_HOME, Placement
 from emberlog.executors.cyclic.profile import Recorder
 from emberlog.executors.cyclic.representation import Representation
@@ -66,7 +66,7 @@ class WorkerTask:
     stratum: int = 1
     """Its number in the plan, for errors."""
     memory: int | None = None
-    """Bytes that the process of the worker may use; None for no limit."""
+    """Bytes that the facts of the worker may use; None for no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +112,11 @@ class Worker(RelationAccess):
     def result_count(self, relation: str) -> int:
         """How many facts `results` gives."""
         raise NotImplementedError
+
+    def known(self, relation: str) -> Iterator[Lanes]:
+        """Contributions to a relation that are known to be right however far the recursion has come, in small batches:
+        what another executor can go on with. Nothing is known of recursions in which facts can be taken back."""
+        return iter(())
 
     # Reading relations
 
@@ -300,8 +305,7 @@ class Worker(RelationAccess):
             raise self._passed("DL511", f"{limits.max_rows:,} rows", "max_rows", progress)
         if limits.timeout is not None and time.monotonic() - self.began > limits.timeout:
             raise self._passed("DL512", f"{limits.timeout:,} seconds", "timeout", progress)
-        if self.task.memory is not None and used_memory() > self.task.memory:
-            raise TooLarge(f"the facts need more than the {self.task.memory / 2**30:,.1f} GiB of a worker")
+        check()
 
     def _passed(self, code: str, limit: str, option: str, progress: Progress) -> Fault:
         names = ", ".join(self.channels)

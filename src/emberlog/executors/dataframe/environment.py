@@ -88,8 +88,9 @@ class Environment:
         self.states: Mapping[str, State] = {}
         self.compiler = PlanCompiler(session.spark, session.functions, self)
 
-    def prepare(self) -> None:
-        """Computes what no round changes. It may be large, so this is done with the session's own settings."""
+    def prepare(self, known: Mapping[str, Kept]) -> None:
+        """Computes what no round changes. It may be large, so this is done with the session's own settings. What is
+        known of the recursion already counts as its beginning."""
         for relation in self.fixpoint.relations:
             names = self.contributions[relation.name].names
             frame = self.session.complete.ordered(relation.seed).toDF(*names)
@@ -97,6 +98,10 @@ class Environment:
                 self.seeds[relation.name] = Kept(frame, len(relation.seed.rows), lambda: None)
             else:
                 self.seeds[relation.name] = self.resources.keep(frame)
+            if relation.name in known:
+                seed, more = self.seeds[relation.name], known[relation.name]
+                frame = seed.frame.unionAll(more.frame.toDF(*names))
+                self.seeds[relation.name] = Kept(frame, seed.rows + more.rows, lambda: None)
         self.invariants.compute(self.session.complete)
 
     def begin(self, partitions: Partitions) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from emberlog.executors.dataframe.environment import Environment, RelationResult, Session
 from emberlog.executors.dataframe.partitions import Partitions
+from emberlog.executors.dataframe.resources import Kept
 from emberlog.executors.dataframe.rounds import WholeRounds, full_plans
 from emberlog.executors.dataframe.semi_naive import SemiNaive, delta_plans, has_delta_plans
 from emberlog.executors.dataframe.settings import recursion_settings
@@ -13,11 +16,14 @@ from emberlog.optimize.derive_delta_rules import INCREMENTAL
 from emberlog.semantics.model import RecursionCase
 
 
-def run_fixpoint(session: Session, fixpoint: Fixpoint) -> dict[str, RelationResult]:
-    """The facts of the relations of a recursive stratum, computed."""
+def run_fixpoint(
+    session: Session, fixpoint: Fixpoint, known: Mapping[str, Kept] | None = None
+) -> dict[str, RelationResult]:
+    """The facts of the relations of a recursive stratum, computed. `known` contributions are some that the rules give
+    anyway: of a recursion that only grows or improves, so that it may begin with them."""
     is_incremental = fixpoint.recursion.case in INCREMENTAL and has_delta_plans(fixpoint)
     environment = Environment(session, fixpoint, delta_plans(fixpoint) if is_incremental else full_plans(fixpoint))
-    environment.prepare()
+    environment.prepare(known or {})
     with recursion_settings(session.spark) as most_partitions:
         environment.begin(Partitions(session.spark, most_partitions))
         # A count of nothing is a fact that no change brings about.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +10,7 @@ import pyarrow as pa
 from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
 from emberlog.diagnostics import fail
 from emberlog.executors.cyclic.lanes import Lane, Lanes, floats_to_lane, joined, lane_to_floats
+from emberlog.executors.cyclic.memory import claim
 from emberlog.executors.cyclic.stores import SetStore
 from emberlog.executors.cyclic.texts import TextCodes
 from emberlog.io.local_relation import LocalRelation
@@ -52,10 +53,17 @@ def _lane_of_column(column: pa.ChunkedArray, type_: DataType, codes: TextCodes) 
 def decoded(
     names: Sequence[str], types: Sequence[DataType], batches: Iterable[Sequence[Lane]], codes: TextCodes
 ) -> LocalRelation:
-    lanes = joined([np.stack(batch) for batch in batches], len(types))
+    lanes = joined(list(_kept(batches)), len(types))
     texts = pa.array(codes.texts, pa.string()) if STRING in types else None
     columns = [_column(lane, type_, texts) for lane, type_ in zip(lanes, types, strict=True)]
     return LocalRelation(names, types, pa.table(columns, names=list(names)))
+
+
+def _kept(batches: Iterable[Sequence[Lane]]) -> Iterator[Lanes]:
+    """Batches that all stay in memory."""
+    for batch in batches:
+        claim(sum(lane.nbytes for lane in batch))
+        yield np.stack(batch)
 
 
 def _column(lane: Lane, type_: DataType, texts: pa.Array | None) -> pa.Array:

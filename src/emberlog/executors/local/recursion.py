@@ -6,9 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from emberlog.config import Execution, Limits
+from emberlog.diagnostics import fail
 from emberlog.executors.cyclic.compile import CyclicProgram, compile_fixpoint
 from emberlog.executors.cyclic.faults import Fault, told
 from emberlog.executors.cyclic.local import run_workers, share_of, worker_for
+from emberlog.executors.cyclic.machine_memory import memory_for_each
+from emberlog.executors.cyclic.memory import TooLarge, allowed
 from emberlog.executors.cyclic.merged_progress import MergedProgress
 from emberlog.executors.cyclic.placement import Placement
 from emberlog.executors.cyclic.profile import Profile
@@ -33,6 +36,8 @@ class LocalRecursion:
     workers: int
     profile: bool
     representation: Representation
+    memory: int | None
+    """Bytes for the facts of each worker; None for what the machine has."""
 
     def run(
         self,
@@ -45,6 +50,30 @@ class LocalRecursion:
     ) -> tuple[dict[str, LocalRelation], Profile]:
         """The facts of each of its relations, and what its rules did. `relations` has those that it reads, `began` the
         time that the timeout counts from."""
+        try:
+            with allowed(self.memory * self.workers if self.memory is not None else memory_for_each(1)):
+                return self._facts(relations, limits, tell, began, stratum)
+        except Fault as fault:
+            raise told(fault, places) from None
+        except (TooLarge, MemoryError) as problem:
+            names = ", ".join(relation.name for relation in self.fixpoint.relations)
+            raise fail(
+                "DL514",
+                f"the facts of {names} do not fit into memory",
+                None,
+                str(problem) or "the system gave no more memory",
+                "ask for less, as with a constant in the query, allow more with Execution(memory=…), or use Spark, "
+                "where such a recursion goes on on disk",
+            ) from None
+
+    def _facts(
+        self,
+        relations: Mapping[str, LocalRelation],
+        limits: Limits,
+        tell: Callable[[Progress], None],
+        began: float,
+        stratum: int,
+    ) -> tuple[dict[str, LocalRelation], Profile]:
         codes = TextCodes()
         for text in texts_of(self.program):
             codes.code(text)
@@ -64,6 +93,7 @@ class LocalRecursion:
                 self.profile,
                 self.representation,
                 stratum,
+                self.memory,
             )
             shares = {
                 name: share_of(rows, self.placement.statics[name], number, self.workers)
@@ -72,12 +102,9 @@ class LocalRecursion:
             worker = worker_for(task, shares, _reporter(progress, number))
             worker.began = began
             team.append(worker)
-        try:
-            run_workers(team)
-            # Some workers find their facts only when they are read.
-            found = {relation.name: self._gathered(relation.name, team, codes) for relation in self.program.relations}
-        except Fault as fault:
-            raise told(fault, places) from None
+        run_workers(team)
+        # Some workers find their facts only when they are read.
+        found = {relation.name: self._gathered(relation.name, team, codes) for relation in self.program.relations}
         for number in range(self.workers):
             progress.finish(number)
         profile = Profile()
@@ -96,7 +123,8 @@ def plan_recursion(fixpoint: Fixpoint, execution: Execution, statistics: Statist
     program = compile_fixpoint(fixpoint, None, statistics)
     placement = place_as_asked(program, execution, wanted_whole(program, execution))
     representation = Representation(execution.representation)
-    return LocalRecursion(fixpoint, program, placement, execution.workers or 1, execution.profile, representation)
+    workers = execution.workers or 1
+    return LocalRecursion(fixpoint, program, placement, workers, execution.profile, representation, execution.memory)
 
 
 def _reporter(progress: MergedProgress, worker: int) -> Callable[[Progress], None]:

@@ -14,6 +14,7 @@ import pytest
 
 from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution
 from emberlog.executors.cyclic.feeding import Feed, InlineRows
+from emberlog.executors.cyclic.handover import known_outputs
 from emberlog.executors.cyclic.handshake import new_key
 from emberlog.executors.cyclic.meeting import Address
 from emberlog.executors.cyclic.stage import plan_stage
@@ -51,7 +52,8 @@ def job_for(
         for name, types in stage.inputs.items()
     )
     outputs = tuple(Output(name, types) for name, types in stage.outputs.items())
-    for number in range(len(outputs)):
+    known = known_outputs(stage.recursion.program)
+    for number in range(len(outputs) + len(known)):
         (folder / f"relation-{number}").mkdir(parents=True, exist_ok=True)
     texts = tuple(dict.fromkeys(text for one in stage.strata for text in texts_of(one.program)))
     return Job(
@@ -66,9 +68,11 @@ def job_for(
         DEFAULT_LIMITS,
         execution,
         execution.memory,
+        None,
         tracker,
         str(folder),
         StageLayout({}, {}),
+        known,
     )
 
 
