@@ -8,10 +8,10 @@ import sys
 from collections.abc import Sequence
 
 from emberlog import __version__
-from emberlog.cli import check, doctor, exit_codes, explain, format, repl, run
+from emberlog.cli import check, doctor, exit_codes, explain, format, repl, run, stream
 from emberlog.cli.terminal import survive_narrow_encodings
 
-COMMANDS = (run, repl, check, explain, format, doctor)
+COMMANDS = (run, stream, repl, check, explain, format, doctor)
 """One module per command; a new one needs `register` and its place here."""
 
 GUIDE = """\
@@ -23,6 +23,7 @@ a first program, in reach.dl:
 then:
   emberlog check reach.dl                  is it right, and what is it?
   emberlog run reach.dl                    what are its facts?
+  emberlog stream rides.dl --input ride=rides/     what are the facts now, while files arrive?
   emberlog repl reach.dl                   try more rules and queries
   emberlog explain reach.dl                how is it evaluated?
   emberlog explain reach.dl --output reach.html    the same as a page with pictures
@@ -31,7 +32,8 @@ then:
   emberlog doctor                          is everything there that a run needs?
 
 Each command has examples of its own: emberlog run --help
-run uses Spark and Java, which are installed with Emberlog; the others use neither, unless asked to (repl --spark).
+run and stream use Spark and Java, which are installed with Emberlog; the others use neither, unless asked to
+(repl --spark).
 
 exit codes:
   0    fine

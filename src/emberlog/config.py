@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 
 from emberlog.diagnostics import Diagnostics
 
@@ -24,10 +25,10 @@ class Limits:
 
     def __post_init__(self) -> None:
         diagnostics = Diagnostics()
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for one in fields(self):
+            value = getattr(self, one.name)
             if value is not None and value <= 0:
-                diagnostics.error("DL509", f"the limit {field.name} must be larger than 0, not {value:,}", None)
+                diagnostics.error("DL509", f"the limit {one.name} must be larger than 0, not {value:,}", None)
         diagnostics.raise_errors()
 
 
@@ -101,3 +102,49 @@ class Execution:
 
 
 DEFAULT_EXECUTION = Execution()
+
+
+OUTPUT_MODES = ("complete", "changes")
+LATE_TUPLES = ("drop", "keep")
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    """How a program over streams is run, and where its answers go. The names are those of PySpark where it has them."""
+
+    checkpointLocation: str
+    """A folder that is the query's own: a start with the same one goes on where the last run ended."""
+    path: str | None = None
+    format: str | None = None
+    """`parquet`, `csv`, `json`, `orc`: files, each step once. `memory`, `console`, or any other that Spark writes."""
+    outputMode: str = "complete"
+    """`complete`: the whole answer at each slide; `changes`: the facts that each slide added and removed."""
+    queryName: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    """For the format."""
+    availableNow: bool = False
+    """Evaluates the input that is there, and ends."""
+    processingTime: str | None = None
+    """Between micro-batches, as in `10 seconds`; None: as fast as they come."""
+    closes: bool = False
+    """With `availableNow`: no more will come, so all slides that tuples wait for close in the end."""
+    watermark: int | str = 0
+    """How long tuples out of order are waited for: `10 minutes`, or a plain number where times are plain numbers."""
+    slide: int | str | None = None
+    """Between two slides, for a query without a window."""
+    late: str = "drop"
+    """`keep` sends late tuples to the sink too, under the name of their stream and `_late`. They are always counted."""
+
+    def __post_init__(self) -> None:
+        diagnostics = Diagnostics()
+        known = (("outputMode", OUTPUT_MODES), ("late", LATE_TUPLES))
+        for name, values in known:
+            value = getattr(self, name)
+            if value not in values:
+                diagnostics.error("DL508", f"there is no {name} `{value}`", None, f"it is one of {', '.join(values)}")
+        if self.availableNow and self.processingTime is not None:
+            diagnostics.error("DL508", "availableNow and processingTime are different triggers: choose one", None)
+        if self.closes and not self.availableNow:
+            hint = "it says that no more will come, which is known with availableNow only"
+            diagnostics.error("DL508", "closes needs availableNow", None, hint)
+        diagnostics.raise_errors()

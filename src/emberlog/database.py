@@ -10,11 +10,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar, cast, overload
 
-from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits
+from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits, StreamOptions
 from emberlog.datatypes import TYPE_NAMES, DataType
 from emberlog.diagnostics import Diagnostics, EmberlogError, fail, nearest
 from emberlog.events import Listener, ignore
-from emberlog.executors.engine import Engine, Outputs, Request
+from emberlog.executors.engine import Engine, Outputs, Request, StreamOutputs
 from emberlog.logical.build import build
 from emberlog.logical.explain import explain_text, pass_lines
 from emberlog.logical.nodes import LogicalPlan
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     import typing_extensions
     from pyspark.sql import DataFrame, SparkSession
 
+    from emberlog.executors.streaming.handle import StreamRun
+    from emberlog.executors.streaming.progress import StreamProgress
     from emberlog.io.local_relation import LocalRelation
 
     Frame = typing_extensions.TypeVar("Frame", default=DataFrame)
@@ -182,23 +184,23 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         execution: Execution = DEFAULT_EXECUTION,
     ) -> Result[Frame]:
         """Runs a program. Recursive relations are computed before this returns; the others are Spark queries, run when
-        they are read (a local database computes everything at once). `iterations` bounds recursions that need a bound;
-        `off` names passes that are left out; `execution` says how recursions are run."""
+        they are read (a local database computes everything at once). A program over streams is only made ready: the
+        `start` of its result runs it. `iterations` bounds recursions that need a bound; `off` names passes that are
+        left out; `execution` says how recursions are run."""
         explained = self.check(program, params=params, iterations=iterations, off=off)
         checked = explained.checked
-        _refuse_streams(checked)
         self._check_inputs(explained)
-        outputs = self._engine.run(
-            Request(
-                checked,
-                explained.optimized.plan,
-                explained.inputs,
-                explained.places,
-                limits,
-                listener,
-                execution,
-            )
+        request = Request(
+            checked,
+            explained.optimized.plan,
+            explained.inputs,
+            explained.places,
+            limits,
+            listener,
+            execution,
         )
+        streams = any(relation.is_stream for relation in checked.relations.values())
+        outputs = self._engine.stream(request) if streams else self._engine.run(request)
         return Result(explained, outputs)
 
     def rules(self, program: ProgramLike) -> None:
@@ -381,6 +383,46 @@ class Result(Mapping[str, Frame]):
         """Writes every relation into a folder of its own name in this one, which must not be there yet."""
         self._outputs.write(folder, format, header=header)
 
+    def start(
+        self,
+        path: str | Path | None = None,
+        *,
+        checkpointLocation: str | Path,
+        format: str | None = None,
+        outputMode: str = "complete",
+        foreachBatch: Callable[[Mapping[str, Frame], int], None] | None = None,
+        queryName: str | None = None,
+        availableNow: bool = False,
+        processingTime: str | None = None,
+        closes: bool = False,
+        watermark: int | str = 0,
+        slide: int | str | None = None,
+        late: str = "drop",
+        options: Mapping[str, str] | None = None,
+        listener: Callable[[StreamProgress], None] | None = None,
+    ) -> StreamRun:
+        """Starts a program over streams, and lets its answers go to files, a table in memory, the console, any format
+        of Spark, or a function that gets the frames of a batch by relation, and its number. See docs/streams.md."""
+        if not isinstance(self._outputs, StreamOutputs):
+            raise fail(
+                "DL342", "this program reads no stream: its answers are there already", None, "read or write them"
+            )
+        chosen = StreamOptions(
+            str(checkpointLocation),
+            None if path is None else str(path),
+            format,
+            outputMode,
+            queryName,
+            dict(options or {}),
+            availableNow,
+            processingTime,
+            closes,
+            watermark,
+            slide,
+            late,
+        )
+        return self._outputs.start(chosen, foreachBatch, listener)
+
     def close(self) -> None:
         """Gives back the memory of recursive relations, which can no longer be read then."""
         self._outputs.close()
@@ -447,13 +489,3 @@ def _type(given: str | DataType) -> DataType:
         hints = [f"did you mean `{guess}`?"] if guess else []
         raise fail("DL219", f"there is no type `{given}`", None, *hints, f"types are {', '.join(TYPE_NAMES)}")
     return TYPE_NAMES[given.lower()]
-
-
-def _refuse_streams(checked: CheckedProgram) -> None:
-    streams = [relation for relation in checked.relations.values() if relation.is_stream]
-    if streams:
-        raise fail(
-            "DL320",
-            f"stream programs are checked and explained here, not run: `{streams[0].name}` is a stream",
-            streams[0].span,
-        )

@@ -199,7 +199,7 @@ def test_data_that_cannot_be_registered(db: Local, data: object, code: str) -> N
         (pa.table({"a": [1], "b": [2]}), "p(X) :- t(X).", "DL205"),
         ([(1,)], "p(X) :- tt(X).", "DL401"),
         ([(0,)], "p(Y) :- t(X), Y = 1 div X.", "DL501"),
-        ([(1,)], "STREAM s(T: timestamp, X: int). p(X) :- s(_, X).", "DL320"),
+        ([(1, 2)], "STREAM t(T: timestamp, X: int). p(X) :- t(_, X).", "DL320"),
     ],
 )
 def test_programs_that_do_not_fit_the_data(db: Local, data: object, program: str, code: str) -> None:

@@ -95,6 +95,33 @@ PLANNING_ENTRIES = (
         '`Execution(mode="async")` for PageRank with `@iterations(20)`.',
         FoundBy.OTHER,
     ),
+    Entry(
+        "DL340",
+        "a checkpoint of another stream query",
+        "What a stream query keeps in its checkpoint depends on its program, its window and its inputs. With another "
+        "program it would give answers that belong to neither.",
+        "Start the changed query with a new checkpoint, or the old one with the old checkpoint.",
+        "A rule was changed, and the query started with the `checkpointLocation` of before.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL341",
+        "a checkpoint that does not fit together",
+        "Spark keeps in the checkpoint how much of the input it has read, and Emberlog what it has made of it. One of "
+        "them is older than the other can be.",
+        "Put back what was changed or deleted in the checkpoint, or start with a new one.",
+        "The folder `spark` of a checkpoint was deleted, and the rest was kept.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL342",
+        "a stream that is not used as one",
+        "A program over streams reads streaming DataFrames and is started; other relations are read as they are. The "
+        "message says which of them does not fit.",
+        "Register what `spark.readStream` gives for a STREAM, and anything else for other relations.",
+        '`db["ride"] = spark.read.parquet("rides/")` for `STREAM ride(Ts: timestamp, Fare: float).`',
+        FoundBy.OTHER,
+    ),
 )
 
 DATA_ENTRIES = (

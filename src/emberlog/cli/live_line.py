@@ -23,7 +23,7 @@ class LiveLine:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._is_live = stream.isatty() and os.environ.get("TERM") != "dumb"
+        self.is_live = stream.isatty() and os.environ.get("TERM") != "dumb"
         self._lock = Lock()
         self._end = Event()
         self._thread: Thread | None = None
@@ -31,7 +31,7 @@ class LiveLine:
         self._since = self._logged = time.monotonic()
 
     def __enter__(self) -> Self:
-        if self._is_live:
+        if self.is_live:
             self._thread = Thread(target=self._tick, name="emberlog-live-line", daemon=True)
             self._thread.start()
         return self
@@ -58,11 +58,11 @@ class LiveLine:
         """A line that stays; what was shown is over."""
         with self._lock:
             self._text = ""
-            self._write(f"{_CLEAR if self._is_live else ''}{text}\n")
+            self._write(f"{_CLEAR if self.is_live else ''}{text}\n")
 
     def clear(self) -> None:
         with self._lock:
-            if self._is_live and self._text:
+            if self.is_live and self._text:
                 self._write(_CLEAR)
             self._text = ""
 
@@ -76,7 +76,7 @@ class LiveLine:
             return
         now = time.monotonic()
         line = f"{self._text}   {now - self._since:,.1f} s"
-        if self._is_live:
+        if self.is_live:
             width = shutil.get_terminal_size().columns - 1
             self._write(_CLEAR + (line if len(line) <= width else f"{line[: width - 1]}…"))
         elif now - self._logged >= LOG_INTERVAL:

@@ -103,7 +103,7 @@ def carry_out(
 
         with Database(master=master, conf=conf) as database:
             started = time.monotonic()
-            line.keep(_heading(task, database))
+            line.keep(heading(task, database))
             for relation, path in task.inputs.items():
                 line.begin(f"  reading {path}")
                 database.register(relation, path, header=header)
@@ -136,7 +136,7 @@ def carry_out(
             )
 
 
-def _heading(task: Task, database: Database) -> str:
+def heading(task: Task, database: Database) -> str:
     parts = [task.name, f"Spark {database.spark.version} {_master(database)}", program_summary(task.checked)]
     heading = " · ".join(parts)
     return heading if task.facts_folder is None else f"{heading}\n  facts from {task.facts_folder}"

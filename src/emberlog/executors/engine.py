@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from emberlog.config import Execution, Limits
+from emberlog.config import Execution, Limits, StreamOptions
 from emberlog.events import Listener
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import CheckedProgram, Column, Relation
 from emberlog.source import Span
+
+if TYPE_CHECKING:
+    from emberlog.executors.streaming.handle import StreamRun
+    from emberlog.executors.streaming.progress import StreamProgress
 
 Frame = TypeVar("Frame")
 """What a relation is outside: a DataFrame of Spark, or a LocalRelation."""
@@ -50,6 +54,18 @@ class Outputs(Mapping[str, Frame], ABC):
         """Gives back what the outputs hold."""
 
 
+class StreamOutputs(Outputs[Frame]):
+    """The relations that a program over streams gives once it is started: there is nothing to read before."""
+
+    @abstractmethod
+    def start(
+        self,
+        options: StreamOptions,
+        function: Callable[[Mapping[str, Frame], int], None] | None,
+        tell: Callable[[StreamProgress], None] | None,
+    ) -> StreamRun: ...
+
+
 class Engine(ABC, Generic[Frame]):
     """Keeps the data that people register, and runs programs on it."""
 
@@ -83,6 +99,10 @@ class Engine(ABC, Generic[Frame]):
 
     @abstractmethod
     def run(self, request: Request) -> Outputs[Frame]: ...
+
+    @abstractmethod
+    def stream(self, request: Request) -> StreamOutputs[Frame]:
+        """A program over streams, ready to be started."""
 
     @abstractmethod
     def close(self) -> None:

@@ -34,6 +34,9 @@ logger.scheduler.name = org.apache.spark.scheduler.TaskSchedulerImpl
 logger.scheduler.level = off
 logger.python.name = org.apache.spark.api.python.PythonRunner
 logger.python.level = off
+# So does an error in a micro-batch, and the query tells it to whoever waits for it.
+logger.streaming.name = org.apache.spark.sql.execution.streaming
+logger.streaming.level = off
 # Spark announces the level of the Python shell if it is not that of everything else.
 logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = error

@@ -9,10 +9,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from emberlog.executors.cyclic.description import described
 from emberlog.executors.dataframe.faults import coded_errors
-from emberlog.executors.engine import Engine, Outputs, Request
+from emberlog.executors.engine import Engine, Outputs, Request, StreamOutputs
 from emberlog.executors.run import Relations, run
 from emberlog.executors.session import active_session, start_session
 from emberlog.executors.spark_statistics import statistics_of
+from emberlog.executors.streaming.start import StreamProgram, check_inputs
+from emberlog.executors.streaming.stream_answers import StreamAnswers
 from emberlog.io.conversions import as_result
 from emberlog.io.relations import Registered, register
 from emberlog.io.writers import write_relations
@@ -70,6 +72,14 @@ class SparkEngine(Engine[DataFrame]):
         )
         plain_times = any(self._registered[name].has_plain_times(known[name]) for name in frames)
         return SparkOutputs(request, relations, plain_times=plain_times)
+
+    def stream(self, request: Request) -> StreamOutputs[DataFrame]:
+        known = request.checked.relations
+        frames = {name: self._registered[name].frame(known[name]) for name in request.inputs}
+        plain_times = any(self._registered[name].has_plain_times(known[name]) for name in frames)
+        program = StreamProgram(self.spark, request.checked, frames, plain_times, dict(request.places), request.limits)
+        check_inputs(program)
+        return StreamAnswers(program)
 
     def close(self) -> None:
         self._registered.clear()

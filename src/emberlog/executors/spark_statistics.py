@@ -18,7 +18,7 @@ def statistics_of(registered: Registered, relation: Relation) -> RelationStatist
     if isinstance(registered, RegisteredText):
         return registered.file.statistics()
     frame = registered.frame(relation)
-    return None if is_connect(frame.sparkSession) else _of_frame(frame, relation.arity)
+    return None if frame.isStreaming or is_connect(frame.sparkSession) else _of_frame(frame, relation.arity)
 
 
 def _of_frame(frame: DataFrame, width: int) -> RelationStatistics | None:

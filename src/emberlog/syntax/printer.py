@@ -132,11 +132,11 @@ def _column(column: ast.ColumnDeclaration) -> str:
 
 
 def print_window(window: ast.Window) -> str:
-    slide = f", {_duration(window.slide)}" if window.slide else ""
-    return f"WINDOW({_duration(window.size)}{slide})"
+    slide = f", {print_duration(window.slide)}" if window.slide else ""
+    return f"WINDOW({print_duration(window.size)}{slide})"
 
 
-def _duration(duration: ast.Duration) -> str:
+def print_duration(duration: ast.Duration) -> str:
     return f"{duration.amount} {duration.unit}" if duration.unit else str(duration.amount)
 
 

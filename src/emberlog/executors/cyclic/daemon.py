@@ -7,7 +7,9 @@ worker about a second; a fork has them from the beginning.
 from __future__ import annotations
 
 if __name__ == "__main__":
-    import emberlog.executors.cyclic.task  # noqa: F401  (everything that a worker needs)
+    import emberlog.executors.cyclic.task
+    import emberlog.executors.streaming.simple
+    import emberlog.executors.streaming.task  # noqa: F401  (everything that a worker needs)
     from emberlog.executors.cyclic.kernels.jit import load_compiled
 
     load_compiled()

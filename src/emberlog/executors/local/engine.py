@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from emberlog.config import DEFAULT_EXECUTION, Execution
+from emberlog.diagnostics import fail
 from emberlog.executors.cyclic.capabilities import obstacles
-from emberlog.executors.engine import Engine, Outputs, Request
+from emberlog.executors.engine import Engine, Outputs, Request, StreamOutputs
 from emberlog.executors.local.recursion import plan_recursion
 from emberlog.executors.local.run import FEW_DERIVED, FEW_READ, INTERPRETER, how_it_runs, run
 from emberlog.io.local_relation import LocalRelation, statistics_of
@@ -60,6 +61,15 @@ class LocalEngine(Engine[LocalRelation]):
             small = f"reads up to {FEW_READ:,} facts and derives up to {FEW_DERIVED:,}"
             lines.append(f"a recursion that {small} stays with {INTERPRETER}")
         return tuple(lines)
+
+    def stream(self, request: Request) -> StreamOutputs[LocalRelation]:
+        streams = [relation for relation in request.checked.relations.values() if relation.is_stream]
+        raise fail(
+            "DL320",
+            f"a local database runs no stream programs: `{streams[0].name}` is a stream",
+            streams[0].span,
+            "a database on Spark does",
+        )
 
     def run(self, request: Request) -> Outputs[LocalRelation]:
         known = request.checked.relations

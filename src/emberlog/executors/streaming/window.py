@@ -53,20 +53,21 @@ def window_of(checked: CheckedProgram, *, plain_clock: bool) -> Window | None:
 
 
 def _in_clock_units(window: ast.Window, *, plain_clock: bool) -> Window:
-    size = _length(window.size, plain_clock=plain_clock)
+    size = length_in_clock_units(window.size, plain_clock=plain_clock)
     if window.slide is not None:
-        return Window(size, _length(window.slide, plain_clock=plain_clock))
-    return Window(size, _length(ast.Duration(1, window.size.unit), plain_clock=plain_clock))
+        return Window(size, length_in_clock_units(window.slide, plain_clock=plain_clock))
+    return Window(size, length_in_clock_units(ast.Duration(1, window.size.unit), plain_clock=plain_clock))
 
 
-def _length(duration: ast.Duration, *, plain_clock: bool) -> int:
+def length_in_clock_units(duration: ast.Duration, *, plain_clock: bool) -> int:
+    """A length of time in microseconds, or in what a plain clock counts."""
     if duration.unit is None:
         return duration.amount
     if plain_clock:
         raise fail(
             "DL322",
-            f"the window is in {duration.unit}, and the times of the stream are plain numbers",
+            f"{duration.amount} {duration.unit} are asked for, and the times of the stream are plain numbers",
             duration.span,
-            "write the window as a plain number, in the unit of the times, or give the stream real timestamps",
+            "write a plain number, in the unit of the times, or give the stream real timestamps",
         )
     return duration.amount * _MICROSECONDS[duration.unit]

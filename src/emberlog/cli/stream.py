@@ -1,0 +1,128 @@
+"""`emberlog stream`: keeps the answers of a program true while files arrive."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from emberlog.cli import exit_codes
+from emberlog.cli.limits import add_limit_options, limits_of
+from emberlog.cli.parameters import add_program_options, as_mapping, named_path, setting, whole_number
+from emberlog.config import LATE_TUPLES, OUTPUT_MODES
+
+NAME = "stream"
+
+FORMATS = ("parquet", "csv", "json", "orc")
+
+EXAMPLES = """\
+examples:
+  emberlog stream cheap_path.dl --input ride=rides/                     watch the folder rides/, until Ctrl-C
+  emberlog stream cheap_path.dl --input ride=rides/ --output answers    keep the answers, in a folder for each relation
+  emberlog stream cheap_path.dl --input ride=rides/ --once              evaluate what is there, and end
+  emberlog stream cheap_path.dl --input ride=rides/ --watermark '10 minutes' --late keep
+  emberlog stream cheap_path.dl --input ride=rides/ --mode complete --every '1 minute'
+
+A stream is a folder into which .csv, .tsv, .facts, .parquet, .json or .orc files are put, each as a whole.
+Other relations are read once, as `emberlog run` reads them. The answers go to standard output or to files, everything
+else to standard error. A run with the checkpoint of an earlier one goes on where that ended.
+"""
+
+
+def register(commands: Any) -> None:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        NAME,
+        help="keep the answers of a program over streams true on Spark",
+        description="Runs a program over streams: its answers at each slide, while files arrive.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("program", metavar="FILE", help="a program, or a folder with program.dl; - is standard input")
+    add_program_options(parser)
+    _add_input_options(parser.add_argument_group("facts"))
+    _add_output_options(parser.add_argument_group("answers"))
+    _add_time_options(parser.add_argument_group("time"))
+    add_limit_options(parser)
+    _add_spark_options(parser.add_argument_group("Spark"))
+    parser.set_defaults(run=run)
+
+
+def _add_input_options(group: Any) -> None:
+    group.add_argument(
+        "--input",
+        dest="inputs",
+        metavar="RELATION=PATH",
+        action="append",
+        type=named_path,
+        default=[],
+        help="the folder of a stream, or the facts of a relation; may be repeated",
+    )
+    group.add_argument("--facts", metavar="DIR", help="a folder with a file for each relation; default: facts/")
+    group.add_argument("--header", action="store_true", help="text files begin with the names of their columns")
+    group.add_argument("--kind", metavar="KIND", help="of the files of streams, as in csv; default: as the first file")
+
+
+def _add_output_options(group: Any) -> None:
+    group.add_argument("--output", metavar="DIR", help="write the answers there, each batch in a folder of its own")
+    group.add_argument("--format", choices=FORMATS, default=FORMATS[0], help="of the output (parquet)")
+    group.add_argument("--mode", choices=OUTPUT_MODES, default="changes", help="what each slide tells (changes)")
+    group.add_argument(
+        "--show", metavar="N", type=whole_number, default=10, help="rows of a batch shown, without --output (10)"
+    )
+    group.add_argument("--late", choices=LATE_TUPLES, default=LATE_TUPLES[0], help="tuples that come too late (drop)")
+    group.add_argument("--checkpoint", metavar="DIR", help="where a restart goes on; default: in the output")
+
+
+def _add_time_options(group: Any) -> None:
+    group.add_argument("--watermark", metavar="TIME", default="0", help="how long to wait for tuples out of order (0)")
+    group.add_argument("--slide", metavar="TIME", help="between answers, for a query without a window")
+    group.add_argument("--every", metavar="TIME", help="between batches, as in '10 seconds'; default: as they come")
+    group.add_argument("--once", action="store_true", help="evaluate what is there, close the last slide, and end")
+
+
+def _add_spark_options(group: Any) -> None:
+    group.add_argument("--master", metavar="URL", help="where Spark runs (local[*])")
+    group.add_argument(
+        "--conf",
+        metavar="NAME=VALUE",
+        action="append",
+        type=setting,
+        default=[],
+        help="a setting of Spark; may be repeated",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from emberlog.cli.running import prepare
+    from emberlog.cli.streaming import Wishes, carry_out
+
+    task = prepare(
+        arguments.program,
+        params=as_mapping(arguments.params),
+        iterations=arguments.iterations,
+        queries=(),
+        facts=arguments.facts,
+        inputs=dict(arguments.inputs),
+        off=(),
+        output=None,
+    )
+    wishes = Wishes(
+        arguments.header,
+        arguments.kind,
+        arguments.output,
+        arguments.format,
+        arguments.mode,
+        arguments.show,
+        arguments.late,
+        arguments.checkpoint,
+        _time(arguments.watermark),
+        None if arguments.slide is None else _time(arguments.slide),
+        arguments.every,
+        arguments.once,
+    )
+    carry_out(task, wishes, limits=limits_of(arguments), master=arguments.master, conf=dict(arguments.conf))
+    return exit_codes.FINE
+
+
+def _time(text: str) -> int | str:
+    """A plain number counts what the times of the stream count."""
+    return int(text) if text.isdigit() else text

@@ -1,0 +1,159 @@
+"""A stream program from the command line: what is started, and the line that tells how it goes on."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+from emberlog.cli.live_line import LiveLine
+from emberlog.cli.running import Task, heading
+from emberlog.cli.spark_failures import told_as_such
+from emberlog.cli.terminal import silence_py4j
+from emberlog.config import Limits
+from emberlog.diagnostics import fail
+from emberlog.logical.summary import counted
+from emberlog.syntax.printer import print_duration
+
+if TYPE_CHECKING:
+    from emberlog.executors.streaming.handle import StreamRun
+    from emberlog.executors.streaming.progress import StreamProgress
+    from emberlog.executors.streaming.sinks import Frames
+
+_PATIENCE = 1.0
+"""Seconds between two looks at a query that runs, so that Ctrl-C is heard."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the options ask for."""
+
+    header: bool
+    kind: str | None
+    output: str | None
+    format: str
+    mode: str
+    show: int
+    late: str
+    checkpoint: str | None
+    watermark: int | str
+    slide: int | str | None
+    every: str | None
+    once: bool
+
+
+def carry_out(task: Task, wishes: Wishes, *, limits: Limits, master: str | None, conf: Mapping[str, str]) -> None:
+    streams = [name for name in task.checked.inputs if task.checked.relations[name].is_stream]
+    if not streams:
+        raise fail("DL342", "this program reads no stream", None, "`emberlog run` computes its facts")
+    silence_py4j()
+    with told_as_such(), LiveLine(sys.stderr) as line:
+        line.begin("  starting Spark")
+        from emberlog.database import Database
+        from emberlog.executors.cyclic.scratch import new_folder
+        from emberlog.io.stream_folders import stream_of_folder
+
+        with Database(master=master, conf=conf) as database:
+            line.keep(heading(task, database))
+            for name, path in task.inputs.items():
+                line.begin(f"  reading {path}")
+                if name in streams:
+                    relation = task.checked.relations[name]
+                    database[name] = stream_of_folder(
+                        database.spark, relation, path, header=wishes.header, kind=wishes.kind
+                    )
+                else:
+                    database.register(name, path, header=wishes.header)
+            result = database.datalog(task.program, params=task.params, iterations=task.iterations, limits=limits)
+            view = View(line, _window_text(task))
+            line.begin("  waiting for the first slide")
+            run = result.start(
+                wishes.output,
+                checkpointLocation=wishes.checkpoint
+                or (f"{wishes.output}/_checkpoint" if wishes.output else str(new_folder())),
+                format=wishes.format if wishes.output else None,
+                outputMode=wishes.mode,
+                foreachBatch=None if wishes.output else partial(_show, line, wishes.show),
+                availableNow=wishes.once,
+                processingTime=wishes.every,
+                closes=wishes.once,
+                watermark=wishes.watermark,
+                slide=wishes.slide,
+                late=wishes.late,
+                listener=view,
+            )
+            _wait(run)
+            view.finish()
+
+
+def _wait(run: StreamRun) -> None:
+    try:
+        while not run.awaitTermination(_PATIENCE):
+            pass
+    except KeyboardInterrupt:
+        run.stop()
+
+
+def _show(line: LiveLine, rows: int, frames: Frames, step: int) -> None:
+    """The first rows of a batch, on standard output."""
+    from emberlog.executors.streaming.sinks import Console
+
+    if rows:
+        line.clear()
+        Console(sys.stdout, rows).deliver(step, frames)
+
+
+def _window_text(task: Task) -> str:
+    windows = [query.window for query in task.checked.queries if query.window is not None]
+    return f"window {print_duration(windows[0].size)}" if windows else "no window"
+
+
+class View:
+    """One line that changes on a terminal, and a line per batch elsewhere."""
+
+    def __init__(self, line: LiveLine, window: str) -> None:
+        self._line = line
+        self._window = window
+        self._last: StreamProgress | None = None
+
+    def __call__(self, progress: StreamProgress) -> None:
+        self._last = progress
+        if self._line.is_live:
+            self._line.begin(progress_text(progress, self._window))
+        else:
+            self._line.keep(progress_text(progress, self._window))
+
+    def finish(self) -> None:
+        last = self._last
+        if last is None:
+            self._line.keep("no tuples came")
+            return
+        if self._line.is_live:
+            self._line.keep(progress_text(last, self._window))
+        totals = f"{counted(last.totalRows, 'tuple')}, {last.totalLate:,} late, {last.totalExpired:,} expired"
+        self._line.keep(f"ended after {counted(last.totalSlides, 'slide')}: {totals}")
+
+
+def progress_text(progress: StreamProgress, window: str) -> str:
+    slide = "none closed" if progress.lastSlide is None else _moment(progress.lastSlide)
+    parts = [
+        f"slide {slide}  {window}",
+        f"in {counted(progress.numInputRows, 'tuple')} ({progress.processedRowsPerSecond:,.0f}/s)",
+        f"late {progress.late:,}",
+        f"expired {progress.expired:,}",
+    ]
+    for relation, facts in progress.facts.items():
+        changes = (
+            f" (+{progress.added[relation]:,} −{progress.removed[relation]:,})" if relation in progress.added else ""
+        )
+        parts.append(f"{relation} {counted(facts, 'fact')}{changes}")
+    if "p99" in progress.latencies:
+        parts.append(f"p99 {progress.latencies['p99']:,.3f} s")
+    return "   ".join(parts)
+
+
+def _moment(time: datetime | int) -> str:
+    return f"{time:,}" if isinstance(time, int) else time.isoformat(sep=" ", timespec="auto").removesuffix("+00:00")

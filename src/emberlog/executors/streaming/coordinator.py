@@ -1,0 +1,131 @@
+"""The driver's side of a stream query: micro-batches of Spark as steps, and their answers as frames for the sink."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from emberlog.diagnostics import EmberlogError
+from emberlog.executors.cyclic.faults import Fault, told
+from emberlog.executors.dataframe.faults import Places, fault_of
+from emberlog.executors.streaming.answers import late_name, with_slide
+from emberlog.executors.streaming.checkpoint import Checkpoint, Record
+from emberlog.executors.streaming.exactly_once import ExactlyOnce
+from emberlog.executors.streaming.progress import Latencies, StreamProgress, progress_of
+from emberlog.executors.streaming.sinks import Sink
+from emberlog.executors.streaming.step import Measures, Spec, Step
+from emberlog.executors.streaming.task import NO_STREAM, SUMMARY, TAG, read_summary, run_step
+from emberlog.io.conversions import as_result
+from emberlog.io.spark_types import schema_of
+from emberlog.semantics.model import Relation
+
+_OWN_WORKERS = "EMBERLOG_STREAM"
+"""Spark keeps Python workers apart by their environment: with a value of its own, a query has its worker for itself,
+and with it the state that is resident there."""
+
+
+class Coordinator:
+    def __init__(
+        self,
+        spark: SparkSession,
+        spec: Spec,
+        relations: Mapping[str, Relation],
+        sink: Sink,
+        places: Places,
+        hear: Callable[[StreamProgress], None],
+        *,
+        plain_times: bool,
+    ) -> None:
+        self.error: EmberlogError | None = None
+        """Why the query ended, if it is a matter of the program or its data."""
+        self._spark = spark
+        self._spec = spec
+        self._checkpoint = Checkpoint(spec.location)
+        self._relations = relations
+        self._sink = sink
+        self._places = places
+        self._hear = hear
+        self._plain_times = plain_times
+        self._latencies = Latencies()
+        self._since = time.monotonic()
+        self._steps = ExactlyOnce(self._checkpoint, self._evaluate, self._deliver, self._tell)
+
+    def resume(self) -> None:
+        self._steps.resume()
+
+    def batch(self, frame: DataFrame, number: int) -> None:
+        """What Spark calls for each micro-batch, and once more if it is not sure."""
+        with self._remembered_errors():
+            self._steps.batch(number, frame)
+
+    def close_all(self) -> None:
+        with self._remembered_errors():
+            self._steps.close_all()
+
+    @contextmanager
+    def _remembered_errors(self) -> Iterator[None]:
+        """Spark would tell an error of ours as a text with its stack."""
+        try:
+            yield
+        except EmberlogError as error:
+            self.error = error
+            raise
+        except Exception as error:
+            self.error = fault_of(error, self._places)
+            raise
+
+    def _evaluate(self, step: Step, frame: DataFrame | None) -> tuple[Record, Measures]:
+        self._since = time.monotonic()
+        # A row at least: Spark would not start a task for nothing.
+        ticket = self._spark.range(0, 1, 1, 1).select(F.lit(NO_STREAM).alias(TAG))
+        rows = ticket if frame is None else ticket.unionByName(frame, allowMissingColumns=True)
+        with self._own_workers():
+            job = rows.repartition(1).mapInArrow(partial(run_step, self._spec, step), f"{SUMMARY} string")
+        try:
+            return read_summary(job.collect()[0][SUMMARY])
+        except Fault as fault:
+            raise told(fault, self._places) from None
+
+    @contextmanager
+    def _own_workers(self) -> Iterator[None]:
+        environment = self._spark.sparkContext.environment
+        environment[_OWN_WORKERS] = self._spec.query
+        try:
+            yield
+        finally:
+            environment.pop(_OWN_WORKERS, None)
+
+    def _deliver(self, record: Record) -> None:
+        written = {file.relation: file.name for file in record.outputs}
+        wanted = [*self._spec.layout.outputs, *map(late_name, self._spec.layout.late)]
+        frames = {name: self._frame(name, written[name]) for name in wanted if name in written}
+        if frames:
+            self._sink.deliver(record.step, frames)
+
+    def _frame(self, name: str, file: str) -> DataFrame:
+        layout = self._spec.layout
+        stream = next((one for one in layout.late if late_name(one) == name), None)
+        relation = self._relations[stream] if stream else with_slide(self._relations[name], layout.mode)
+        schema = schema_of(layout.schema(name).names, [column.type for column in relation.columns])
+        read = self._spark.read.schema(schema).parquet(self._checkpoint.outputs.within(file).uri)
+        return as_result(read, relation, plain_times=self._plain_times).toDF(*(one.name for one in relation.columns))
+
+    def _tell(self, record: Record, measures: Measures) -> None:
+        self._latencies.add(measures.slide_seconds)
+        seconds = time.monotonic() - self._since
+        self._hear(
+            progress_of(
+                record,
+                measures,
+                self._spec.schedule,
+                list(self._spec.streams),
+                seconds,
+                self._latencies.percentiles(),
+                plain_times=self._plain_times,
+            )
+        )

@@ -1,0 +1,151 @@
+"""Where the answers of a stream query go.
+
+A step may be delivered again after a restart, with the same number and the same rows. Files are replaced then, so they
+hold each step once; whoever gets frames knows by the number.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TextIO
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from emberlog.config import StreamOptions
+from emberlog.diagnostics import fail
+from emberlog.executors.cyclic.scratch import new_folder
+from emberlog.executors.streaming.answers import CHANGE, OutputMode, free_name
+
+FILE_FORMATS = ("parquet", "csv", "json", "orc")
+
+_SHOWN_ROWS = 20
+
+Frames = Mapping[str, DataFrame]
+"""By relation, what the slides of a step gave; late tuples are under the name of their stream and `_late`."""
+
+
+ForEach = Callable[[Frames, int], None]
+
+
+class Sink(Protocol):
+    def deliver(self, step: int, frames: Frames) -> None: ...
+
+
+def sink_of(spark: SparkSession, options: StreamOptions, outputs: Sequence[str], function: ForEach | None) -> Sink:
+    """The sink that the options describe, or the function."""
+    form = options.format
+    if function is not None:
+        if form is not None or options.path is not None:
+            raise fail("DL508", "answers go to the function or to a format, not to both", None, "choose one of them")
+        return ForeachBatch(function)
+    if form == "console":
+        return Console(sys.stdout, int(options.options.get("numRows", _SHOWN_ROWS)))
+    if form == "memory":
+        if options.queryName is None:
+            raise fail("DL508", "the table in memory needs a name", None, 'write queryName="prices"')
+        return MemoryTable(spark, options.queryName, OutputMode(options.outputMode), tuple(outputs))
+    if form in (None, *FILE_FORMATS):
+        if options.path is None:
+            hint = 'write start("answers/"), or choose format="console", "memory", or foreachBatch'
+            raise fail("DL508", "answers need a place to go to", None, hint)
+        return Files(spark, options.path, form or "parquet", options.options)
+    return Appended(options.path, str(form), options.options)
+
+
+@dataclass(frozen=True, slots=True)
+class ForeachBatch:
+    function: ForEach
+
+    def deliver(self, step: int, frames: Frames) -> None:
+        self.function(frames, step)
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """A folder per relation, in it a folder per step, which appears when it is complete."""
+
+    spark: SparkSession
+    path: str
+    format: str
+    options: Mapping[str, str]
+
+    def deliver(self, step: int, frames: Frames) -> None:
+        for relation, frame in frames.items():
+            folder = f"{self.path.rstrip('/')}/{relation}"
+            unfinished = f"{folder}/_unfinished"
+            frame.write.format(self.format).options(**self.options).mode("overwrite").save(unfinished)
+            self._replace(unfinished, f"{folder}/{free_name('batch', frame.columns)}={step}")
+
+    def _replace(self, unfinished: str, finished: str) -> None:
+        java: Any = self.spark._jvm
+        source, target = java.org.apache.hadoop.fs.Path(unfinished), java.org.apache.hadoop.fs.Path(finished)
+        system = source.getFileSystem(self.spark.sparkContext._jsc.hadoopConfiguration())
+        system.delete(target, True)
+        if not system.rename(source, target):
+            raise OSError(f"cannot rename `{unfinished}` to `{finished}`")
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """Any other format of Spark. What it does with a step that comes again is its own affair."""
+
+    path: str | None
+    format: str
+    options: Mapping[str, str]
+
+    def deliver(self, step: int, frames: Frames) -> None:
+        for relation, frame in frames.items():
+            place = None if self.path is None else f"{self.path.rstrip('/')}/{relation}"
+            frame.write.format(self.format).options(**self.options).mode("append").save(place)
+
+
+@dataclass(slots=True)
+class MemoryTable:
+    """Views by name: the answer of the last slide, or all changes so far. They live as long as this process."""
+
+    spark: SparkSession
+    name: str
+    mode: OutputMode
+    outputs: tuple[str, ...]
+    folder: Path = field(default_factory=new_folder)
+
+    def deliver(self, step: int, frames: Frames) -> None:
+        for relation, frame in frames.items():
+            place = self.folder / relation
+            is_answer = relation in self.outputs
+            if is_answer and self.mode is OutputMode.COMPLETE:
+                slide = frame[frame.columns[0]]
+                frame = frame.where(slide == frame.select(F.max(slide)).collect()[0][0])
+            frame.write.mode("overwrite").parquet((place / f"step-{step:012}").as_uri())
+            if is_answer and self.mode is OutputMode.COMPLETE:
+                for older in sorted(place.iterdir())[:-1]:
+                    shutil.rmtree(older)
+            view = self.name if (relation,) == self.outputs else f"{self.name}_{relation}"
+            self.spark.read.schema(frame.schema).parquet(f"{place.as_uri()}/step-*").createOrReplaceTempView(view)
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    stream: TextIO
+    rows: int
+
+    def deliver(self, step: int, frames: Frames) -> None:
+        for relation, frame in frames.items():
+            shown = frame.orderBy(*frame.columns).limit(self.rows + 1).collect()
+            more = f"  … (the first {self.rows:,} rows of step {step:,})\n" if len(shown) > self.rows else ""
+            lines = "".join(f"  {_line(row.asDict())}\n" for row in shown[: self.rows])
+            self.stream.write(f"{relation}({', '.join(frame.columns)})\n{lines}{more}")
+        self.stream.flush()
+
+
+def _line(row: Mapping[str, object]) -> str:
+    return "  ".join(_sign(name, value) for name, value in row.items())
+
+
+def _sign(name: str, value: object) -> str:
+    return {"added": "+", "removed": "−"}.get(str(value), str(value)) if name == CHANGE else str(value)

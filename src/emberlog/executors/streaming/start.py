@@ -1,0 +1,156 @@
+"""From a checked program over streams and the frames of its inputs to a query that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial, reduce
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from emberlog.config import Limits, StreamOptions
+from emberlog.datatypes import DataType
+from emberlog.diagnostics import fail
+from emberlog.executors.dataframe.faults import Places, coded_errors
+from emberlog.executors.dataframe.resources import is_connect
+from emberlog.executors.streaming.answers import Layout, OutputMode
+from emberlog.executors.streaming.batch_program import batch_program
+from emberlog.executors.streaming.checkpoint import Checkpoint
+from emberlog.executors.streaming.coordinator import Coordinator
+from emberlog.executors.streaming.folder import Folder
+from emberlog.executors.streaming.handle import StreamRun, Watch
+from emberlog.executors.streaming.progress import StreamProgress
+from emberlog.executors.streaming.simple import SimpleEvaluator
+from emberlog.executors.streaming.sinks import ForEach, sink_of
+from emberlog.executors.streaming.slides import Schedule, schedule_of
+from emberlog.executors.streaming.step import Spec
+from emberlog.executors.streaming.task import TAG, column_name
+from emberlog.logical.rule_text import head_text, literal_text
+from emberlog.semantics.model import CheckedProgram, Relation
+from emberlog.syntax.printer import print_program
+
+
+@dataclass(frozen=True, slots=True)
+class StreamProgram:
+    """A program whose inputs are registered: streams as streaming frames, everything else as frames."""
+
+    spark: SparkSession
+    checked: CheckedProgram
+    frames: Mapping[str, DataFrame]
+    """In the types of their relations, with columns `c0`, `c1`, …"""
+    plain_times: bool
+    places: Places
+    limits: Limits
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        return tuple(name for name in self.frames if self.checked.relations[name].is_stream)
+
+    @property
+    def statics(self) -> tuple[str, ...]:
+        return tuple(name for name in self.frames if not self.checked.relations[name].is_stream)
+
+    @property
+    def outputs(self) -> dict[str, Relation]:
+        """As they are evaluated: a time that nobody asks for is no column of theirs."""
+        program = batch_program(self.checked).checked
+        return {name: program.relations[name] for name in program.outputs}
+
+
+def check_inputs(program: StreamProgram) -> None:
+    """Streams stream, and nothing else does."""
+    if is_connect(program.spark):
+        raise fail("DL342", "programs over streams need a classic session: Spark Connect runs their driver elsewhere")
+    for name, frame in program.frames.items():
+        relation = program.checked.relations[name]
+        if relation.is_stream and not frame.isStreaming:
+            raise fail(
+                "DL342",
+                f"`{name}` is a stream, and the data registered for it is not",
+                relation.span,
+                f'register a streaming DataFrame: db["{name}"] = spark.readStream…',
+                "declare it with RELATION to run the program once over the facts that are there",
+            )
+        if frame.isStreaming and not relation.is_stream:
+            raise fail(
+                "DL342",
+                f"the data of `{name}` is a streaming DataFrame, and the program does not say that it is a stream",
+                None,
+                f"declare it, its timestamp first: STREAM {name}(Ts: timestamp, …).",
+            )
+
+
+def start(
+    program: StreamProgram,
+    options: StreamOptions,
+    function: ForEach | None,
+    tell: Callable[[StreamProgress], None] | None,
+) -> StreamRun:
+    schedule = schedule_of(
+        program.checked, watermark=options.watermark, slide=options.slide, plain_clock=program.plain_times
+    )
+    spec = _spec(program, options, schedule)
+    checkpoint = Checkpoint(spec.location)
+    sink = sink_of(program.spark, options, list(spec.layout.outputs), function)
+    if checkpoint.is_new:
+        for name in program.statics:
+            with coded_errors(program.places):
+                program.frames[name].write.mode("overwrite").parquet(checkpoint.static(name).uri)
+    checkpoint.claim(_identity(program, options, schedule))
+    watch = Watch(tell)
+    relations = {**program.checked.relations, **program.outputs}
+    coordinator = Coordinator(
+        program.spark, spec, relations, sink, program.places, watch, plain_times=program.plain_times
+    )
+    coordinator.resume()
+    writer = _tagged(program).writeStream.foreachBatch(coordinator.batch)
+    writer = writer.option("checkpointLocation", checkpoint.spark_location)
+    if options.queryName is not None:
+        writer = writer.queryName(options.queryName)
+    if options.availableNow:
+        writer = writer.trigger(availableNow=True)
+    elif options.processingTime is not None:
+        writer = writer.trigger(processingTime=options.processingTime)
+    return StreamRun(writer.start(), coordinator, watch, closes=options.closes)
+
+
+def _spec(program: StreamProgram, options: StreamOptions, schedule: Schedule) -> Spec:
+    relations = program.checked.relations
+    streams = {name: _types(relations[name]) for name in program.streams}
+    outputs = {name: _types(relation) for name, relation in program.outputs.items()}
+    layout = Layout(OutputMode(options.outputMode), outputs, streams if options.late == "keep" else {})
+    make = partial(SimpleEvaluator, batch_program(program.checked), limits=program.limits)
+    location = options.checkpointLocation
+    return Spec(Folder(location).uri, location, schedule, streams, program.statics, layout, make)
+
+
+def _types(relation: Relation) -> tuple[DataType, ...]:
+    return tuple(column.type for column in relation.columns)
+
+
+def _identity(program: StreamProgram, options: StreamOptions, schedule: Schedule) -> dict[str, object]:
+    """What the files of a checkpoint depend on; the names are those that a person reads if it changed."""
+    relations = program.checked.relations
+    return {
+        "the program": print_program(program.checked.program),
+        "a parameter": [
+            f"{head_text(rule.relation, rule.head)} :- {', '.join(map(literal_text, rule.body))}"
+            for rule in program.checked.rules
+        ],
+        "the columns of an input": {name: [str(type_) for type_ in _types(relations[name])] for name in program.frames},
+        "the watermark or the distance of slides": [schedule.distance, schedule.size, schedule.delay],
+        "the output mode": options.outputMode,
+        "what happens to late tuples": options.late,
+        "the kind of times": "numbers" if program.plain_times else "timestamps",
+    }
+
+
+def _tagged(program: StreamProgram) -> DataFrame:
+    """All streams as one, so that a batch has one number: each row with its stream's tag, in that stream's columns."""
+    parts = []
+    for tag, name in enumerate(program.streams):
+        frame = program.frames[name]
+        columns = [F.col(f"c{place}").alias(column_name(tag, place)) for place in range(len(frame.columns))]
+        parts.append(frame.select(F.lit(tag).alias(TAG), *columns))
+    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)

@@ -1,0 +1,83 @@
+"""A folder into which files are put while a program runs, as a streaming frame with the columns of a STREAM."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as spark_types
+
+from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, DataType
+from emberlog.diagnostics import fail
+from emberlog.io.paths import DELIMITERS, KINDS, kind_given, kind_of, unknown_kind
+from emberlog.semantics.model import Relation
+
+_SPARK_TYPES: dict[DataType, spark_types.DataType] = {
+    INT: spark_types.LongType(),
+    FLOAT: spark_types.DoubleType(),
+    STRING: spark_types.StringType(),
+    BOOL: spark_types.BooleanType(),
+    TIMESTAMP: spark_types.TimestampType(),
+}
+
+
+def stream_of_folder(
+    spark: SparkSession, relation: Relation, path: str, *, header: bool = False, kind: str | None = None
+) -> DataFrame:
+    """What is in the folder and what will come. Files are of one kind: that of the first one, if none is named."""
+    files = _files(relation.name, path)
+    found = kind_given(kind, path) if kind else kind_of(str(files[0])) if files else ""
+    if not found:
+        hint = "put the first file there, or say --kind csv"
+        raise fail(
+            "DL407",
+            f"the folder `{path}` is empty, so the kind of the files of `{relation.name}` is unknown",
+            None,
+            hint,
+        )
+    if found not in KINDS:
+        raise unknown_kind(str(files[0]) if files else path)
+    name = _FORMATS.get(found, "csv")
+    options = {"sep": DELIMITERS[found], "header": str(header)} if found in DELIMITERS else {}
+    schema = _schema(relation, plain_times=False)
+    if files:
+        reader = spark.read.options(**options).option("inferSchema", True)
+        given = reader.format(name).load(files[0].as_uri()).schema
+        schema = (
+            given if found in (".parquet", ".orc") else _schema(relation, plain_times=_has_plain_times(given, schema))
+        )
+    stream = spark.readStream.options(**options).option("pathGlobFilter", f"*{found}*").schema(schema)
+    return stream.format(name).load(f"file://{os.path.abspath(path)}")
+
+
+_FORMATS = {".parquet": "parquet", ".orc": "orc", ".json": "json", ".jsonl": "json"}
+
+
+def _has_plain_times(given: spark_types.StructType, declared: spark_types.StructType) -> bool:
+    """Whether the times of the first file are numbers. Columns of text files have no names to find them by."""
+    by_name = {field.name: field.dataType for field in given.fields}
+    first = by_name.get(declared.fields[0].name) or (given.fields[0].dataType if given.fields else None)
+    return isinstance(first, spark_types.IntegerType | spark_types.LongType)
+
+
+def _files(name: str, path: str) -> list[Path]:
+    folder = Path(path).absolute()
+    if not folder.is_dir():
+        raise fail(
+            "DL405",
+            f"the stream `{name}` needs a folder, and `{path}` is none",
+            None,
+            "files are put into it one by one",
+        )
+    return sorted(one for one in folder.iterdir() if one.is_file() and not one.name.startswith((".", "_")))
+
+
+def _schema(relation: Relation, *, plain_times: bool) -> spark_types.StructType:
+    fields = []
+    for column in relation.columns:
+        if column.type not in _SPARK_TYPES:
+            raise fail("DL403", f"files of a stream cannot hold {column.type}, as the column `{column.name}` is")
+        type_ = INT if plain_times and column.type == TIMESTAMP else column.type
+        fields.append(spark_types.StructField(column.name, _SPARK_TYPES[type_]))
+    return spark_types.StructType(fields)
