@@ -48,13 +48,20 @@ class Recovery:
     """How often a recursion that lost a worker is tried again, from its last checkpoint where there is one."""
     stall_seconds: float = 60.0
     """A worker that gives no sign of life for so long is lost. One that computes for hours gives them all the time."""
+    checkpoint_seconds: float | None = 30.0
+    """How long workers go on between two checkpoints; they take longer where checkpoints would cost more than a
+    twentieth of the time. None: the clock does not matter."""
+    checkpoint_rounds: int | None = None
+    """A checkpoint is made after so many rounds, too."""
 
     def __post_init__(self) -> None:
         diagnostics = Diagnostics()
         if self.retries < 0:
             diagnostics.error("DL508", f"the number of retries must be at least 0, not {self.retries:,}", None)
-        if self.stall_seconds <= 0:
-            diagnostics.error("DL508", f"stall_seconds must be larger than 0, not {self.stall_seconds:,}", None)
+        for name in ("stall_seconds", "checkpoint_seconds", "checkpoint_rounds"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                diagnostics.error("DL508", f"{name} must be larger than 0, not {value:,}", None)
         diagnostics.raise_errors()
 
 

@@ -28,7 +28,7 @@ from tests.spark.leftovers import nothing_but, traces
 from tests.spark.saboteurs import Break
 
 SEEDS = range(int(os.environ.get("EMBERLOG_FAULT_SEEDS", "1")))
-MODES = ("bsp", "decomposed")
+MODES = ("bsp", "decomposed", "async")
 CHAIN = [(number, number + 1) for number in range(40)]
 TC = "tc(X, Y) :- arc(X, Y).\ntc(X, Y) :- tc(X, Z), arc(Z, Y).\n"
 NEAR = "tc(X, Y, min<D>) :- arc(X, Y), D = 1.\ntc(X, Y, min<D>) :- tc(X, Z, D1), arc(Z, Y), D = D1 + 1.\n"
@@ -44,7 +44,7 @@ SUITED = {
     "truncate": (Phase.READ, Phase.FIRST_ROUND, Phase.EXCHANGE),
     "forge": (Phase.READ, Phase.FIRST_ROUND, Phase.EXCHANGE),
     "lose the driver": Phase,
-    "fill the disk": (Phase.WRITE,),
+    "fill the disk": (Phase.CHECKPOINT, Phase.WRITE),
     "cut files short": (Phase.RESULT_READ,),
     "lose files": (Phase.WRITE, Phase.RESULT_READ),
 }
@@ -101,8 +101,8 @@ def test_right_answer_or_one_error(
     execution = Execution(
         "cyclic",
         mode,
-        representation=dice.choice(("auto", "hash")) if program == TC else "auto",
-        recovery=Recovery(retries=dice.choice((0, 1, 2)), stall_seconds=SOON),
+        representation=dice.choice(("auto", "hash")) if program == TC and mode != "async" else "auto",
+        recovery=Recovery(dice.choice((0, 1, 2)), SOON, checkpoint_rounds=dice.choice((1, 5))),
     )
     outcome, retries = run(arcs, monkeypatch, program, execution, saboteur)
     assert len(retries) <= execution.recovery.retries
@@ -121,6 +121,26 @@ def test_a_killed_worker_is_told_of(arcs: Database, monkeypatch: pytest.MonkeyPa
     assert outcome == CLOSURE
     assert (retry.attempt, retry.since) == (2, 0)
     assert "the process of a worker ended" in retry.reason
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_it_goes_on_from_the_last_checkpoint(arcs: Database, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+    recovery = Recovery(checkpoint_seconds=None, checkpoint_rounds=5)
+    execution = Execution("cyclic", mode, representation="hash" if mode != "async" else "auto", recovery=recovery)
+    outcome, (retry,) = run(arcs, monkeypatch, TC, execution, Break("kill", Phase.CHECKPOINT, times=3))
+    assert outcome == CLOSURE
+    assert retry.since == 10 or (mode != "bsp" and retry.since % 5 == 0)
+
+
+@pytest.mark.parametrize("representation", ["marks", "lanes"])
+def test_sources_that_are_done_are_not_closed_again(
+    arcs: Database, monkeypatch: pytest.MonkeyPatch, representation: str
+) -> None:
+    recovery = Recovery(checkpoint_seconds=None, checkpoint_rounds=1)
+    execution = Execution("cyclic", representation=representation, recovery=recovery)
+    outcome, (retry,) = run(arcs, monkeypatch, TC, execution, Break("kill", Phase.RESULT_READ))
+    assert outcome == CLOSURE
+    assert retry.since == 20
 
 
 def test_retries_come_to_an_end(arcs: Database, monkeypatch: pytest.MonkeyPatch) -> None:

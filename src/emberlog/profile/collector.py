@@ -78,11 +78,14 @@ class RunProfile:
             case ExecutorChosen():
                 self.strata[-1].how, self.strata[-1].why = event.how, event.why
                 self.strata[-1].iterations = []  # of an executor that gave up
-            case RecursionRetried(since=since):
-                kept = self.strata[-1].iterations
-                self.strata[-1].iterations = [event for event in kept if event.iteration <= since]
+            case RecursionRetried():
+                pass
             case IterationFinished():
-                self.strata[-1].iterations.append(event)
+                # A second attempt tells some of them again.
+                known = self.strata[-1].iterations
+                while known and known[-1].iteration >= event.iteration:
+                    known.pop()
+                known.append(event)
             case RulesProfiled():
                 self.strata[-1].rounds = event.rounds
             case StratumFinished():

@@ -17,6 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from emberlog.executors.cyclic.chains import BATCH, Batch, ChainRunner
+from emberlog.executors.cyclic.checkpoints import SavedState
 from emberlog.executors.cyclic.indexes import Matches
 from emberlog.executors.cyclic.installing import Installing
 from emberlog.executors.cyclic.joined import Contribution
@@ -25,6 +26,7 @@ from emberlog.executors.cyclic.lanes import Lane, Lanes, joined
 from emberlog.executors.cyclic.outbox import Outbox
 from emberlog.executors.cyclic.rounds import RoundsWorker
 from emberlog.executors.cyclic.rules import Atom
+from emberlog.executors.cyclic.store_states import refill_resident
 from emberlog.executors.cyclic.stores import StaticStore
 from emberlog.executors.cyclic.termination import Detector, Token
 from emberlog.executors.cyclic.worker import Mail, Message, Progress, Running, WorkerTask, as_batch
@@ -88,9 +90,14 @@ class AsyncWorker(RoundsWorker):
 
     def run(self) -> Running:
         self._distribute(self.seed_contributions())
+        saved = self.task.saved_state
+        if saved is not None:
+            self._go_on_from(saved)
         while True:
             if self._has_work:
                 self._local_round()
+                if self.task.is_checkpoint_due(self.iteration):
+                    self._save(self.iteration, is_alone=True)
                 mail = self._shipment() if self._is_due else self.empty_mail()
             elif self._has_mail:
                 mail = self._shipment()
@@ -100,6 +107,12 @@ class AsyncWorker(RoundsWorker):
                     return
             received = yield mail
             self._take(received)
+
+    def _go_on_from(self, saved: SavedState) -> None:
+        """What was known is true, whenever each worker wrote it down: it is all new now, and rules fill the gaps."""
+        for name, resident in self.residents.items():
+            refill_resident(saved, name, resident)
+        self.iteration = saved.iteration
 
     # At work
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from emberlog.executors.cyclic.checkpoints import Checkpoints, SavedState, Stale
 from emberlog.executors.cyclic.closures import Pairs, shown
 from emberlog.executors.cyclic.kernels.bit_rows import (
     PLACE_BITS,
@@ -34,6 +35,16 @@ from emberlog.executors.cyclic.worker import Mail, Message, Progress, Running, g
 
 ENTRIES_AT_ONCE = 1 << 20
 """Words that are gathered before they are added to their rows."""
+
+_DOMAINS, _CHANGED, _TOTAL, _FACTS, _FILLED, _DELTA, _EXTENTS = (
+    "domains",
+    "changed",
+    "total",
+    "facts",
+    "filled",
+    "delta",
+    "extents",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +68,14 @@ class BitMatrix:
         watch: Callable[[Progress], None],
         *,
         tells_of_all: bool,
+        checkpoints: Checkpoints | None = None,
     ) -> None:
         self.rules = rules
         self.pairs = pairs
         self.worker = worker
         self.workers = workers
         self.watch = watch
+        self.checkpoints = checkpoints
         self.tells_of_all = tells_of_all
         """Or of this worker alone, which is what is expected of those of a decomposed plan."""
         self.total = 0
@@ -84,12 +97,17 @@ class BitMatrix:
     def run(self) -> Running:
         delta = empty_delta(len(self.delta_numbers), self.width)
         coming = empty_delta(len(self.delta_numbers), self.width)
-        changed = add_rows(*_entries_of(self.seeds), *_ends(standing_still(self.pairs.left.count)), self.full, coming)
-        self.total = changed
-        iteration = 0
+        saved = None if self.checkpoints is None else self.checkpoints.taken_up()
+        if saved is None:
+            ends = _ends(standing_still(self.pairs.left.count))
+            changed = self.total = add_rows(*_entries_of(self.seeds), *ends, self.full, coming)
+            iteration = 0
+        else:
+            changed, iteration = self._take_up(saved, coming), saved.iteration
         while True:
             delta, coming = coming, delta
-            mail: Mail = [Message((changed, self.total)) for _ in range(self.workers)]
+            is_due = self.checkpoints is not None and self.checkpoints.is_due(iteration + 1)
+            mail: Mail = [Message((changed, self.total, int(is_due))) for _ in range(self.workers)]
             added = 0
             for number, rule in enumerate(self.rules):
                 outgoing: list[list[Lanes]] = [[] for _ in range(self.workers)]
@@ -114,6 +132,33 @@ class BitMatrix:
                 self.watch(Progress(iteration, changed, self.total))
             changed = added
             self.total += added
+            if all(message.numbers[2] for message in received):
+                self._save(iteration, changed, coming)
+
+    def _save(self, iteration: int, changed: int, coming: DeltaRows) -> None:
+        assert self.checkpoints is not None
+        with self.checkpoints.saving(iteration, is_alone=False) as state:
+            state.number(_DOMAINS, self.pairs.checksum)
+            state.number(_CHANGED, changed)
+            state.number(_TOTAL, self.total)
+            state.whole(_FACTS, self.full.words.view(np.int64))
+            filled = coming.filled[: coming.tally[0]]
+            state.whole(_FILLED, filled[None])
+            state.whole(_DELTA, coming.words[filled].view(np.int64))
+            state.whole(_EXTENTS, coming.extents[filled])
+
+    def _take_up(self, saved: SavedState, coming: DeltaRows) -> int:
+        """Goes on from a checkpoint; gives the number of new facts."""
+        if saved.number(_DOMAINS) != self.pairs.checksum:
+            raise Stale("the values have other numbers than at the last checkpoint")
+        self.total = saved.number(_TOTAL)
+        self.full.words[:] = saved.lanes(_FACTS).view(np.uint64)
+        filled = saved.lanes(_FILLED)[0]
+        coming.tally[0] = len(filled)
+        coming.filled[: len(filled)] = filled
+        coming.words[filled] = saved.lanes(_DELTA).view(np.uint64)
+        coming.extents[filled] = saved.lanes(_EXTENTS)
+        return saved.number(_CHANGED)
 
     def _gathered(self, delta: DeltaRows, steps: RightSteps) -> Iterator[tuple[Lane, Words]]:
         """What the right side's steps make of the delta, as entries."""

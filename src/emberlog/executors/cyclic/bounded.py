@@ -11,6 +11,7 @@ from emberlog.executors.cyclic.joined import Contribution
 from emberlog.executors.cyclic.lanes import Lane, Lanes
 from emberlog.executors.cyclic.resident import Resident
 from emberlog.executors.cyclic.rules import Atom
+from emberlog.executors.cyclic.store_states import restore_resident, save_resident
 from emberlog.executors.cyclic.stores import KeyedStore, SetStore, StaticStore
 from emberlog.executors.cyclic.worker import Mail, Progress, Running, Worker, WorkerTask, gather
 
@@ -28,7 +29,11 @@ class BoundedWorker(Worker):
         own_seeds = yield from self._owned(self.seed_contributions())
         rounds = self.program.recursion.iterations
         assert rounds is not None
-        for iteration in range(1, rounds + 1):
+        saved = self.task.saved_state
+        if saved is not None:
+            for name, resident in self.previous.items():
+                restore_resident(saved, name, resident)
+        for iteration in range(1 if saved is None else saved.iteration + 1, rounds + 1):
             self.begin_iteration(iteration)
             contributions = yield from self.rule_contributions()
             arrived = yield from self._owned(contributions)
@@ -39,12 +44,20 @@ class BoundedWorker(Worker):
             differs = any(not _same(self.previous[name], following[name]) for name in following)
             self.previous = following
             total = sum(resident.count for resident in following.values())
-            received = yield self.empty_mail(int(differs), total)
+            received = yield self.empty_mail(int(differs), total, int(self.task.is_checkpoint_due(iteration)))
             everyone = Progress(iteration, sum(m.numbers[0] for m in received), sum(m.numbers[1] for m in received))
             self.report(everyone)
             self.check_limits(everyone)
             if everyone.changed == 0:
                 return
+            if all(message.numbers[2] for message in received):
+                self._save(iteration)
+
+    def _save(self, iteration: int) -> None:
+        assert self.task.checkpoints is not None
+        with self.task.checkpoints.saving(iteration, is_alone=False) as state:
+            for name, resident in self.previous.items():
+                save_resident(state, name, resident, is_new=True)
 
     def results(self, relation: str) -> Iterator[list[Lane]]:
         return self.previous[relation].batches()

@@ -5,6 +5,7 @@ Nothing is exchanged, and no fact has to be kept: they are listed while the clos
 
 from __future__ import annotations
 
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from emberlog.executors.cyclic.checkpoints import SavedState, Stale, StateToSave
 from emberlog.executors.cyclic.factored import Factored
 from emberlog.executors.cyclic.kernels.bit_lanes import close_lanes, rows_of_lanes, weigh
 from emberlog.executors.cyclic.kernels.bits import Words, count_bits, list_rows, words_for
@@ -39,6 +41,8 @@ MOST_SAMPLES = 3
 SAMPLE_VISITS = 1 << 24
 NO_LIMIT = 1 << 62
 
+_DOMAINS, _TOTAL, _ROUNDS = "domains", "total", "rounds"
+
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
@@ -47,6 +51,12 @@ class Pairs:
     factored: Factored
     left: Domain
     right: Domain
+
+    @property
+    def checksum(self) -> int:
+        """Differs if the values have other numbers."""
+        both = (np.ascontiguousarray(side.values).data.cast("B") for side in (self.left, self.right))
+        return zlib.crc32(next(both), zlib.crc32(next(both)))
 
     def columns(self, left: Lane, right: Lane) -> list[Lane]:
         """From lanes of what `shown` gives for the numbers of each side."""
@@ -89,6 +99,17 @@ def grouped(left: Lane, right: Lane, left_count: int) -> Sources:
     return Sources(pivots, starts, right[rows].astype(np.uint32))
 
 
+@dataclass(slots=True)
+class Listing:
+    """How far a list of facts is, source by source."""
+
+    sources: int | None
+    """So many are done; None in the middle of one."""
+    total: int
+    rounds: int
+    per_round: Lane
+
+
 class Closure(ABC):
     """The facts of this worker's sources."""
 
@@ -112,6 +133,8 @@ class Closure(ABC):
         self.pivots = shown(pairs.left)[sources.pivots]
         self.values = shown(pairs.right)
         self.counted: int | None = None
+        self.listing = Listing(0, 0, 0, self._no_rounds())
+        """How far the list of facts is."""
 
     def run(self) -> Running:
         """Everything is done when someone asks for the facts or their number."""
@@ -119,14 +142,14 @@ class Closure(ABC):
 
     def batches(self) -> Iterator[list[Lane]]:
         """The facts, listed while they are found; those of a source lie next to each other."""
-        per_round = self._no_rounds()
-        total = rounds = 0
-        for rounds, left, right in self._listed(per_round):
-            total += len(left)
-            self.check(Progress(rounds, len(left), total))
+        listing = self.listing
+        for left, right in self._listed(listing):
+            listing.total += len(left)
+            self.check(Progress(listing.rounds, len(left), listing.total))
             if len(left):
                 yield self.pairs.columns(left, right)
-        self._finish(total, per_round[:rounds])
+        self.listing = Listing(0, 0, 0, self._no_rounds())  # for those who want them again
+        self._finish(listing.total, listing.per_round[: listing.rounds])
 
     def count(self) -> int:
         if self.counted is None:
@@ -151,12 +174,26 @@ class Closure(ABC):
                 self.report(Progress(number + 1, int(changed), int(so_far[number])))
 
     @abstractmethod
-    def _listed(self, per_round: Lane) -> Iterator[tuple[int, Lane, Lane]]:
-        """The rounds so far and some facts, again and again; `per_round` counts those of each round."""
+    def _listed(self, listing: Listing) -> Iterator[tuple[Lane, Lane]]:
+        """Some facts, again and again, from where the listing is."""
 
     @abstractmethod
     def _found(self, per_round: Lane) -> Iterator[tuple[int, int]]:
-        """The rounds so far and the number of some facts, again and again."""
+        """The rounds so far and the number of some facts, again and again; `per_round` counts those of each round."""
+
+    def save(self, state: StateToSave) -> None:
+        """At the end of a source."""
+        state.number(_DOMAINS, self.pairs.checksum)
+        state.number(_TOTAL, self.listing.total)
+        state.whole(_ROUNDS, self.listing.per_round[None, : self.listing.rounds])
+
+    def take_up(self, saved: SavedState) -> None:
+        """Lists only what comes behind the sources that were done."""
+        if saved.number(_DOMAINS) != self.pairs.checksum:
+            raise Stale("the values have other numbers than at the last checkpoint")
+        rounds = saved.lanes(_ROUNDS)[0]
+        self.listing = Listing(saved.iteration, saved.number(_TOTAL), len(rounds), self._no_rounds())
+        self.listing.per_round[: len(rounds)] = rounds
 
     def _new_lanes(self) -> tuple[Lane, Lane]:
         room = RESULT_BATCH + self.domain
@@ -166,21 +203,24 @@ class Closure(ABC):
 class MarksClosure(Closure):
     """One source at a time."""
 
-    def _listed(self, per_round: Lane) -> Iterator[tuple[int, Lane, Lane]]:
-        for rounds, found, left, right in self._closed(RESULT_BATCH, per_round, self._new_lanes):
-            yield rounds, left[:found], right[:found]
+    def _listed(self, listing: Listing) -> Iterator[tuple[Lane, Lane]]:
+        begin, so_far = listing.sources or 0, listing.rounds
+        for source, rounds, found, left, right in self._closed(begin, RESULT_BATCH, listing.per_round, self._new_lanes):
+            listing.sources, listing.rounds = source, max(so_far, rounds)
+            yield left[:found], right[:found]
 
     def _found(self, per_round: Lane) -> Iterator[tuple[int, int]]:
         nothing = np.empty(0, np.int64)
-        for rounds, found, _, _ in self._closed(COUNTED_AT_ONCE, per_round, lambda: (nothing, nothing)):
+        for _, rounds, found, _, _ in self._closed(0, COUNTED_AT_ONCE, per_round, lambda: (nothing, nothing)):
             yield rounds, found
 
     def _closed(
-        self, at_once: int, per_round: Lane, new_lanes: Callable[[], tuple[Lane, Lane]]
-    ) -> Iterator[tuple[int, int, Lane, Lane]]:
+        self, source: int, at_once: int, per_round: Lane, new_lanes: Callable[[], tuple[Lane, Lane]]
+    ) -> Iterator[tuple[int, int, int, Lane, Lane]]:
+        """From a source on: the next source, the rounds so far, and how many facts were found, and which."""
         marks = np.zeros(self.domain, np.uint32)
         queue = np.empty(self.domain + 1, np.uint32)
-        source = rounds = 0
+        rounds = 0
         while source < self.sources.count:
             left, right = new_lanes()
             source, found, deepest = close_sources(
@@ -199,14 +239,16 @@ class MarksClosure(Closure):
                 right,
             )
             rounds = max(rounds, deepest)
-            yield rounds, found, left, right
+            yield source, rounds, found, left, right
 
 
 class LanesClosure(Closure):
     """As many sources at a time as a line of the cache has bits."""
 
-    def _listed(self, per_round: Lane) -> Iterator[tuple[int, Lane, Lane]]:
-        for rounds, begin, end, reached in self._closed(per_round):
+    def _listed(self, listing: Listing) -> Iterator[tuple[Lane, Lane]]:
+        first, so_far = listing.sources or 0, listing.rounds
+        for rounds, begin, end, reached in self._closed(first, listing.per_round):
+            listing.sources, listing.rounds = None, max(so_far, rounds)
             rows = np.empty((64 * reached.shape[1], words_for(self.domain)), np.uint64)
             rows_of_lanes(reached, rows)
             row = 0
@@ -215,19 +257,21 @@ class LanesClosure(Closure):
                 row, found = list_rows(
                     rows, row, end - begin, RESULT_BATCH, self.pivots[begin:end], self.values, left, right
                 )
-                yield rounds, left[:found], right[:found]
+                if row == end - begin:
+                    listing.sources = end
+                yield left[:found], right[:found]
 
     def _found(self, per_round: Lane) -> Iterator[tuple[int, int]]:
-        for rounds, _, _, reached in self._closed(per_round):
+        for rounds, _, _, reached in self._closed(0, per_round):
             yield rounds, count_bits(reached)
 
-    def _closed(self, per_round: Lane) -> Iterator[tuple[int, int, int, Words]]:
-        """The rounds so far, a range of sources, and what they reach."""
+    def _closed(self, first: int, per_round: Lane) -> Iterator[tuple[int, int, int, Words]]:
+        """From a source on: the rounds so far, a range of sources, and what they reach."""
         width = lane_words(self.sources.count, self.domain, self.memory)
         claim(24 * self.domain * width)
         reached, fresh, coming = (np.zeros((self.domain, width), np.uint64) for _ in range(3))
         rounds = 0
-        for begin in range(0, self.sources.count, 64 * width):
+        for begin in range(first, self.sources.count, 64 * width):
             end = min(begin + 64 * width, self.sources.count)
             reached[:] = 0
             chosen = np.arange(begin, end)

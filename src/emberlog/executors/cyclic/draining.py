@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,34 +20,51 @@ LONGEST_FILE = 1 << 25
 """Rows: several files can be read by several tasks, also without a splittable footer in between."""
 
 
-def write_parquet(
-    batches: Iterator[list[Lane]], types: Sequence[DataType], names: Sequence[str], texts: TextTable, stem: Path
-) -> int:
-    """Writes files that begin with `stem`; gives their number of rows. Ints are as narrow as a batch allows, which
+class ResultFiles:
+    """Parquet files whose names begin with `stem`, written batch by batch. Ints are as narrow as a batch allows, which
     Spark reads back as what they are; columns that change rarely are encoded as runs."""
-    writer: pq.ParquetWriter | None = None
-    schema: pa.Schema | None = None
-    rows = in_file = files = 0
-    try:
-        for lanes in batches:
-            columns = [arrow_column(lane, data_type, texts) for lane, data_type in zip(lanes, types, strict=True)]
-            wanted = pa.schema([pa.field(n, c.type, nullable=False) for n, c in zip(names, columns, strict=True)])
-            if writer is None or schema != wanted or in_file >= LONGEST_FILE:
-                if writer is not None:
-                    writer.close()
-                runs = [name for name, lane in zip(names, lanes, strict=True) if _has_runs(lane)]
-                path = stem.with_name(f"{stem.name}-{files}.parquet")
-                writer = pq.ParquetWriter(
-                    path, wanted, use_dictionary=runs, compression="none", write_statistics=False, store_schema=False
-                )
-                schema, in_file, files = wanted, 0, files + 1
-            writer.write_batch(pa.record_batch(columns, schema=wanted), row_group_size=len(lanes[0]))
-            rows += len(lanes[0])
-            in_file += len(lanes[0])
-    finally:
-        if writer is not None:
+
+    def __init__(self, types: Sequence[DataType], names: Sequence[str], texts: TextTable, stem: Path) -> None:
+        self.types = types
+        self.names = names
+        self.texts = texts
+        self.stem = stem
+        self.rows = 0
+        self.files: list[str] = []
+        """Their names; all but the last are complete, and that is too when it is closed."""
+        self._writer: pq.ParquetWriter | None = None
+        self._schema: pa.Schema | None = None
+        self._in_file = 0
+
+    def go_on_from(self, files: Sequence[str], rows: int) -> None:
+        """Some are there already."""
+        self.files = [Path(file).name for file in files]
+        self.rows = rows
+
+    def write(self, lanes: list[Lane]) -> None:
+        columns = [arrow_column(lane, data_type, self.texts) for lane, data_type in zip(lanes, self.types, strict=True)]
+        schema = pa.schema([pa.field(n, c.type, nullable=False) for n, c in zip(self.names, columns, strict=True)])
+        if self._writer is None or self._schema != schema or self._in_file >= LONGEST_FILE:
+            self.close_file()
+            self._open(schema, [name for name, lane in zip(self.names, lanes, strict=True) if _has_runs(lane)])
+        assert self._writer is not None
+        self._writer.write_batch(pa.record_batch(columns, schema=schema), row_group_size=len(lanes[0]))
+        self.rows += len(lanes[0])
+        self._in_file += len(lanes[0])
+
+    def _open(self, schema: pa.Schema, runs: list[str]) -> None:
+        path = self.stem.with_name(f"{self.stem.name}-{len(self.files)}.parquet")
+        self._writer = pq.ParquetWriter(
+            path, schema, use_dictionary=runs, compression="none", write_statistics=False, store_schema=False
+        )
+        self._schema, self._in_file = schema, 0
+        self.files.append(path.name)
+
+    def close_file(self) -> None:
+        """The next batch begins another one."""
+        if self._writer is not None:
+            writer, self._writer = self._writer, None
             writer.close()
-    return rows
 
 
 def arrow_column(lane: Lane, data_type: DataType, texts: TextTable, *, narrow: bool = True) -> pa.Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from emberlog.executors.cyclic.bit_matrix import BitMatrix, RuleSteps
 from emberlog.executors.cyclic.chains import BATCH, ChainRunner, RelationAccess
-from emberlog.executors.cyclic.closures import LanesClosure, MarksClosure, Pairs, Sources, grouped, sampled
+from emberlog.executors.cyclic.closures import Closure, LanesClosure, MarksClosure, Pairs, Sources, grouped, sampled
 from emberlog.executors.cyclic.factored import Factored
 from emberlog.executors.cyclic.indexes import Matches
 from emberlog.executors.cyclic.intersections import Intersection
@@ -101,6 +101,11 @@ class FactoredWorker(Worker):
             _log.info("%s: %s", self.factored.relation.name, self.choice.why)
         yield from self.solution.run()
 
+    @property
+    def closure(self) -> Closure | None:
+        """The solution, if its facts are found while they are listed."""
+        return self.solution if isinstance(self.solution, Closure) else None
+
     def results(self, relation: str) -> Iterator[list[Lane]]:
         assert self.solution is not None
         return self.solution.batches()
@@ -179,6 +184,7 @@ class FactoredWorker(Worker):
                 self.task.workers,
                 self.watch,
                 tells_of_all=not self.task.placement.is_decomposed,
+                checkpoints=self.task.checkpoints,
             )
 
     def _closes_sources(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import tempfile
 import uuid
@@ -19,6 +20,7 @@ from pyspark.sql import functions as F
 from emberlog.config import Execution, Limits
 from emberlog.datatypes import DataType
 from emberlog.diagnostics import fail
+from emberlog.executors.cyclic.checkpoints import FOLDER, Stale
 from emberlog.executors.cyclic.failures import Lost, NotHere, failure_of
 from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.feeding import Feed, InlineRows, ParquetFiles, Source, StageRows, bytes_on_each
@@ -32,6 +34,7 @@ from emberlog.executors.cyclic.merged_progress import MergedProgress
 from emberlog.executors.cyclic.plain_scan import parquet_files, rows_in_plan
 from emberlog.executors.cyclic.profile import Counts, Profile
 from emberlog.executors.cyclic.result_files import check_files, relation_folder
+from emberlog.executors.cyclic.resuming import Resume, resumed
 from emberlog.executors.cyclic.sabotage import Saboteur
 from emberlog.executors.cyclic.scratch import delete, new_folder
 from emberlog.executors.cyclic.slots import Slots, wait_for_slots
@@ -51,6 +54,7 @@ from emberlog.executors.cyclic.task import (
     FAULT,
     LOST,
     SAME_HASH,
+    STALE,
     UNFIT,
     UNWRITTEN,
     Job,
@@ -71,6 +75,8 @@ LOOPBACK = "127.0.0.1"
 
 MOST_INLINE_ROWS = 20_000
 """Rows that live in the plan and are sent along with the tasks."""
+
+_log = logging.getLogger("emberlog")
 
 MOST_SEEDS = 3
 """Tries with other hashes of texts."""
@@ -189,20 +195,28 @@ class Launcher:
 
     def _until_done(self, folder: Path | None) -> CyclicResult:
         attempt, seed, lost = 1, 0, 0
+        place, resume = self._new_place(folder, attempt), None
         while True:
+            earlier = place
             try:
-                return self._attempt(folder, attempt, seed)
+                return self._attempt(folder, place, attempt, resume, seed)
             except SameHashes as problem:
                 seed += 1
                 if seed == MOST_SEEDS:
                     raise NotHere(str(problem)) from None
-            except Lost as problem:
+                place, resume = self._new_place(folder, attempt + 1), None
+            except (Lost, Stale) as problem:
                 lost += 1
                 self._may_go_on(lost, problem)
-                self.retried(attempt + 1, str(problem), 0)
+                place, resume = self._new_place(folder, attempt + 1), None
+                if earlier is not None and place is not None and isinstance(problem, Lost):
+                    resume = resumed(earlier, place, self.workers)
+                self.retried(attempt + 1, str(problem), resume.iteration if resume else 0)
             attempt += 1
+            if earlier is not None:
+                delete(earlier)
 
-    def _may_go_on(self, lost: int, problem: Lost) -> None:
+    def _may_go_on(self, lost: int, problem: Lost | Stale) -> None:
         if lost > self.execution.recovery.retries:
             each = "" if lost == 1 else f" in each of {lost:,} attempts"
             raise fail(
@@ -219,7 +233,10 @@ class Launcher:
                 "run it again when Spark has all its executors",
             ) from None
 
-    def _attempt(self, folder: Path | None, attempt: int, seed: int) -> CyclicResult:
+    def _attempt(
+        self, folder: Path | None, place: Path | None, attempt: int, resume: Resume | None, seed: int
+    ) -> CyclicResult:
+        """`place` is the folder of the attempt in that of the run."""
         sources = {name: self._source(name, one.frame, folder) for name, one in self.inputs.items()}
         feeds = tuple(self._feed(name, sources[name], one) for name, one in self.inputs.items())
         self._check_memory(feeds)
@@ -228,10 +245,8 @@ class Launcher:
             {} if folder is not None else {one.relation: one.types for one in (*self.outputs, *self.known)},
         )
         credentials = Credentials(uuid.uuid4().hex, 0, new_key())
-        # A worker of an earlier attempt may live a little longer: it finds nothing here that it could spoil.
-        place = self._place_for(folder, attempt)
         lookout = Lookout(self.jobs.stop)
-        tracker = self._tracker(credentials, lookout) if folder is not None else None
+        tracker = self._tracker(credentials, lookout, resume) if folder is not None else None
         job = Job(
             credentials.run,
             credentials.key,
@@ -250,6 +265,7 @@ class Launcher:
             layout,
             self.known,
             attempt,
+            resume.manifests if resume else (),
             self.saboteur,
         )
         try:
@@ -277,11 +293,14 @@ class Launcher:
                 self.resources.release(kept)
             raise
         counts = {output.relation: sum(one.rows[output.relation] for one in summaries) for output in self.outputs}
+        for unsaved in {summary.unsaved for summary in summaries if summary.unsaved}:
+            _log.warning("some checkpoints could not be written: %s", unsaved)
         if kept is None:
             assert folder is not None
             assert place is not None
             check_files(place, list(counts.values()))
-            shutil.rmtree(folder / "inputs", ignore_errors=True)
+            for done in (folder / "inputs", place / FOLDER):
+                shutil.rmtree(done, ignore_errors=True)
             kept = Kept(self.spark.range(0), sum(counts.values()), partial(delete, folder))
             self.resources.adopt(kept)
         frames = {
@@ -290,16 +309,19 @@ class Launcher:
         }
         return CyclicResult(frames, counts, kept, summaries)
 
-    def _place_for(self, folder: Path | None, attempt: int) -> Path | None:
+    def _new_place(self, folder: Path | None, attempt: int) -> Path | None:
+        """A worker of an earlier attempt may live a little longer: it finds nothing here that it could spoil."""
         if folder is None:
             return None
         place = folder / f"attempt-{attempt}"
         for index in range(len(self.outputs) + len(self.known)):
             (place / relation_folder(index)).mkdir(parents=True)
+        (place / FOLDER).mkdir(parents=True)
         return place
 
-    def _tracker(self, credentials: Credentials, lookout: Lookout) -> Tracker:
-        progress = MergedProgress(self.workers, self.hear, self.stage.recursion.placement.mode)
+    def _tracker(self, credentials: Credentials, lookout: Lookout, resume: Resume | None) -> Tracker:
+        since = resume.iteration if resume is not None and resume.is_in_step else 0
+        progress = MergedProgress(self.workers, self.hear, self.stage.recursion.placement.mode, since)
         stall_seconds = self.execution.recovery.stall_seconds
         return Tracker(LOOPBACK, self.workers, credentials, progress, lookout.lost, stall_seconds)
 
@@ -353,7 +375,7 @@ class Launcher:
 
     def _check(self, summaries: tuple[Summary, ...]) -> None:
         # A worker that stops takes the others with it: the one with a reason of its own counts.
-        order = (FAULT, UNFIT, SAME_HASH, UNWRITTEN, LOST, DONE)
+        order = (FAULT, UNFIT, SAME_HASH, UNWRITTEN, STALE, LOST, DONE)
         for summary in sorted(summaries, key=lambda one: order.index(one.status)):
             match summary.status:
                 case "fault":
@@ -369,6 +391,8 @@ class Launcher:
                         None,
                         f"they are written to `{tempfile.gettempdir()}`; TMPDIR names another place",
                     )
+                case "stale":
+                    raise Stale(summary.message)
                 case "lost":
                     raise Lost(summary.message)
         if len(summaries) != self.workers:

@@ -18,7 +18,8 @@ class MergedProgress:
     Workers that go on by themselves may rest in between, so the one with the most local rounds sets the pace.
     """
 
-    def __init__(self, workers: int, tell: Callable[[Progress], None], mode: Mode) -> None:
+    def __init__(self, workers: int, tell: Callable[[Progress], None], mode: Mode, since: int = 0) -> None:
+        """`since` is the iteration from which all go on in step."""
         self._tell = tell
         self._mode = mode
         self._ahead = 0
@@ -26,6 +27,7 @@ class MergedProgress:
         self._reports: list[list[Progress]] = [[] for _ in range(workers)]
         self._is_running = [True] * workers
         self._told = 0
+        self._since = since
         self._lock = Lock()
 
     @property
@@ -76,7 +78,7 @@ class MergedProgress:
             changed = sum(reports[self._told].changed for reports in self._reports if len(reports) > self._told)
             self._told += 1
             total, sent = sum(progress.total for progress in at), sum(progress.bytes_sent for progress in at)
-            self._tell(Progress(self._told, changed, total, sent))
+            self._tell(Progress(self._since + self._told, changed, total, sent))
 
     def _is_complete(self, iteration: int) -> bool:
         some = any(len(reports) > iteration for reports in self._reports)

@@ -8,14 +8,18 @@ from dataclasses import replace
 import numpy as np
 
 from emberlog.executors.cyclic.chains import BATCH
+from emberlog.executors.cyclic.checkpoints import SavedState
 from emberlog.executors.cyclic.indexes import Matches
 from emberlog.executors.cyclic.joined import Contribution, width_of
 from emberlog.executors.cyclic.kernels import tables
 from emberlog.executors.cyclic.lanes import Lane, Lanes
 from emberlog.executors.cyclic.resident import Resident, new_store
 from emberlog.executors.cyclic.rules import Atom, Combine, ResidentRelation
+from emberlog.executors.cyclic.store_states import restore_resident, save_resident
 from emberlog.executors.cyclic.stores import KeyedStore, SetStore, StaticStore, Store
 from emberlog.executors.cyclic.worker import Mail, Progress, Running, Worker, WorkerTask, gather
+
+_TOLD = "rounds"
 
 
 class RoundsWorker(Worker):
@@ -24,6 +28,8 @@ class RoundsWorker(Worker):
     ) -> None:
         super().__init__(task, statics, report)
         self.residents = {relation.name: self.new_resident(relation) for relation in self.program.relations}
+        self.told: list[tuple[int, int]] = []
+        """Of each round, how many facts changed and how many there were."""
         self.copies: dict[tuple[str, int], Resident] = {}
         if task.workers > 1:
             for name, columns in task.placement.copies.items():
@@ -35,10 +41,16 @@ class RoundsWorker(Worker):
 
     def settle(self, contributions: Iterable[tuple[str, Contribution]]) -> Running:
         """Enters contributions, and runs the rules until nothing changes."""
-        yield from self._deliver(contributions, self._advance())
         alone = self.task.placement.is_decomposed or self.task.workers == 1
-        changed = self._advance()
-        iteration = 0
+        saved = self.task.saved_state
+        if saved is None:
+            yield from self._deliver(contributions, self._advance(), 0)
+            changed, iteration = self._advance(), 0
+        else:
+            changed, iteration = self._take_up(saved), saved.iteration
+            if self.task.placement.is_decomposed:
+                # A worker without a checkpoint begins anew, and needs the seeds of all. Here they are known already.
+                yield from self._deliver(contributions, changed, iteration)
         while True:
             if not alone:
                 yield from self._update_copies()
@@ -48,15 +60,19 @@ class RoundsWorker(Worker):
                 everyone, total = changed, self._total()
                 for name, lanes in derived:
                     self.keep(self.residents[name], lanes)
+                is_due = self.task.is_checkpoint_due(iteration + 1)
             else:
-                everyone, total = yield from self._deliver(derived, changed)
+                everyone, total, is_due = yield from self._deliver(derived, changed, iteration + 1)
             if everyone == 0:
                 return
             iteration += 1
             progress = Progress(iteration, everyone, total)
+            self.told.append((everyone, total))
             self.report(progress)
             self.check_limits(progress)
             changed = self._advance()
+            if is_due:
+                self._save(iteration, is_alone=alone)
 
     def results(self, relation: str) -> Iterator[list[Lane]]:
         return self.residents[relation].batches()
@@ -83,23 +99,49 @@ class RoundsWorker(Worker):
     def _total(self) -> int:
         return sum(resident.count for resident in self.residents.values())
 
+    # Checkpoints
+
+    def _save(self, iteration: int, *, is_alone: bool) -> None:
+        assert self.task.checkpoints is not None
+        with self.task.checkpoints.saving(iteration, is_alone=is_alone) as state:
+            state.grown(_TOLD, np.array(self.told, np.int64).reshape(-1, 2).T)
+            for name, resident in self._all_residents():
+                save_resident(state, name, resident)
+
+    def _take_up(self, saved: SavedState) -> int:
+        """Goes on from a checkpoint; gives the number of rows of the delta."""
+        self.told = [(changed, total) for changed, total in saved.lanes(_TOLD).T.tolist()]
+        if self.task.placement.is_decomposed:
+            # The driver puts the rounds of such workers together, and did not hear of these in this attempt.
+            for iteration, (changed, total) in enumerate(self.told, 1):
+                self.report(Progress(iteration, changed, total))
+        for name, resident in self._all_residents():
+            restore_resident(saved, name, resident)
+        return sum(resident.store.delta.shape[1] for resident in self.residents.values())
+
+    def _all_residents(self) -> Iterator[tuple[str, Resident]]:
+        yield from self.residents.items()
+        for (name, column), copy in self.copies.items():
+            yield f"{name} by {column}", copy
+
     def _deliver(
-        self, contributions: Iterable[tuple[str, Contribution]], changed: int
-    ) -> Generator[Mail, Mail, tuple[int, int]]:
-        """Sends contributions to their owners, combined at the source; gives the sums of the delta and of all facts."""
+        self, contributions: Iterable[tuple[str, Contribution]], changed: int, iteration: int
+    ) -> Generator[Mail, Mail, tuple[int, int, bool]]:
+        """Sends contributions to their owners, combined at the source; gives the sums of the delta and of all facts,
+        and whether everyone wants a checkpoint of the round."""
         if self.task.workers == 1:
             total = self._total()
             for name, lanes in contributions:
                 self.keep(self.residents[name], lanes)
-            return changed, total
-        mail = self.empty_mail(changed, self._total())
+            return changed, total, self.task.is_checkpoint_due(iteration)
+        mail = self.empty_mail(changed, self._total(), int(self.task.is_checkpoint_due(iteration)))
         for name, lanes in self._combined(contributions):
             self.post(mail, self.channels[name], lanes, self.route(name, lanes))
         received = yield mail
         for name, channel in self.channels.items():
             self.residents[name].add(gather(received, channel, self.program.relation(name).contribution_width))
-        sums = [sum(message.numbers[place] for message in received) for place in range(2)]
-        return sums[0], sums[1]
+        changes, totals, due = zip(*(message.numbers for message in received), strict=True)
+        return sum(changes), sum(totals), all(due)
 
     def _combined(self, contributions: Iterable[tuple[str, Contribution]]) -> Iterator[tuple[str, Lanes]]:
         """At most one contribution per fact, or per key, and round leaves the worker."""

@@ -16,6 +16,8 @@ class Phase(Enum):
     FIRST_ROUND = "first round"
     EXCHANGE = "exchange"
     """Again before each."""
+    CHECKPOINT = "checkpoint"
+    """Its files are written, and it is not valid yet."""
     WRITE = "write"
     """Again after each batch of results."""
     RESULT_READ = "result read"

@@ -11,14 +11,18 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 import numpy as np
 
 from emberlog.executors.cyclic.chains import BATCH
+from emberlog.executors.cyclic.checkpoints import SavedState
 from emberlog.executors.cyclic.joined import Contribution
 from emberlog.executors.cyclic.lanes import Lane, Lanes, joined
 from emberlog.executors.cyclic.resident import RESULT_BATCH, Resident
 from emberlog.executors.cyclic.rules import Atom
+from emberlog.executors.cyclic.store_states import restore_resident, save_resident
 from emberlog.executors.cyclic.stores import StaticStore
 from emberlog.executors.cyclic.worker import Mail, Progress, Running, Worker, WorkerTask, gather
 
 NONE_LEFT = 2**62
+
+_TOTAL, _WAITING = "total", "waiting"
 
 
 class StagedWorker(Worker):
@@ -34,12 +38,18 @@ class StagedWorker(Worker):
         self.total = 0
 
     def run(self) -> Running:
-        yield from self._deliver(self.seed_contributions())
+        saved = self.task.saved_state
         iteration = 0
+        if saved is None:
+            yield from self._deliver(self.seed_contributions())
+        else:
+            iteration = self._take_up(saved)
         while True:
-            stage, place = yield from self._lowest()
+            stage, place, is_due = yield from self._lowest(iteration)
             if stage == NONE_LEFT:
                 return
+            if is_due:
+                self._save(iteration)
             changed = self._release(stage, place)
             self.begin_iteration(iteration + 1)
             contributions = yield from self.rule_contributions()
@@ -58,11 +68,34 @@ class StagedWorker(Worker):
     def result_count(self, relation: str) -> int:
         return sum(lanes.shape[1] for lanes in self.released[relation])
 
-    def _lowest(self) -> Generator[Mail, Mail, tuple[int, int]]:
-        """The lowest stage and place that waits on any worker."""
+    def _lowest(self, iteration: int) -> Generator[Mail, Mail, tuple[int, int, bool]]:
+        """The lowest stage and place that waits on any worker, and whether everyone wants a checkpoint before it."""
         mine = min(self.waiting, default=(NONE_LEFT, 0))
-        received = yield self.empty_mail(*mine)
-        return min((message.numbers[0], message.numbers[1]) for message in received)
+        received = yield self.empty_mail(*mine, int(self.task.is_checkpoint_due(iteration)))
+        stage, place = min((message.numbers[0], message.numbers[1]) for message in received)
+        return stage, place, all(message.numbers[2] for message in received)
+
+    def _save(self, iteration: int) -> None:
+        assert self.task.checkpoints is not None
+        with self.task.checkpoints.saving(iteration, is_alone=False) as state:
+            state.number(_TOTAL, self.total)
+            for name, parts in self.released.items():
+                self.released[name] = [joined(parts, len(self.program.relation(name).columns))]
+                state.grown(name, self.released[name][0])
+            keys = sorted(self.waiting)
+            state.whole(_WAITING, np.array(keys, np.int64).reshape(-1, 2).T)
+            for key in keys:
+                save_resident(state, _name_of(key), self.waiting[key])
+
+    def _take_up(self, saved: SavedState) -> int:
+        self.total = saved.number(_TOTAL)
+        for name in self.released:
+            self.released[name] = [saved.lanes(name)]
+        for stage, place in saved.lanes(_WAITING).T.tolist():
+            resident = Resident(self.program.relation(self.program.recursion.stage_order[place]), tracks=False)
+            restore_resident(saved, _name_of((stage, place)), resident)
+            self.waiting[stage, place] = resident
+        return saved.iteration
 
     def _release(self, stage: int, place: int) -> int:
         name = self.program.recursion.stage_order[place]
@@ -101,3 +134,8 @@ class StagedWorker(Worker):
         if name != atom.relation:
             return
         yield from resident.in_batches(resident.store.all, BATCH)
+
+
+def _name_of(waiting: tuple[int, int]) -> str:
+    stage, place = waiting
+    return f"{_WAITING} {stage} {place}"

@@ -20,8 +20,10 @@ from emberlog.config import Execution, Limits
 from emberlog.datatypes import DataType
 from emberlog.executors.cyclic.asynchronous import AsyncWorker, drive_freely
 from emberlog.executors.cyclic.attendance import Attendance
+from emberlog.executors.cyclic.checkpoints import FOLDER, Checkpoints, Stale
+from emberlog.executors.cyclic.closures import Closure
 from emberlog.executors.cyclic.definitions import DefinitionWorker
-from emberlog.executors.cyclic.draining import write_parquet
+from emberlog.executors.cyclic.draining import ResultFiles
 from emberlog.executors.cyclic.exchange import Exchange, PeerLost, PeerStopped
 from emberlog.executors.cyclic.factored_worker import FactoredWorker
 from emberlog.executors.cyclic.faults import Fault
@@ -42,7 +44,17 @@ from emberlog.executors.cyclic.stores import StaticStore, StreamedStatic
 from emberlog.executors.cyclic.text_table import SameHash, TextTable
 from emberlog.executors.cyclic.worker import Progress, Worker, WorkerTask
 
-DONE, FAULT, UNFIT, SAME_HASH, UNWRITTEN, LOST = "done", "fault", "unfit", "same hash", "unwritten", "lost"
+_ROWS = "rows written"
+
+DONE, FAULT, UNFIT, SAME_HASH, UNWRITTEN, STALE, LOST = (
+    "done",
+    "fault",
+    "unfit",
+    "same hash",
+    "unwritten",
+    "stale",
+    "lost",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +97,8 @@ class Job:
     known: tuple[Output, ...] = ()
     """What is handed out in place of the results when memory is short: contributions to each relation."""
     attempt: int = 1
+    resume: tuple[str | None, ...] = ()
+    """For each worker the checkpoint that it goes on from; empty where all begin anew."""
     saboteur: Saboteur | None = None
 
     @property
@@ -112,6 +126,8 @@ class Summary:
     """The representation of facts and why, where there was a choice."""
     profile: list[list[Any]] = field(default_factory=list)
     """By rule, relation and iteration: facts derived, facts kept, seconds."""
+    unsaved: str = ""
+    """Why checkpoints could not be written, if so."""
 
     @staticmethod
     def read(text: str) -> Summary:
@@ -166,6 +182,8 @@ def _ended_well_or_told(
         summary.status, summary.message = SAME_HASH, "two different texts have the same hash"
     except Unwritten as problem:
         summary.status, summary.message = UNWRITTEN, str(problem)
+    except Stale as problem:
+        summary.status, summary.message = STALE, str(problem)
     except (PeerLost, Refused) as problem:
         summary.status, summary.message = LOST, str(problem)
 
@@ -204,6 +222,7 @@ class TaskRun:
         self.texts = TextTable(job.texts, job.seed)
         self.recursion: Worker | None = None
         """The worker of the recursion, once it has begun."""
+        self.checkpoints = self._new_checkpoints()
         # Where everyone counts everyone's facts, one is enough to tell them.
         self.tells = job.stage.recursion.placement.mode is not Mode.BSP or number == 0
 
@@ -246,6 +265,7 @@ class TaskRun:
                 representation=Representation(job.execution.representation),
                 stratum=job.stage.index,
                 memory=self.memory,
+                checkpoints=self.checkpoints if stratum.is_recursive else None,
             )
             worker: Worker
             if stratum.is_recursive:
@@ -259,7 +279,17 @@ class TaskRun:
             self.clock.lap("drain")
             self._note(worker)
         self.summary.bytes_sent = self.exchange.bytes_sent
+        if self.checkpoints is not None:
+            self.summary.unsaved = self.checkpoints.problem or ""
         self.reached(Phase.RESULT_READ)
+
+    def _new_checkpoints(self) -> Checkpoints | None:
+        """They need a disk that the next attempt sees, too. A profile counts from the first round on, or is wrong."""
+        job = self.job
+        if job.folder is None or job.execution.profile:
+            return None
+        folder, resume = Path(job.folder) / FOLDER, job.resume[self.number] if job.resume else None
+        return Checkpoints(folder, self.number, job.execution.recovery, resume, partial(self.reached, Phase.CHECKPOINT))
 
     def reached(self, phase: Phase) -> None:
         if self.job.saboteur is not None:
@@ -285,7 +315,8 @@ class TaskRun:
             name = relation.name
             for output in self.job.outputs:
                 if output.relation == name:
-                    yield from self._written(worker.results(name), output)
+                    closure = worker.closure if isinstance(worker, FactoredWorker) else None
+                    yield from self._written(worker.results(name), output, closure)
             if name in self.job.stage.streamed:
                 streams[name] = StreamedStatic(worker.result_count(name), partial(worker.results, name))
             elif name in spread:
@@ -313,7 +344,9 @@ class TaskRun:
         if self.tells:
             self.met.tell(replace(progress, bytes_sent=self.exchange.bytes_sent))
 
-    def _written(self, batches: Iterator[list[Lane]], output: Output) -> Iterator[pa.RecordBatch]:
+    def _written(
+        self, batches: Iterator[list[Lane]], output: Output, closure: Closure | None = None
+    ) -> Iterator[pa.RecordBatch]:
         if self.job.saboteur is not None:
             batches = self._sabotaged(batches)
         if self.job.folder is None:
@@ -323,11 +356,37 @@ class TaskRun:
                 yield self.job.layout.result_batch(output.relation, lanes, output.types, self.texts)
             self.summary.rows[output.relation] = rows
             return
-        stem = Path(self.job.folder) / relation_folder(self.job.handed_out.index(output)) / f"part-{self.number}"
+        folder = relation_folder(self.job.handed_out.index(output))
+        files = ResultFiles(
+            output.types, output.names, self.texts, Path(self.job.folder) / folder / f"part-{self.number}"
+        )
         try:
-            self.summary.rows[output.relation] = write_parquet(batches, output.types, output.names, self.texts, stem)
+            self._write(batches, files, closure)
+            files.close_file()
         except OSError as error:
             raise Unwritten(os.strerror(error.errno) if error.errno else str(error)) from error
+        self.summary.rows[output.relation] = files.rows
+
+    def _write(self, batches: Iterator[list[Lane]], files: ResultFiles, closure: Closure | None) -> None:
+        """A closure is listed while it is found: what is written is what is done."""
+        checkpoints = self.checkpoints
+        if checkpoints is None or closure is None:
+            for lanes in batches:
+                files.write(lanes)
+            return
+        saved = checkpoints.taken_up()
+        if saved is not None:
+            closure.take_up(saved)
+            files.go_on_from(saved.results, saved.number(_ROWS))
+        for lanes in batches:
+            files.write(lanes)
+            done = closure.listing.sources
+            if done is not None and checkpoints.is_due(done):
+                files.close_file()
+                with checkpoints.saving(done, is_alone=True) as state:
+                    closure.save(state)
+                    state.number(_ROWS, files.rows)
+                    state.results([f"{files.stem.parent.name}/{name}" for name in files.files])
 
     def _sabotaged(self, batches: Iterator[list[Lane]]) -> Iterator[list[Lane]]:
         for lanes in batches:

@@ -16,6 +16,7 @@ import numpy as np
 
 from emberlog.config import Limits
 from emberlog.executors.cyclic.chains import BATCH, Batch, ChainRunner, RelationAccess
+from emberlog.executors.cyclic.checkpoints import Checkpoints, SavedState
 from emberlog.executors.cyclic.compile import CyclicProgram
 from emberlog.executors.cyclic.evaluate import Evaluator
 from emberlog.executors.cyclic.faults import Fault
@@ -67,6 +68,16 @@ class WorkerTask:
     """Its number in the plan, for errors."""
     memory: int | None = None
     """Bytes that the facts of the worker may use; None for no limit."""
+    checkpoints: Checkpoints | None = None
+    """Where the state is kept from time to time, and what to go on from; None for never."""
+
+    @property
+    def saved_state(self) -> SavedState | None:
+        """What to go on from; it is given once."""
+        return None if self.checkpoints is None else self.checkpoints.taken_up()
+
+    def is_checkpoint_due(self, iteration: int) -> bool:
+        return self.checkpoints is not None and self.checkpoints.is_due(iteration)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP
+from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, DataType
 from emberlog.executors.cyclic import draining
-from emberlog.executors.cyclic.draining import write_parquet
+from emberlog.executors.cyclic.draining import ResultFiles
 from emberlog.executors.cyclic.lanes import Lane, floats_to_lane
 from emberlog.executors.cyclic.text_table import TextTable
 
 
 def lane(*values: int) -> Lane:
     return np.array(values, np.int64)
+
+
+def write_parquet(
+    batches: Iterator[list[Lane]], types: Sequence[DataType], names: Sequence[str], texts: TextTable, stem: Path
+) -> int:
+    files = ResultFiles(types, names, texts, stem)
+    for lanes in batches:
+        files.write(lanes)
+    files.close_file()
+    return files.rows
 
 
 def test_values_of_every_type(tmp_path: Path) -> None:

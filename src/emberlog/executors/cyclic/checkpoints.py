@@ -1,0 +1,260 @@
+"""A worker's state on disk, from time to time: raw lanes in files, only what changed, and a list of them.
+
+The list of files appears by renaming it, when all of them are complete. A checkpoint of workers that go in step counts
+when all of them have it for the same iteration; one that works alone goes on from its own. docs/cyclic.md tells more.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from emberlog.config import Recovery
+from emberlog.executors.cyclic.lanes import Lanes, joined
+
+FOLDER = "checkpoints"
+
+MOST_OF_THE_TIME = 0.05
+"""That goes into checkpoints: after one that took long, the next one is farther away."""
+
+Piece = TypeVar("Piece")
+
+_log = logging.getLogger("emberlog")
+
+
+class Stale(Exception):
+    """A checkpoint that cannot be gone on from; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some rows of one piece of the state, in a file of their own."""
+
+    file: str
+    width: int
+    rows: int
+    checksum: int
+    is_patch: bool
+    """Whether its first lane has the numbers of rows that are replaced or added, and the others have their values."""
+
+
+@dataclass(slots=True)
+class Manifest:
+    """What a checkpoint consists of."""
+
+    worker: int
+    iteration: int
+    is_alone: bool
+    """Whether the worker needs no others to go on from here."""
+    numbers: dict[str, int] = field(default_factory=dict)
+    pieces: dict[str, list[Part]] = field(default_factory=dict)
+    results: list[str] = field(default_factory=list)
+    """Files of results that are complete, below the folder of the attempt."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.worker}-{self.iteration}.json"
+
+    @property
+    def files(self) -> list[str]:
+        return [part.file for parts in self.pieces.values() for part in parts]
+
+    @staticmethod
+    def read(path: Path) -> Manifest:
+        found = Manifest(**json.loads(path.read_text(encoding="utf-8")))
+        found.pieces = {name: [Part(**part) for part in parts] for name, parts in found.pieces.items()}  # type: ignore[arg-type]
+        return found
+
+
+class Checkpoints:
+    """Of one worker in one attempt."""
+
+    def __init__(
+        self,
+        folder: Path,
+        worker: int,
+        recovery: Recovery,
+        resume: str | None = None,
+        reached: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`resume` names the manifest to go on from. `reached` is called when a checkpoint is written and not valid."""
+        self.folder = folder
+        self.worker = worker
+        self.recovery = recovery
+        self.problem: str | None = None
+        """Why there are none any more."""
+        self._reached = reached
+        self._last: Manifest | None = Manifest.read(folder / resume) if resume is not None else None
+        self._resume = self._last
+        self._marks: dict[str, int] = {}
+        self._due_at = self._time_of_next(0.0)
+        self._round_of_last = self._last.iteration if self._last is not None else 0
+        self._saved = 0
+        self._token = secrets.token_hex(4)
+        """Files of earlier attempts are here, too, and theirs is another."""
+
+    def taken_up(self) -> SavedState | None:
+        """The state to begin with, if there is one; once."""
+        state = SavedState(self.folder, self._resume) if self._resume is not None else None
+        self._resume = None
+        return state
+
+    def is_due(self, iteration: int) -> bool:
+        if self.problem is not None:
+            return False
+        rounds = self.recovery.checkpoint_rounds
+        if rounds is not None and iteration - self._round_of_last >= rounds:
+            return True
+        return self._due_at is not None and time.monotonic() >= self._due_at
+
+    def _time_of_next(self, seconds: float) -> float | None:
+        """The next one after one that took so long."""
+        every = self.recovery.checkpoint_seconds
+        return None if every is None else time.monotonic() + max(every, seconds / MOST_OF_THE_TIME)
+
+    @contextmanager
+    def saving(self, iteration: int, *, is_alone: bool) -> Iterator[StateToSave]:
+        """A checkpoint that is valid when this is left. One that cannot be written is the last: the run goes on."""
+        since = time.monotonic()
+        manifest = Manifest(self.worker, iteration, is_alone)
+        self._saved += 1
+        state = StateToSave(
+            self.folder, f"{self.worker}-{self._token}-{self._saved}", manifest, self._last, self._marks
+        )
+        try:
+            yield state
+            self._reached()
+            self._commit(manifest)
+        except OSError as error:
+            self.problem = str(error)
+            _log.warning("worker %d writes no checkpoints any more: %s", self.worker, error)
+            self._delete(set(manifest.files) - set(self._last.files if self._last else ()))
+            return
+        self._due_at = self._time_of_next(time.monotonic() - since)
+        self._round_of_last = iteration
+
+    def _commit(self, manifest: Manifest) -> None:
+        unfinished = self.folder / f"{manifest.name}.unfinished"
+        unfinished.write_text(json.dumps(asdict(manifest)), encoding="utf-8")
+        unfinished.replace(self.folder / manifest.name)
+        # Workers in step are all through with the last one by now. It stays until all have this one.
+        known = sorted(self.folder.glob(f"{self.worker}-*.json"), key=lambda path: Manifest.read(path).iteration)
+        needed = set(manifest.files) | set(self._last.files if self._last is not None else ())
+        for path in known[:-2]:
+            self._delete({*Manifest.read(path).files, path.name} - needed)
+        self._last = manifest
+
+    def _delete(self, files: set[str]) -> None:
+        for file in files:
+            (self.folder / file).unlink(missing_ok=True)
+
+
+class StateToSave:
+    """Takes the pieces of a state, each under a name of its own, and writes what changed since the last checkpoint."""
+
+    def __init__(
+        self, folder: Path, stem: str, manifest: Manifest, last: Manifest | None, marks: dict[str, int]
+    ) -> None:
+        self._folder = folder
+        self._stem = stem
+        self._manifest = manifest
+        self._last = last.pieces if last is not None else {}
+        self.marks = marks
+        """By piece: what tells what is older than the last checkpoint of this attempt."""
+        self._files = 0
+
+    def number(self, name: str, value: int) -> None:
+        self._manifest.numbers[name] = value
+
+    def whole(self, name: str, lanes: Lanes) -> None:
+        """A piece that is written anew every time."""
+        self._manifest.pieces[name] = [self._written(lanes)]
+
+    def grown(self, name: str, lanes: Lanes) -> None:
+        """A piece to which rows are only ever added."""
+        parts = self._last.get(name, [])
+        known = sum(part.rows for part in parts)
+        more = lanes[:, known:]
+        self._manifest.pieces[name] = [*parts, self._written(more)] if more.shape[1] or not parts else parts
+
+    def patched(self, name: str, lanes: Lanes, changed: Lanes) -> None:
+        """A piece in which rows were replaced or added since the last checkpoint: those with these numbers."""
+        parts = self._last.get(name)
+        if parts is None or 2 * len(changed) > lanes.shape[1]:
+            self.whole(name, lanes)
+            return
+        patch = np.vstack([changed[None], lanes[:, changed]])
+        self._manifest.pieces[name] = [*parts, self._written(patch, is_patch=True)] if len(changed) else parts
+
+    def results(self, files: Sequence[str]) -> None:
+        self._manifest.results = list(files)
+
+    def _written(self, lanes: Lanes, *, is_patch: bool = False) -> Part:
+        self._files += 1
+        file = f"{self._stem}-{self._files}.lanes"
+        checksum = 0
+        with (self._folder / file).open("xb") as out:
+            for lane in lanes:
+                data = np.ascontiguousarray(lane).data
+                checksum = zlib.crc32(data, checksum)
+                out.write(data)
+        return Part(file, lanes.shape[0], lanes.shape[1], checksum, is_patch)
+
+
+class SavedState:
+    """Gives the pieces back."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self._folder = folder
+        self._manifest = manifest
+        self.iteration = manifest.iteration
+
+    def number(self, name: str) -> int:
+        return _known(self._manifest.numbers, name)
+
+    def lanes(self, name: str) -> Lanes:
+        parts = _known(self._manifest.pieces, name)
+        whole = [self._read(part) for part in parts if not part.is_patch]
+        found = whole[0] if len(whole) == 1 else joined(whole, parts[0].width)
+        for part in parts:
+            if part.is_patch:
+                found = _patched(found, self._read(part))
+        return found
+
+    @property
+    def results(self) -> list[str]:
+        return self._manifest.results
+
+    def _read(self, part: Part) -> Lanes:
+        try:
+            values = np.fromfile(self._folder / part.file, np.int64)
+        except OSError as error:
+            raise Stale(f"a file of the last checkpoint cannot be read: {error.strerror}") from error
+        if len(values) != part.width * part.rows or zlib.crc32(values.data) != part.checksum:
+            raise Stale("a file of the last checkpoint is broken")
+        return values.reshape(part.width, part.rows)
+
+
+def _known(pieces: Mapping[str, Piece], name: str) -> Piece:
+    if name not in pieces:
+        raise Stale(f"the last checkpoint has no `{name}`")
+    return pieces[name]
+
+
+def _patched(lanes: Lanes, patch: Lanes) -> Lanes:
+    numbers = patch[0]
+    rows = max(lanes.shape[1], int(numbers.max()) + 1)
+    result = np.empty((lanes.shape[0], rows), np.int64)
+    result[:, : lanes.shape[1]] = lanes
+    result[:, numbers] = patch[1:]
+    return result
