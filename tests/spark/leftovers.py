@@ -41,7 +41,7 @@ def traces(spark: SparkSession) -> Traces:
     ours = [one.name for one in threading.enumerate() if one.name.startswith("emberlog") or "Timer" in one.name]
     sockets = _sockets()
     mine = [sockets[inode] for inode in _inodes(os.getpid()) if inode in sockets]
-    workers = [child for child in _descendants(os.getpid()) if _is_python(child)]
+    workers = python_workers()
     of_workers = [sockets[inode] for child in workers for inode in _inodes(child) if inode in sockets]
     ends = {one.local for one in (*mine, *of_workers)}
     context: Any = spark.sparkContext._jsc
@@ -53,6 +53,11 @@ def traces(spark: SparkSession) -> Traces:
         sum(_state(child) in "Tt" for child in workers),
         sum(one.remote in ends and not one.is_listening for one in of_workers),
     )
+
+
+def python_workers() -> list[int]:
+    """The processes of Python that Spark has started for this one."""
+    return [child for child in _descendants(os.getpid()) if _is_python(child)]
 
 
 def nothing_but(before: Traces, spark: SparkSession) -> None:

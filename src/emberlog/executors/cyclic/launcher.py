@@ -158,7 +158,9 @@ class Launcher:
         if self.slots.obstacle is not None:
             raise NotHere(self.slots.obstacle)
         if self.slots.count == 0:
-            raise NotHere("Spark has no executor that could run a task")
+            raise NotHere(
+                "Spark has no room for a task: no executor has come, or spark.task.cpus is more than one has cores"
+            )
         self.workers = execution.workers or self.slots.count
         if self.workers > self.slots.count:
             raise fail(
