@@ -123,7 +123,7 @@ class Footprint:
         )
 
 
-@pytest.mark.parametrize("runs", [5, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [5, pytest.param(200, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])])
 def test_many_in_a_row(spark: SparkSession, runs: int) -> None:
     """By turns with files and through Spark, with rounds and without, right and wrong."""
     executions = (

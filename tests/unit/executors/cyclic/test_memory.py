@@ -37,6 +37,7 @@ def test_room_is_claimed_before_it_is_used(budget: None) -> None:
 
 def test_what_is_there_already_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     used = 640 * MIB
+    monkeypatch.setattr(memory, "LOOK_SECONDS", 0)
     monkeypatch.setattr(memory, "used_memory", lambda: used)
     with allowed(32 * MIB):
         used += 32 * MIB
@@ -145,6 +146,7 @@ def test_what_is_known_is_right_whenever_memory_runs_out(
     facts = [named(fact) for fact in GRAPH] if name == "texts" else GRAPH
     expected = evaluate(checked(text), {"arc": facts})
     monkeypatch.setattr(memory, "LARGE", 0)
+    monkeypatch.setattr(memory, "LOOK_SECONDS", 0)
     monkeypatch.setattr(chains, "WORTH_A_LOOK", 1)
     most = 0
     for looks in (*range(2, 40, 3), *range(40, 2000, 60)):
@@ -176,6 +178,7 @@ def test_the_others_hand_over_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     text, execution = PROGRAMS["rounds"]
     barrier = Barrier(3)
     monkeypatch.setattr(memory, "LARGE", 0)
+    monkeypatch.setattr(memory, "LOOK_SECONDS", 0)
     monkeypatch.setattr(chains, "WORTH_A_LOOK", 1)
     monkeypatch.setattr(memory, "used_memory", FullAfter(barrier, 1, 40))
     job = job_for(text, {"arc": GRAPH}, tmp_path, 3, execution)
