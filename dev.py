@@ -85,6 +85,12 @@ def async_full(arguments: list[str]) -> int:
     return module("pytest", name, "--timeout=3600", *arguments, EMBERLOG_EXAMPLES="1000")
 
 
+def streams_full(arguments: list[str]) -> int:
+    """2,000 random streams on each evaluator, slide by slide: about ten minutes"""
+    tests = "tests/property/test_stream_programs.py"
+    return module("pytest", tests, "--timeout=3600", *arguments, EMBERLOG_EXAMPLES="3000")
+
+
 def spark_full(arguments: list[str]) -> int:
     """all tests on Spark, the slow ones too, with 300 random programs: about half an hour"""
     return module("pytest", "tests/spark", "-m", "spark", *arguments, EMBERLOG_SPARK_EXAMPLES="300")
@@ -134,6 +140,7 @@ TASKS = {
     "golden-update": golden_update,
     "property-full": property_full,
     "async-full": async_full,
+    "streams-full": streams_full,
     "spark-full": spark_full,
     "faults-full": faults_full,
     "fuzz": fuzz,

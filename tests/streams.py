@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -10,6 +10,8 @@ import pyarrow as pa
 from emberlog.executors.reference import evaluate
 from emberlog.executors.streaming.batch_program import BatchProgram, batch_program
 from emberlog.executors.streaming.evaluator import Slide, SlideEvaluator
+from emberlog.executors.streaming.incremental import IncrementalEvaluator
+from emberlog.executors.streaming.simple import SimpleEvaluator
 from emberlog.executors.streaming.window import Window, window_of
 from emberlog.io.arrow_values import table_of
 from emberlog.io.local_relation import LocalRelation
@@ -21,6 +23,13 @@ from emberlog.syntax.parser import parse
 Tuples = Mapping[str, Sequence[Fact]]
 """Of each stream, the time first."""
 Answers = Mapping[str, frozenset[Fact]]
+MakeEvaluator = Callable[["StreamCase"], SlideEvaluator]
+
+EVALUATORS: Mapping[str, MakeEvaluator] = {
+    "simple": lambda case: SimpleEvaluator(case.program, case.static_tables()),
+    "incremental": lambda case: IncrementalEvaluator(case.program, case.window, case.static_tables()),
+    "incremental-3": lambda case: IncrementalEvaluator(case.program, case.window, case.static_tables(), workers=3),
+}
 
 
 @dataclass(frozen=True, slots=True)

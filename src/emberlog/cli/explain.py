@@ -94,6 +94,7 @@ def explanation(
     """The explanation of a program in one of the formats, with a final line break."""
     from emberlog.cli.check import check_file
     from emberlog.executors.cyclic.description import described
+    from emberlog.executors.streaming.division import evaluation_notes
     from emberlog.logical.build import build
     from emberlog.optimize.pipeline import plan_program
     from emberlog.semantics.connection_graph import build_connection_graph
@@ -107,7 +108,8 @@ def explanation(
         from emberlog.logical.explain import explain_text
 
         text = explain_text(checked, graph, plan, optimized, passes_in_full=passes_in_full)
-        choices = described(optimized.plan)
+        is_stream = any(relation.is_stream for relation in checked.relations.values())
+        choices = evaluation_notes(checked) if is_stream else described(optimized.plan)
         how = "".join(f"  {line}\n" for line in choices)
         return f"{text}\n\nhow it runs\n{how}" if choices else f"{text}\n"
     if form == "html":

@@ -6,7 +6,7 @@ reference evaluator, which never sees a plan, so a pass that changes an answer s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import assert_never
 
 from emberlog.config import DEFAULT_LIMITS, Limits
@@ -83,7 +83,11 @@ def answers(plan: LogicalPlan, name: str, facts: frozenset[Fact]) -> frozenset[F
     """Those facts of an output that the queries ask for."""
     if not plan.queries:
         return facts
-    queries = [query for query in plan.queries if query.relation == name]
+    return asked_facts([query for query in plan.queries if query.relation == name], facts)
+
+
+def asked_facts(queries: Sequence[CheckedQuery], facts: frozenset[Fact]) -> frozenset[Fact]:
+    """Those facts of a relation that one of its queries asks for."""
     return frozenset(fact for fact in facts if any(_agrees(query, fact) for query in queries))
 
 

@@ -36,11 +36,16 @@ class BoundedWorker(Worker):
         for iteration in range(1 if saved is None else saved.iteration + 1, rounds + 1):
             self.begin_iteration(iteration)
             contributions = yield from self.rule_contributions()
-            arrived = yield from self._owned(contributions)
             following = {relation.name: Resident(relation, tracks=False) for relation in self.program.relations}
             for name, resident in following.items():
                 resident.add(own_seeds[name])
-                resident.add(arrived[name])
+            if self.task.workers == 1:
+                for name, contribution in contributions:
+                    self.keep(following[name], contribution)
+            else:
+                arrived = yield from self._owned(contributions)
+                for name, resident in following.items():
+                    resident.add(arrived[name])
             differs = any(not _same(self.previous[name], following[name]) for name in following)
             self.previous = following
             total = sum(resident.count for resident in following.values())

@@ -197,11 +197,11 @@ def encoded(one: Feed, columns: Sequence[pa.ChunkedArray], texts: TextTable) -> 
             continue
         if column.null_count:
             raise Unfit(f"`{one.relation}` has nulls")
-        lanes[place] = _lane(column, data_type, texts)
+        lanes[place] = lane_of_column(column, data_type, texts)
     return lanes
 
 
-def _lane(column: pa.ChunkedArray, data_type: DataType, texts: TextTable) -> Lane:
+def lane_of_column(column: pa.ChunkedArray, data_type: DataType, texts: TextTable) -> Lane:
     if data_type == STRING:
         return texts.encode(column)
     if data_type == FLOAT:

@@ -141,6 +141,10 @@ class ChainedIndex:
         self.following = np.empty(0, np.int64)
         self.entered = 0
 
+    @property
+    def bytes(self) -> int:
+        return self.heads.nbytes + self.following.nbytes
+
     def catch_up(self) -> None:
         count = self.store.count
         if count == self.entered:

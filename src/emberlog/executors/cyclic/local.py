@@ -60,7 +60,7 @@ def run_workers(workers: Sequence[Worker]) -> None:
     if any(isinstance(worker, AsyncWorker) for worker in workers):
         _run_freely([worker for worker in workers if isinstance(worker, AsyncWorker)])
     else:
-        _run_in_step(workers)
+        drive([worker.run() for worker in workers])
 
 
 def _run_freely(workers: Sequence[AsyncWorker]) -> None:
@@ -82,15 +82,14 @@ def _run_freely(workers: Sequence[AsyncWorker]) -> None:
         raise error
 
 
-def _run_in_step(workers: Sequence[Worker]) -> None:
-    """Everyone's mail is handed over when everyone has some."""
-    running = [worker.run() for worker in workers]
-    with ThreadPoolExecutor(len(workers)) as threads:
-        waiting = list(threads.map(_started, running)) if len(workers) > 1 else [_started(running[0])]
+def drive(running: Sequence[Running]) -> None:
+    """Drives workers in step: everyone's mail is handed over when everyone has some."""
+    with ThreadPoolExecutor(len(running)) as threads:
+        waiting = list(threads.map(_started, running)) if len(running) > 1 else [_started(running[0])]
         while all(mail is not None for mail in waiting):
             sent = [mail for mail in waiting if mail is not None]
-            received = [[mail[number] for mail in sent] for number in range(len(workers))]
-            if len(workers) > 1:
+            received = [[mail[number] for mail in sent] for number in range(len(running))]
+            if len(running) > 1:
                 waiting = list(threads.map(_resumed, running, received))
             else:
                 waiting = [_resumed(running[0], received[0])]

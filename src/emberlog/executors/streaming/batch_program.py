@@ -15,6 +15,7 @@ from emberlog.semantics.model import (
     Bind,
     CheckedProgram,
     CheckedQuery,
+    Column,
     Contribution,
     CoreRule,
     Fact,
@@ -39,6 +40,8 @@ class BatchProgram:
     """Has no streams: they are inputs like others."""
     streams: tuple[str, ...]
     """The inputs whose tuples come and go."""
+    arriving: Mapping[str, tuple[Column, ...]]
+    """The columns of the streams as their tuples arrive, the time first."""
     times: Mapping[str, TimeRole]
     """What the first column of a stream is here: left out (NONE), the earliest time of each fact, or a plain column."""
 
@@ -48,7 +51,8 @@ def batch_program(checked: CheckedProgram) -> BatchProgram:
     rewriting = _Rewriting(checked, shown)
     streams = tuple(name for name in checked.inputs if checked.relations[name].is_stream)
     times = {name: rewriting.role(name) for name in streams}
-    return BatchProgram(rewriting.program(), streams, times)
+    arriving = {name: checked.relations[name].columns for name in streams}
+    return BatchProgram(rewriting.program(), streams, arriving, times)
 
 
 def _relations_with_shown_times(checked: CheckedProgram) -> set[str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pytest
 
 from emberlog.executors.streaming.evaluator import SlideEvaluator
-from emberlog.executors.streaming.simple import SimpleEvaluator
 from emberlog.semantics.model import Fact
-from tests.streams import StreamCase, Tuples, by_definition, by_evaluator, stream_case
+from tests.streams import EVALUATORS, StreamCase, Tuples, by_definition, by_evaluator, stream_case
 
 CHEAP_PATH = """\
 {ride(Ts: Timestamp, Pickup: String, Drop: String, Fare: Float)}
@@ -23,11 +22,7 @@ FIGURE_1: Tuples = {
 }
 """Each hop has a fare of 1. Nothing arrives at 3."""
 
-EVALUATORS: Sequence[Callable[[StreamCase], SlideEvaluator]] = (
-    lambda case: SimpleEvaluator(case.program, case.static_tables()),
-)
-
-every_evaluator = pytest.mark.parametrize("evaluator", EVALUATORS, ids=("simple",))
+every_evaluator = pytest.mark.parametrize("evaluator", EVALUATORS.values(), ids=EVALUATORS)
 
 
 def snapshots(case: StreamCase, evaluator: Callable[[StreamCase], SlideEvaluator], tuples: Tuples) -> list[set[Fact]]:

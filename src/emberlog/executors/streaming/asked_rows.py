@@ -1,0 +1,50 @@
+"""Rows that the queries of a relation ask for, and rows that another batch does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from emberlog.diagnostics import InternalError
+from emberlog.executors.cyclic.evaluate import Evaluator
+from emberlog.executors.cyclic.kernels.tables import find_all, refill
+from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask
+from emberlog.executors.cyclic.stores import table_for
+from emberlog.semantics.model import CheckedQuery
+from emberlog.syntax.ast import Constant, Parameter
+
+
+def asked_rows(queries: Sequence[CheckedQuery], lanes: Lanes, codes: Mapping[str, int]) -> Lanes:
+    """Without queries, everything is asked for."""
+    if not queries:
+        return lanes
+    asked = np.zeros(lanes.shape[1], np.bool_)
+    for query in queries:
+        asked |= _agrees(query, lanes, codes)
+    return lanes if asked.all() else lanes[:, asked]
+
+
+def _agrees(query: CheckedQuery, lanes: Lanes, codes: Mapping[str, int]) -> Mask:
+    agrees = np.ones(lanes.shape[1], np.bool_)
+    bound: dict[str, Lane] = {}
+    for term, lane in zip(query.terms, lanes, strict=True):
+        if isinstance(term, Parameter):
+            raise InternalError(f"DL902: the parameter ${term.name} has no value")
+        if isinstance(term, Constant):
+            agrees &= lane == Evaluator(query.relation, {}, codes).constant(term)
+        elif term.name in bound:
+            agrees &= lane == bound[term.name]
+        else:
+            bound[term.name] = lane
+    return agrees
+
+
+def rows_without(lanes: Lanes, others: Lanes) -> Lanes:
+    """The rows of the first batch that the second one does not have; in each all rows are different."""
+    if not lanes.shape[1] or not others.shape[1]:
+        return lanes
+    others = np.ascontiguousarray(others)
+    table = table_for(others.shape[1])
+    refill(table, others, others.shape[0], others.shape[1])
+    return lanes[:, find_all(table, others, others.shape[0], np.ascontiguousarray(lanes)) < 0]

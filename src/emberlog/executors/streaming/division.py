@@ -1,0 +1,162 @@
+"""Which relations of a stream program are computed once, which are kept up to date, and which are computed anew.
+
+A relation is kept up to date when more facts below it can only mean more, or better, facts of its own: then a fact
+holds exactly as long as one of its derivations does. Everything else is computed anew from those, slide by slide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from emberlog.executors.cyclic.capabilities import MEETS, obstacles
+from emberlog.executors.streaming.batch_program import BatchProgram, batch_program
+from emberlog.executors.streaming.best_tuples import with_best_tuples
+from emberlog.executors.streaming.expiring_program import expiring_fixpoint, with_earliest_times
+from emberlog.optimize.rewrite_demand import rewrite_demand
+from emberlog.semantics.model import (
+    Absent,
+    CheckedProgram,
+    Column,
+    Contribution,
+    CoreRule,
+    Match,
+    RecursionCase,
+    Relation,
+    Stratum,
+)
+from emberlog.semantics.monotonicity import non_monotone_step
+
+
+class Method(Enum):
+    ONCE = "computed once"
+    KEPT = "kept up to date"
+    ANEW = "computed anew at every slide"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    method: Method
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    checked: CheckedProgram
+    choices: Mapping[str, Choice]
+    """Of every relation that the outputs need, in the order of evaluation, streams first."""
+
+    def names(self, method: Method) -> tuple[str, ...]:
+        return tuple(name for name, choice in self.choices.items() if choice.method is method)
+
+
+def divide(program: BatchProgram) -> Division:
+    """The division of the program that computes only what its queries ask for."""
+    checked = with_earliest_times(rewrite_demand(program.checked).checked, program.times)
+    return _Divider(with_best_tuples(checked, program.streams), program.streams).run()
+
+
+def evaluation_notes(checked: CheckedProgram) -> tuple[str, ...]:
+    """What incremental evaluation does with each relation, and why, a line each."""
+    choices = divide(batch_program(checked)).choices
+    return tuple(f"{name}: {choice.method.value}; {choice.why}" for name, choice in choices.items())
+
+
+class _Divider:
+    def __init__(self, checked: CheckedProgram, streams: tuple[str, ...]) -> None:
+        self.checked = checked
+        self.streams = streams
+        self.choices: dict[str, Choice] = {}
+
+    def run(self) -> Division:
+        needed = _needed(self.checked)
+        for name in self.checked.relations:
+            if name in needed and name in self.streams:
+                self.choices[name] = Choice(Method.KEPT, "a stream")
+            elif name in needed and not any(name in stratum.relations for stratum in self.checked.strata):
+                self.choices[name] = Choice(Method.ONCE, "it does not change")
+        for stratum in self.checked.strata:
+            if needed.intersection(stratum.relations):
+                choice = self._choose(stratum)
+                self.choices.update(dict.fromkeys(stratum.relations, choice))
+        return Division(self.checked, {name: one for name, one in self.choices.items() if name in needed})
+
+    def _choose(self, stratum: Stratum) -> Choice:
+        if all(self.choices[name].method is Method.ONCE for name in _read(stratum) - set(stratum.relations)):
+            return Choice(Method.ONCE, "no stream is below it")
+        obstacle = next(self._obstacles(stratum), None)
+        if obstacle is not None:
+            return Choice(Method.ANEW, obstacle)
+        values = [column.name for name in stratum.relations for column in _aggregated(self.checked.relations[name])]
+        if not values:
+            return Choice(Method.KEPT, "a fact holds as long as its longest-lived derivation")
+        return Choice(Method.KEPT, f"of {', '.join(values)} it has each value that will be the best one at some slide")
+
+    def _obstacles(self, stratum: Stratum) -> Iterator[str]:
+        """Why facts of the stratum cannot simply be kept until they expire."""
+        relations = self.checked.relations
+        for rule in stratum.rules:
+            for literal in rule.body:
+                if isinstance(literal, Match) and self._method(literal.relation) is Method.ANEW:
+                    yield f"it reads {literal.relation}, which is computed anew"
+                if isinstance(literal, Absent) and self._method(literal.relation) not in (None, Method.ONCE):
+                    yield f"it negates {literal.relation}, whose facts come and go"
+        if stratum.recursion is not None and stratum.recursion.case in (RecursionCase.BOUNDED, RecursionCase.STAGED):
+            yield f"its recursion is a case of {stratum.recursion.case.value}"
+        for name in stratum.relations:
+            functions = [column.aggregate for column in relations[name].columns if column.aggregate is not None]
+            for function in functions:
+                if function not in MEETS:
+                    yield f"{name} is aggregated with {function}"
+            if not _has_one_order(relations[name], [rule for rule in stratum.rules if rule.relation == name]):
+                yield f"{name} has several aggregates that do not win together"
+        kept = frozenset((*self._kept(), *stratum.relations))
+        for rule in stratum.rules:
+            if rule.premappable:
+                yield f"{rule.name} is @premappable, which is a promise about the end of a recursion only"
+            step = non_monotone_step(rule, kept, relations)
+            if step is not None:
+                yield f"{rule.name}: {step.reason}"
+        yield from obstacles(expiring_fixpoint(self.checked, (*self._kept(), *stratum.relations), stratum.rules))
+
+    def _method(self, name: str) -> Method | None:
+        """None for a relation of the stratum itself."""
+        return self.choices[name].method if name in self.choices else None
+
+    def _kept(self) -> list[str]:
+        return [name for name, choice in self.choices.items() if choice.method is Method.KEPT]
+
+
+def _needed(checked: CheckedProgram) -> set[str]:
+    needed = set(checked.outputs)
+    for stratum in reversed(checked.strata):
+        if needed.intersection(stratum.relations):
+            needed |= _read(stratum) | set(stratum.relations)
+    return needed
+
+
+def _read(stratum: Stratum) -> set[str]:
+    return {literal.relation for rule in stratum.rules for literal in rule.body if isinstance(literal, Match | Absent)}
+
+
+def _aggregated(relation: Relation) -> list[Column]:
+    return [column for column in relation.columns if column.aggregate is not None]
+
+
+def _has_one_order(relation: Relation, rules: list[CoreRule]) -> bool:
+    """Whether the contributions to a key can be put in one order, so that the best one is best in every column: all
+    columns go by the same values, and one at most has a choice that goes with them."""
+    aggregated = [place for place, column in enumerate(relation.columns) if column.aggregate is not None]
+    functions = [relation.columns[place].aggregate for place in aggregated]
+    if len(aggregated) <= 1:
+        return True
+    directions = {function in ("min", "mmin", "all", "argmin") for function in functions}
+    choices = [function for function in functions if function in ("argmin", "argmax")]
+    if len(directions) > 1 or len(choices) > 1:
+        return False
+    for rule in rules:
+        contributions = [rule.head[place] for place in aggregated]
+        if len({one.arguments[0] for one in contributions if isinstance(one, Contribution)}) > 1:
+            return False
+    return True

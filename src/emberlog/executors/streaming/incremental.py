@@ -1,0 +1,267 @@
+"""Slide by slide, from what the slide before left: only what arrived is derived from, and what expires just goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from emberlog.config import DEFAULT_LIMITS, Execution, Limits
+from emberlog.datatypes import STRING
+from emberlog.diagnostics import InternalError
+from emberlog.executors.cyclic.compile import compile_fixpoint
+from emberlog.executors.cyclic.faults import Fault, told
+from emberlog.executors.cyclic.lanes import Lane, Lanes, joined
+from emberlog.executors.cyclic.local import drive, share_of
+from emberlog.executors.cyclic.stage import place_as_asked
+from emberlog.executors.cyclic.texts import texts_of
+from emberlog.executors.cyclic.worker import WorkerTask
+from emberlog.executors.streaming.asked_rows import asked_rows
+from emberlog.executors.streaming.batch_program import BatchProgram
+from emberlog.executors.streaming.complete_output import CompleteOutput
+from emberlog.executors.streaming.complete_strata import CompleteStrata, unique_columns
+from emberlog.executors.streaming.division import Division, Method, divide
+from emberlog.executors.streaming.evaluator import Changes, Slide
+from emberlog.executors.streaming.expiring_program import NEVER, NOT_YET, expiring_fixpoint
+from emberlog.executors.streaming.lane_relations import LaneRelations, lanes_of_table, table_of_lanes
+from emberlog.executors.streaming.stream_texts import StreamTexts
+from emberlog.executors.streaming.stream_worker import StreamWorker
+from emberlog.executors.streaming.window import Window
+from emberlog.logical.build import build, fields_of
+from emberlog.logical.nodes import Field, LogicalPlan
+from emberlog.optimize.pipeline import optimize
+from emberlog.semantics.model import Absent, CheckedProgram, Match, Relation, TimeRole
+from emberlog.syntax.ast import Constant
+
+MANY_TEXTS = 1 << 14
+"""With fewer texts, those that no fact has any more are not looked for."""
+
+
+class IncrementalEvaluator:
+    def __init__(
+        self,
+        program: BatchProgram,
+        window: Window | None,
+        statics: Mapping[str, pa.Table],
+        limits: Limits = DEFAULT_LIMITS,
+        *,
+        workers: int = 1,
+        tracks_changes: bool = True,
+    ) -> None:
+        """`tracks_changes=False` where nobody asks for `changes`."""
+        self._program = program
+        self._window = window
+        self._limits = limits
+        self._workers = workers
+        self._tracks_changes = tracks_changes
+        self.division = divide(program)
+        checked = self.division.checked
+        self._places = {rule.name: rule.span for rule in checked.rules}
+        self._fields = {name: fields_of(relation) for name, relation in checked.relations.items()}
+        self._kept = self.division.names(Method.KEPT)
+        rules = [rule for rule in checked.rules if rule.relation in self._kept]
+        self._expiring = compile_fixpoint(expiring_fixpoint(checked, self._kept, rules))
+        unique = unique_columns(self._expiring)
+        self._once = CompleteStrata(_part(self.division, Method.ONCE), limits, self._places, {})
+        self._anew = CompleteStrata(_part(self.division, Method.ANEW), limits, self._places, unique)
+        self._arriving = {
+            name: tuple(Field(column.name, column.type) for column in columns)
+            for name, columns in program.arriving.items()
+        }
+        self._read_anew = [name for name in self._anew.reads if name in self._kept]
+        texts = {*self._once.texts, *self._anew.texts, *texts_of(self._expiring), *_texts_of_queries(checked)}
+        self._texts = StreamTexts(sorted(texts))
+        self._codes = self._texts.written
+        self._relations = LaneRelations(self._fields, self._texts)
+        for name, table in statics.items():
+            if name in self._fields:  # else nobody asks for it
+                self._relations.put(name, table)
+        self._once.run(self._relations, self._codes)
+        self._texts_kept = len(self._texts)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Forgets everything but what never changes."""
+        self._team = self._workers_with_nothing() if self._kept else []
+        self._origin: int | None = None
+        self._changed: list[dict[str, tuple[Lanes, Lanes]]] = []
+        self._complete = {
+            name: CompleteOutput(self.division.checked, name, self._fields[name], self._texts, self._codes)
+            for name in self.division.checked.outputs
+            if name not in self._kept
+        }
+
+    def _workers_with_nothing(self) -> list[StreamWorker]:
+        placement = place_as_asked(self._expiring, Execution(workers=self._workers), {})
+        tracked = frozenset(self._kept).intersection(self.division.checked.outputs)
+        statics = {name: self._relations.lanes(name) for name in self._expiring.statics}
+        return [
+            StreamWorker(
+                WorkerTask(self._expiring, placement, number, self._workers, self._codes, self._limits),
+                {
+                    name: share_of(rows, placement.statics[name], number, self._workers)
+                    for name, rows in statics.items()
+                },
+                tracked if self._tracks_changes else frozenset(),
+            )
+            for number in range(self._workers)
+        ]
+
+    def restore(self, slide: Slide, window: Mapping[str, pa.Table]) -> None:
+        self._begin()
+        self.advance(slide, window)
+
+    def advance(self, slide: Slide, arrived: Mapping[str, pa.Table]) -> None:
+        number = self._number(slide)
+        shares = self._shares(arrived)
+        if self._team:
+            try:
+                drive([worker.move(number, share) for worker, share in zip(self._team, shares, strict=True)])
+            except Fault as fault:
+                raise told(fault, self._places) from None
+        self._changed = [worker.end() for worker in self._team]
+        for name in self._read_anew:
+            self._relations.put_lanes(name, self._visible(name))
+        self._anew.run(self._relations, self._codes)
+        for output in self._complete.values():
+            output.update(self._relations)
+        self._forget_texts()
+
+    def answers(self) -> Mapping[str, pa.Table]:
+        return {name: self._answer(name) for name in self.division.checked.outputs}
+
+    def _answer(self, name: str) -> pa.Table:
+        return self._complete[name].answer() if name in self._complete else self._asked(name, self._visible(name))
+
+    def changes(self) -> Mapping[str, Changes]:
+        return {name: self._changes(name) for name in self.division.checked.outputs}
+
+    def _changes(self, name: str) -> Changes:
+        if name in self._complete:
+            return self._complete[name].changes()
+        worker = self._team[0]
+        added = joined([worker.visible(name, changed[name][0]) for changed in self._changed], 0)
+        removed = joined([worker.visible(name, changed[name][1]) for changed in self._changed], 0)
+        return Changes(self._asked(name, added), self._asked(name, removed))
+
+    def facts_in_window(self) -> Mapping[str, int]:
+        return {name: sum(worker.store(name).visible_count for worker in self._team) for name in self._kept}
+
+    def expired(self) -> int:
+        streams = set(self._kept).intersection(self._program.streams)
+        return sum(worker.expired[name] for worker in self._team for name in streams)
+
+    def state_bytes(self) -> int:
+        return sum(worker.state_bytes for worker in self._team)
+
+    # Slides and tuples
+
+    def _number(self, slide: Slide) -> int:
+        """Slides are numbered from the first one; without a window nothing expires, and one number does for all."""
+        if self._window is None:
+            return 0
+        if self._origin is None:
+            self._origin = slide.at
+        number, rest = divmod(slide.at - self._origin, self._window.step)
+        if rest or slide.since != slide.at - self._window.size:
+            raise InternalError(f"DL902: {slide} is none of the slides of {self._window}")
+        return number
+
+    def _shares(self, arrived: Mapping[str, pa.Table]) -> list[dict[str, Lanes]]:
+        """What arrived as contributions to the streams, in equal parts: their owners get them with the first mail."""
+        shares: list[dict[str, Lanes]] = [{} for _ in self._team]
+        for name, table in arrived.items():
+            if name not in self._kept:
+                continue  # nobody asks for it
+            lanes = self._contributions(name, table)
+            for place, share in enumerate(shares):
+                begin, end = (lanes.shape[1] * one // self._workers for one in (place, place + 1))
+                share[name] = np.ascontiguousarray(lanes[:, begin:end])
+        return shares
+
+    def _contributions(self, name: str, table: pa.Table) -> Lanes:
+        """The keys of the facts, then their time where it is an annotation, then their last slide."""
+        lanes = lanes_of_table(name, table, self._arriving[name], self._texts)
+        moments = lanes[0]
+        if self._window is None:
+            last = np.full(len(moments), NEVER)
+        else:
+            assert self._origin is not None
+            last = (moments + (self._window.size - self._origin)) // self._window.step
+        match self._program.times[name]:
+            case TimeRole.NONE:
+                return np.vstack([lanes[1:], last])
+            case TimeRole.ANNOTATION:
+                return np.vstack([lanes[1:], moments, np.full(len(moments), NOT_YET), last])
+            case TimeRole.ORDINARY:
+                return np.vstack([lanes, last])
+
+    # Relations
+
+    def _visible(self, name: str) -> Lanes:
+        return joined([worker.visible(name, worker.store(name).visible()) for worker in self._team], 0)
+
+    def _asked(self, name: str, lanes: Lanes) -> pa.Table:
+        queries = [query for query in self.division.checked.queries if query.relation == name]
+        return table_of_lanes(asked_rows(queries, lanes, self._codes), self._fields[name], self._texts)
+
+    def _forget_texts(self) -> None:
+        """Texts that came with the stream go when no fact has them any more; looked for when they have doubled."""
+        if len(self._texts) < 2 * self._texts_kept + MANY_TEXTS:
+            return
+        self._texts.forget_all_but(self._text_lanes())
+        self._texts_kept = len(self._texts)
+
+    def _text_lanes(self) -> Iterator[Lane]:
+        named = [(name, self._relations.lanes(name)) for name in self._relations.names_of_lanes]
+        named += [(name, worker.visible(name, worker.store(name).all)) for worker in self._team for name in self._kept]
+        named += [(name, output.lanes_before) for name, output in self._complete.items()]
+        named += [
+            (name, self._team[0].visible(name, lanes))
+            for changed in self._changed
+            for name, (_, lanes) in changed.items()
+        ]
+        for name, lanes in named:
+            for lane, field in zip(lanes, self._fields[name], strict=True):
+                if field.type == STRING:
+                    yield lane
+
+
+def _part(division: Division, method: Method) -> LogicalPlan:
+    """The plan of the relations that are computed by one method, from all others. Its outputs are those that somebody
+    else reads, too."""
+    checked = division.checked
+    own = set(division.names(method))
+    relations = {name: one if name in own else _complete(one) for name, one in checked.relations.items()}
+    read = {
+        literal.relation
+        for rule in checked.rules
+        if rule.relation not in own
+        for literal in rule.body
+        if isinstance(literal, Match | Absent)
+    }
+    part = replace(
+        checked,
+        relations=relations,
+        facts={name: rows for name, rows in checked.facts.items() if name in own},
+        rules=tuple(rule for rule in checked.rules if rule.relation in own),
+        strata=tuple(stratum for stratum in checked.strata if own.issuperset(stratum.relations)),
+        queries=(),
+    )
+    outputs = tuple(name for name in division.choices if name in own and (name in read or name in checked.outputs))
+    return optimize(replace(build(part), outputs=outputs)).plan
+
+
+def _complete(relation: Relation) -> Relation:
+    """As an input: its values are what they are."""
+    columns = tuple(replace(column, aggregate=None) for column in relation.columns)
+    return replace(relation, columns=columns, is_derived=False)
+
+
+def _texts_of_queries(checked: CheckedProgram) -> Iterator[str]:
+    for query in checked.queries:
+        for term in query.terms:
+            if isinstance(term, Constant) and isinstance(term.value, str):
+                yield term.value

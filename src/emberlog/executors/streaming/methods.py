@@ -1,0 +1,48 @@
+"""How a stream program is evaluated: kept up to date from slide to slide, or from scratch at each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, assert_never
+
+import pyarrow as pa
+
+from emberlog.config import DEFAULT_LIMITS, Limits
+from emberlog.executors.streaming.batch_program import batch_program
+from emberlog.executors.streaming.evaluator import SlideEvaluator
+from emberlog.executors.streaming.incremental import IncrementalEvaluator
+from emberlog.executors.streaming.simple import SimpleEvaluator
+from emberlog.executors.streaming.window import Window
+from emberlog.semantics.model import CheckedProgram, Column
+
+Evaluation = Literal["incremental", "simple"]
+
+
+def slide_evaluator(
+    checked: CheckedProgram,
+    window: Window | None,
+    statics: Mapping[str, pa.Table],
+    limits: Limits = DEFAULT_LIMITS,
+    *,
+    evaluation: Evaluation = "incremental",
+    workers: int = 1,
+    tracks_changes: bool = True,
+) -> SlideEvaluator:
+    """Evaluates in this process. `statics` are the inputs that are no streams; `workers` share the work of an
+    incremental one. `tracks_changes=False` where nobody will ask for `changes`."""
+    program = batch_program(checked)
+    match evaluation:
+        case "incremental":
+            return IncrementalEvaluator(
+                program, window, statics, limits, workers=workers, tracks_changes=tracks_changes
+            )
+        case "simple":
+            return SimpleEvaluator(program, statics, limits)
+        case _:
+            assert_never(evaluation)
+
+
+def output_columns(checked: CheckedProgram) -> dict[str, tuple[Column, ...]]:
+    """The columns of each answer. A time that every query of a relation leaves out with `_` is no column of it."""
+    program = batch_program(checked).checked
+    return {name: program.relations[name].columns for name in program.outputs}

@@ -1,0 +1,68 @@
+"""The texts of a stream as numbers, remembered as long as some fact has them.
+
+Numbers are small, and those of forgotten texts are given out again: what is looked up by a text is then looked up
+directly, however long the stream runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from emberlog.executors.cyclic.lanes import Lane
+from emberlog.executors.cyclic.text_table import TextTable
+
+
+class StreamTexts(TextTable):
+    """A table that grows and shrinks while it is read."""
+
+    def __init__(self, written: Iterable[str] = ()) -> None:
+        """`written` are the program's own texts, which are never forgotten."""
+        super().__init__()
+        self._codes: dict[str, int] = {}
+        self._texts_by_code: list[str] = []
+        self._free: list[int] = []
+        self.written = {text: self._code(text) for text in written}
+
+    def _code(self, text: str) -> int:
+        code = self._codes.get(text)
+        if code is None:
+            if self._free:
+                code = self._free.pop()
+                self._texts_by_code[code] = text
+            else:
+                code = len(self._texts_by_code)
+                self._texts_by_code.append(text)
+            self._codes[text] = code
+        return code
+
+    def encode(self, column: pa.ChunkedArray) -> Lane:
+        encoded: Any = column.combine_chunks().dictionary_encode()
+        if isinstance(encoded, pa.ChunkedArray):
+            encoded = encoded.combine_chunks()
+        codes = np.array([self._code(text) for text in encoded.dictionary.to_pylist()], np.int64)
+        lane: Lane = codes[encoded.indices.to_numpy(zero_copy_only=False)]
+        return lane
+
+    def decode(self, lane: Lane) -> pa.LargeStringArray:
+        distinct, places = np.unique(lane, return_inverse=True)
+        texts = pa.array([self._texts_by_code[code] for code in distinct.tolist()], pa.large_string())
+        return texts.take(pa.array(places))
+
+    def forget_all_but(self, lanes: Iterable[Lane]) -> None:
+        """Keeps the texts of these lanes, and the program's own."""
+        is_used = np.zeros(len(self._texts_by_code), np.bool_)
+        is_used[list(self.written.values())] = True
+        for lane in lanes:
+            is_used[lane] = True
+        unused = np.flatnonzero(~is_used).tolist()
+        self._codes = {text: code for text, code in self._codes.items() if is_used[code]}
+        for code in unused:
+            self._texts_by_code[code] = ""
+        self._free = unused
+
+    def __len__(self) -> int:
+        return len(self._codes)

@@ -1,0 +1,124 @@
+"""A worker whose relations outlive its rounds: each slide is a delta that comes in, and rows that expire.
+
+It owns a partition of every relation that is kept up to date, and like any worker of the cyclic executor it gives mail
+and is sent mail, so that partitions may be in this process or anywhere.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from emberlog.executors.cyclic.indexes import Matches
+from emberlog.executors.cyclic.joined import Contribution
+from emberlog.executors.cyclic.lanes import Lanes
+from emberlog.executors.cyclic.resident import Resident
+from emberlog.executors.cyclic.rounds import RoundsWorker
+from emberlog.executors.cyclic.rules import Atom, Combine, ResidentRelation
+from emberlog.executors.cyclic.stores import StaticStore, Store
+from emberlog.executors.cyclic.worker import Progress, Running, WorkerTask
+from emberlog.executors.streaming.expiring_program import BEATEN_UNTIL, LAST_SLIDE
+from emberlog.executors.streaming.frontier_store import FrontierStore
+
+_DIRECTIONS = {
+    Combine.MIN: 1,
+    Combine.MAX: -1,
+    Combine.ARG_MIN: 1,
+    Combine.ARG_MAX: -1,
+    Combine.CHOICE: 1,
+}
+
+
+class StreamWorker(RoundsWorker):
+    def __init__(
+        self,
+        task: WorkerTask,
+        statics: Mapping[str, StaticStore],
+        tracked: frozenset[str] = frozenset(),
+        report: Callable[[Progress], None] = lambda _: None,
+    ) -> None:
+        """`tracked` are the relations whose changes somebody wants to know."""
+        self.tracked = tracked
+        self.slide = 0
+        self.is_fresh = True
+        self.expired: dict[str, int] = {}
+        """Of each relation, how many facts the last slide let go."""
+        super().__init__(task, statics, report)
+
+    def new_resident(self, relation: ResidentRelation) -> Resident:
+        return Resident(relation, store=self._new_store(relation, tracks_changes=relation.name in self.tracked))
+
+    def new_combiner(self, relation: ResidentRelation, width: int) -> Store:
+        return self._new_store(relation)
+
+    def _new_store(self, relation: ResidentRelation, *, tracks_changes: bool = False) -> FrontierStore:
+        ranks = relation.combine[: -len(_added(relation))]
+        directions = tuple(_DIRECTIONS[rule] for rule in ranks)
+        return FrontierStore(relation.keys, directions, self.slide, tracks_changes=tracks_changes)
+
+    def store(self, relation: str) -> FrontierStore:
+        return _frontier(self.residents[relation])
+
+    def move(self, slide: int, arrived: Mapping[str, Lanes]) -> Running:
+        """Goes on to a slide: what expires is let go, what arrived is entered, and the rules run on that alone."""
+        self.slide = slide
+        self.began = time.monotonic()
+        for resident in (*self.residents.values(), *self.copies.values()):
+            tidied = _frontier(resident).tidied()
+            if tidied is not None:
+                resident.store = tidied
+                resident.indexes.clear()
+        for copy in self.copies.values():
+            _frontier(copy).expire(slide)
+        self.expired = {name: _frontier(resident).expire(slide) for name, resident in self.residents.items()}
+        yield from self.settle(self._contributions(arrived))
+
+    def end(self) -> dict[str, tuple[Lanes, Lanes]]:
+        """Ends a slide; gives the visible rows that came and went of each tracked relation."""
+        for copy in self.copies.values():
+            _frontier(copy).settle()
+        changes = {name: _frontier(resident).settle() for name, resident in self.residents.items()}
+        return {name: changes[name] for name in self.tracked}
+
+    def _contributions(self, arrived: Mapping[str, Lanes]) -> Iterator[tuple[str, Contribution]]:
+        if self.is_fresh:
+            self.is_fresh = False
+            yield from self.seed_contributions()
+        yield from arrived.items()
+
+    @property
+    def state_bytes(self) -> int:
+        residents = (*self.residents.values(), *self.copies.values())
+        indexes = (index for resident in residents for index in resident.indexes.values())
+        return sum(_frontier(resident).bytes for resident in residents) + sum(index.bytes for index in indexes)
+
+    def visible(self, relation: str, rows: Lanes) -> Lanes:
+        """Rows of a store, in the lanes that are shown, as the columns of the relation."""
+        resident = self.residents[relation].relation
+        columns = resident.columns[: -len(_added(resident))]
+        return rows[[column.lane for column in columns]] if columns else np.empty((0, rows.shape[1]), np.int64)
+
+    def matches(self, atom: Atom, keys: tuple[int, ...], values: Lanes) -> Iterator[Matches]:
+        found = super().matches(atom, keys, values)
+        if atom.relation not in self.residents:
+            return found
+        return self._holding(_frontier(self._probed(atom, keys)), found)
+
+    @staticmethod
+    def _holding(store: FrontierStore, found: Iterator[Matches]) -> Iterator[Matches]:
+        """Indexes lead to rows that have expired, too."""
+        for pairs in found:
+            is_held = store.holds(pairs.rows)
+            yield pairs if is_held.all() else Matches(pairs.probes[is_held], pairs.rows[is_held])
+
+
+def _added(relation: ResidentRelation) -> tuple[str, ...]:
+    """The columns that the expiring program added to those of the relation."""
+    return (LAST_SLIDE,) if len(relation.combine) == 1 else (BEATEN_UNTIL, LAST_SLIDE)
+
+
+def _frontier(resident: Resident) -> FrontierStore:
+    assert isinstance(resident.store, FrontierStore)
+    return resident.store
