@@ -69,6 +69,12 @@ class RelationAccess:
         """The rows that agree with the values in the key columns."""
         raise NotImplementedError
 
+    def partners(
+        self, atom: Atom, keys: tuple[int, ...], values: Lanes, bound: Mapping[str, Lane]
+    ) -> Iterator[Matches]:
+        """Those matches that can lead anywhere, given all that is bound."""
+        return self.matches(atom, keys, values)
+
     def column(self, atom: Atom, keys: tuple[int, ...], column: int, rows: Lane) -> Lane:
         """The values of a column in the rows that `matches` found by these keys."""
         raise NotImplementedError
@@ -170,7 +176,8 @@ class ChainRunner:
                 yield Batch(lanes, batch.rows)
             case Keep(condition):
                 mask = self.evaluator.mask(condition, batch.lanes, batch.rows)
-                yield _only(batch, needed).kept(mask)
+                kept = _only(batch, needed)
+                yield kept if mask.all() else kept.kept(mask)
             case Refute(relation, keys, variables, guards):
                 dropped = self.access.refuted(relation, keys, _stacked(batch, variables))
                 for guard in guards:
@@ -188,7 +195,7 @@ class ChainRunner:
     def _probe(self, atom: Atom, keys: tuple[int, ...], batch: Batch, needed: frozenset[str]) -> Iterator[Batch]:
         values = _stacked(batch, tuple(atom.variables[key] for key in keys))
         kept = _only(batch, needed)
-        for found in self.access.matches(atom, keys, values):
+        for found in self.access.partners(atom, keys, values, batch.lanes):
             if len(found.probes) >= WORTH_A_LOOK:
                 check()
             lanes = {name: lane[found.probes] for name, lane in kept.lanes.items()}

@@ -14,6 +14,7 @@ from emberlog.executors.cyclic.capabilities import MEETS, obstacles
 from emberlog.executors.streaming.batch_program import BatchProgram, batch_program
 from emberlog.executors.streaming.best_tuples import with_best_tuples
 from emberlog.executors.streaming.expiring_program import expiring_fixpoint, with_earliest_times
+from emberlog.logical.statistics import NO_STATISTICS
 from emberlog.optimize.rewrite_demand import rewrite_demand
 from emberlog.semantics.model import (
     Absent,
@@ -53,7 +54,7 @@ class Division:
 
 def divide(program: BatchProgram) -> Division:
     """The division of the program that computes only what its queries ask for."""
-    checked = with_earliest_times(rewrite_demand(program.checked).checked, program.times)
+    checked = with_earliest_times(rewrite_demand(program.checked, NO_STATISTICS).checked, program.times)
     return _Divider(with_best_tuples(checked, program.streams), program.streams).run()
 
 

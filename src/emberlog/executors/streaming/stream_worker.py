@@ -13,14 +13,15 @@ import numpy as np
 
 from emberlog.executors.cyclic.indexes import Matches
 from emberlog.executors.cyclic.joined import Contribution
-from emberlog.executors.cyclic.lanes import Lanes
+from emberlog.executors.cyclic.lanes import Lane, Lanes
 from emberlog.executors.cyclic.resident import Resident
 from emberlog.executors.cyclic.rounds import RoundsWorker
-from emberlog.executors.cyclic.rules import Atom, Combine, ResidentRelation
+from emberlog.executors.cyclic.rules import Atom, Combine, Probe, ResidentRelation, Start
 from emberlog.executors.cyclic.stores import StaticStore, Store
 from emberlog.executors.cyclic.worker import Progress, Running, WorkerTask
-from emberlog.executors.streaming.expiring_program import BEATEN_UNTIL, LAST_SLIDE
+from emberlog.executors.streaming.expiring_program import BEATEN_UNTIL, LAST_SLIDE, NOT_YET
 from emberlog.executors.streaming.frontier_store import FrontierStore
+from emberlog.executors.streaming.seen_matches import seen_matches
 
 _DIRECTIONS = {
     Combine.MIN: 1,
@@ -46,6 +47,8 @@ class StreamWorker(RoundsWorker):
         self.expired: dict[str, int] = {}
         """Of each relation, how many facts the last slide let go."""
         super().__init__(task, statics, report)
+        self.atoms_before = dict(self._find_atoms_before())
+        """Of each atom that expires in a rule, by its id, those that its chain has met before."""
 
     def new_resident(self, relation: ResidentRelation) -> Resident:
         return Resident(relation, store=self._new_store(relation, tracks_changes=relation.name in self.tracked))
@@ -57,6 +60,14 @@ class StreamWorker(RoundsWorker):
         ranks = relation.combine[: -len(_added(relation))]
         directions = tuple(_DIRECTIONS[rule] for rule in ranks)
         return FrontierStore(relation.keys, directions, self.slide, tracks_changes=tracks_changes)
+
+    def _find_atoms_before(self) -> Iterator[tuple[int, tuple[Atom, ...]]]:
+        for runner in self.rules:
+            before: list[Atom] = []
+            for step in runner.chain.steps:
+                if isinstance(step, Start | Probe) and step.atom.relation in self.residents:
+                    yield id(step.atom), tuple(before)
+                    before.append(step.atom)
 
     def store(self, relation: str) -> FrontierStore:
         return _frontier(self.residents[relation])
@@ -100,18 +111,17 @@ class StreamWorker(RoundsWorker):
         columns = resident.columns[: -len(_added(resident))]
         return rows[[column.lane for column in columns]] if columns else np.empty((0, rows.shape[1]), np.int64)
 
-    def matches(self, atom: Atom, keys: tuple[int, ...], values: Lanes) -> Iterator[Matches]:
-        found = super().matches(atom, keys, values)
+    def partners(
+        self, atom: Atom, keys: tuple[int, ...], values: Lanes, bound: Mapping[str, Lane]
+    ) -> Iterator[Matches]:
         if atom.relation not in self.residents:
-            return found
-        return self._holding(_frontier(self._probed(atom, keys)), found)
-
-    @staticmethod
-    def _holding(store: FrontierStore, found: Iterator[Matches]) -> Iterator[Matches]:
-        """Indexes lead to rows that have expired, too."""
-        for pairs in found:
-            is_held = store.holds(pairs.rows)
-            yield pairs if is_held.all() else Matches(pairs.probes[is_held], pairs.rows[is_held])
+            return self.matches(atom, keys, values)
+        before = self.atoms_before[id(atom)]
+        until = np.minimum.reduce([bound[one.variables[-1]] for one in before])
+        ranked = [one for one in before if BEATEN_UNTIL in _added(self.program.relation(one.relation))]
+        beaten = np.maximum.reduce([np.full_like(until, NOT_YET), *(bound[one.variables[-2]] for one in ranked)])
+        resident = self._probed(atom, keys)
+        return seen_matches(_frontier(resident), resident.index(keys), values, until, beaten)
 
 
 def _added(relation: ResidentRelation) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from emberlog.executors.cyclic.kernels.hashing import hash_row
+from emberlog.executors.cyclic.kernels.indexes import NEW_PROBE, bucket_step
 from emberlog.executors.cyclic.kernels.jit import jit
 from emberlog.executors.cyclic.kernels.tables import ROW_MASK, Rows, Table
 from emberlog.executors.cyclic.lanes import Lanes
@@ -22,6 +23,8 @@ from emberlog.executors.cyclic.lanes import Lanes
 GONE = -(1 << 62)
 """The last slide of a row that is not needed any more."""
 NO_ROW = -1
+NO_LOW = -(1 << 63)
+"""In place of the lowest key of an index: its keys are not looked up directly."""
 
 Directions: TypeAlias = npt.NDArray[np.int64]
 """Per rank lane 1 where the smaller value is better, -1 where the larger one is."""
@@ -144,6 +147,61 @@ def settle_chains(rows: Lanes, following: Rows, leaders: Rows, changed: Rows, sl
                     other = following[other]
                 rows[last - 1, row] = beaten
             row = following[row]
+
+
+@jit
+def expand_seen(
+    heads: Rows,
+    low: int,
+    following: Rows,
+    rows: Lanes,
+    lanes: Rows,
+    keys: Lanes,
+    has_ranks: bool,
+    slide: int,
+    until: Rows,
+    beaten: Rows,
+    probe: int,
+    row: int,
+    probes: Rows,
+    found: Rows,
+) -> tuple[int, int, int]:
+    """The pairs of probes and rows of an index that hold at the same time, and are the best of their keys at the same
+    time: each probe holds `until` a slide, and is `beaten` until one. From a probe and a row of its chain on; gives the
+    probe and the row to go on with, and the number of pairs. With `low` at NO_LOW the chains are those of buckets."""
+    count, room = 0, probes.shape[0]
+    last = rows.shape[0] - 1
+    mask = np.uint64(heads.shape[0] - 1)
+    while probe < keys.shape[1]:
+        if row == NEW_PROBE:
+            if low == NO_LOW:
+                code = np.uint64(0)
+                for position in range(lanes.shape[0]):
+                    code = bucket_step(code, keys[position, probe])
+                row = heads[code & mask] - 1
+            else:
+                place = keys[0, probe] - low
+                row = heads[place] - 1 if 0 <= place < heads.shape[0] else -1
+        while row >= 0:
+            holds = rows[last, row]
+            is_seen = holds >= slide and holds > beaten[probe]
+            if is_seen and has_ranks:
+                is_seen = rows[last - 1, row] < until[probe]
+            if is_seen and low == NO_LOW:
+                for position in range(lanes.shape[0]):
+                    if rows[lanes[position], row] != keys[position, probe]:
+                        is_seen = False
+                        break
+            if is_seen:
+                if count == room:
+                    return probe, row, count
+                probes[count] = probe
+                found[count] = row
+                count += 1
+            row = following[row]
+        probe += 1
+        row = NEW_PROBE
+    return probe, row, count
 
 
 @jit

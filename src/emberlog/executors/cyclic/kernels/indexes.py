@@ -164,14 +164,14 @@ def chain(heads: Rows, following: Rows, store: Lanes, lanes: Rows, begin: int, e
     for row in range(begin, end):
         code = np.uint64(0)
         for position in range(lanes.shape[0]):
-            code = _step(code, store[lanes[position], row])
+            code = bucket_step(code, store[lanes[position], row])
         slot = code & mask
         following[row] = heads[slot] - 1
         heads[slot] = row + 1
 
 
 @jit
-def _step(code: np.uint64, value: int) -> np.uint64:
+def bucket_step(code: np.uint64, value: int) -> np.uint64:
     z = (np.uint64(value) ^ code) * np.uint64(0x9E3779B97F4A7C15)
     return z ^ (z >> np.uint64(29))
 
@@ -196,7 +196,7 @@ def expand_chained(
         if row == NEW_PROBE:
             code = np.uint64(0)
             for position in range(lanes.shape[0]):
-                code = _step(code, keys[position, probe])
+                code = bucket_step(code, keys[position, probe])
             row = heads[code & mask] - 1
         while row >= 0:
             if row < below:
