@@ -45,6 +45,7 @@ class Choice:
 @dataclass(frozen=True, slots=True)
 class Division:
     checked: CheckedProgram
+    outputs: tuple[str, ...]
     choices: Mapping[str, Choice]
     """Of every relation that the outputs need, in the order of evaluation, streams first."""
 
@@ -55,7 +56,7 @@ class Division:
 def divide(program: BatchProgram) -> Division:
     """The division of the program that computes only what its queries ask for."""
     checked = with_earliest_times(rewrite_demand(program.checked, NO_STATISTICS).checked, program.times)
-    return _Divider(with_best_tuples(checked, program.streams), program.streams).run()
+    return _Divider(with_best_tuples(checked, program.streams), program.streams, program.checked.outputs).run()
 
 
 def evaluation_notes(checked: CheckedProgram) -> tuple[str, ...]:
@@ -65,13 +66,14 @@ def evaluation_notes(checked: CheckedProgram) -> tuple[str, ...]:
 
 
 class _Divider:
-    def __init__(self, checked: CheckedProgram, streams: tuple[str, ...]) -> None:
+    def __init__(self, checked: CheckedProgram, streams: tuple[str, ...], outputs: tuple[str, ...]) -> None:
         self.checked = checked
+        self.outputs = outputs
         self.streams = streams
         self.choices: dict[str, Choice] = {}
 
     def run(self) -> Division:
-        needed = _needed(self.checked)
+        needed = _needed(self.checked, self.outputs)
         for name in self.checked.relations:
             if name in needed and name in self.streams:
                 self.choices[name] = Choice(Method.KEPT, "a stream")
@@ -81,7 +83,8 @@ class _Divider:
             if needed.intersection(stratum.relations):
                 choice = self._choose(stratum)
                 self.choices.update(dict.fromkeys(stratum.relations, choice))
-        return Division(self.checked, {name: one for name, one in self.choices.items() if name in needed})
+        choices = {name: one for name, one in self.choices.items() if name in needed}
+        return Division(self.checked, self.outputs, choices)
 
     def _choose(self, stratum: Stratum) -> Choice:
         if all(self.choices[name].method is Method.ONCE for name in _read(stratum) - set(stratum.relations)):
@@ -129,8 +132,8 @@ class _Divider:
         return [name for name, choice in self.choices.items() if choice.method is Method.KEPT]
 
 
-def _needed(checked: CheckedProgram) -> set[str]:
-    needed = set(checked.outputs)
+def _needed(checked: CheckedProgram, outputs: tuple[str, ...]) -> set[str]:
+    needed = set(outputs)
     for stratum in reversed(checked.strata):
         if needed.intersection(stratum.relations):
             needed |= _read(stratum) | set(stratum.relations)

@@ -89,13 +89,13 @@ class IncrementalEvaluator:
         self._changed: list[dict[str, tuple[Lanes, Lanes]]] = []
         self._complete = {
             name: CompleteOutput(self.division.checked, name, self._fields[name], self._texts, self._codes)
-            for name in self.division.checked.outputs
+            for name in self.division.outputs
             if name not in self._kept
         }
 
     def _workers_with_nothing(self) -> list[StreamWorker]:
         placement = place_as_asked(self._expiring, Execution(workers=self._workers), {})
-        tracked = frozenset(self._kept).intersection(self.division.checked.outputs)
+        tracked = frozenset(self._kept).intersection(self.division.outputs)
         statics = {name: self._relations.lanes(name) for name in self._expiring.statics}
         return [
             StreamWorker(
@@ -130,13 +130,13 @@ class IncrementalEvaluator:
         self._forget_texts()
 
     def answers(self) -> Mapping[str, pa.Table]:
-        return {name: self._answer(name) for name in self.division.checked.outputs}
+        return {name: self._answer(name) for name in self.division.outputs}
 
     def _answer(self, name: str) -> pa.Table:
         return self._complete[name].answer() if name in self._complete else self._asked(name, self._visible(name))
 
     def changes(self) -> Mapping[str, Changes]:
-        return {name: self._changes(name) for name in self.division.checked.outputs}
+        return {name: self._changes(name) for name in self.division.outputs}
 
     def _changes(self, name: str) -> Changes:
         if name in self._complete:
@@ -250,7 +250,7 @@ def _part(division: Division, method: Method) -> LogicalPlan:
         strata=tuple(stratum for stratum in checked.strata if own.issuperset(stratum.relations)),
         queries=(),
     )
-    outputs = tuple(name for name in division.choices if name in own and (name in read or name in checked.outputs))
+    outputs = tuple(name for name in division.choices if name in own and (name in read or name in division.outputs))
     return optimize(replace(build(part), outputs=outputs)).plan
 
 

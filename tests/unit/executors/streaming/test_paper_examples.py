@@ -185,3 +185,14 @@ def test_query_7_paper_rank(evaluator: Callable[[StreamCase], SlideEvaluator]) -
     assert found[0] == {("a", 1.0), ("b", 0.5), ("c", 0.5)}
     assert found[2] == {("a", 1.0), ("b", 1.5), ("c", 1.5)}
     assert found[4] == {("b", 1.0), ("c", 1.0)}
+
+
+@every_evaluator
+def test_without_a_query_every_derived_relation_is_an_output(
+    evaluator: Callable[[StreamCase], SlideEvaluator],
+) -> None:
+    """And none that only helps to compute them."""
+    case = stream_case("STREAM s(Ts: timestamp, X: int, V: int).\nlow(Ts, X, min<V>) :- s(Ts, X, V).")
+    tuples: Tuples = {"s": [(1, 7, 3), (2, 7, 2)]}
+    found = list(by_evaluator(case, evaluator(case), case.slides(tuples), tuples))
+    assert found[-1] == {"low": {(2, 7, 2)}}
