@@ -91,6 +91,12 @@ def streams_full(arguments: list[str]) -> int:
     return module("pytest", tests, "--timeout=3600", *arguments, EMBERLOG_EXAMPLES="3000")
 
 
+def stream_kills(arguments: list[str]) -> int:
+    """100 stream queries, each killed at thirty points around its commits and started again: about four minutes"""
+    name = "tests/unit/executors/streaming/test_exactly_once.py"
+    return module("pytest", name, "--timeout=3600", *arguments, EMBERLOG_KILLS="100")
+
+
 def spark_full(arguments: list[str]) -> int:
     """all tests on Spark, the slow ones too, with 300 random programs: about half an hour"""
     return module("pytest", "tests/spark", "-m", "spark", *arguments, EMBERLOG_SPARK_EXAMPLES="300")
@@ -141,6 +147,7 @@ TASKS = {
     "property-full": property_full,
     "async-full": async_full,
     "streams-full": streams_full,
+    "stream-kills": stream_kills,
     "spark-full": spark_full,
     "faults-full": faults_full,
     "fuzz": fuzz,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from typing import Literal
 
 from emberlog.diagnostics import Diagnostics
 
@@ -82,9 +83,8 @@ class Execution:
     """Of facts in the cyclic executor. `hash`: rows in a hash table; `marks`: one source at a time, with an array of
     marks; `lanes`: many sources at a time, a bit each; `rows`: a matrix of bits; `auto`: by statistics of the data."""
     memory: int | None = None
-    """Bytes that the facts of each worker of the cyclic executor may use; None: its share of what the machine, the
-    container and Spark's settings leave. A recursion that needs more moves to the dataframe executor, with all that is
-    known by then; without Spark it ends with an error."""
+    """Bytes that each worker of the cyclic executor may use; None: its share of what the machine has left. A recursion
+    that needs more moves to the dataframe executor."""
     through_spark: bool = False
     """Facts go in and out of the workers as rows of Spark, never as files, also where they share a disk."""
     profile: bool = False
@@ -113,6 +113,7 @@ DEFAULT_EXECUTION = Execution()
 
 OUTPUT_MODES = ("complete", "changes")
 LATE_TUPLES = ("drop", "keep")
+EVALUATIONS = ("incremental", "simple")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,14 +142,20 @@ class StreamOptions:
     """Between two slides, for a query without a window."""
     late: str = "drop"
     """`keep` sends late tuples to the sink too, under the name of their stream and `_late`. They are always counted."""
+    evaluation: Literal["incremental", "simple"] = "incremental"
+    """`incremental`: from slide to slide, as far as the program allows it; `simple`: each slide from scratch."""
+    workers: int = 1
+    """That share the facts of the window: tasks that run at the same time and exchange what belongs to others."""
 
     def __post_init__(self) -> None:
         diagnostics = Diagnostics()
-        known = (("outputMode", OUTPUT_MODES), ("late", LATE_TUPLES))
+        known = (("outputMode", OUTPUT_MODES), ("late", LATE_TUPLES), ("evaluation", EVALUATIONS))
         for name, values in known:
             value = getattr(self, name)
             if value not in values:
                 diagnostics.error("DL508", f"there is no {name} `{value}`", None, f"it is one of {', '.join(values)}")
+        if self.workers < 1:
+            diagnostics.error("DL508", f"the number of workers must be at least 1, not {self.workers:,}", None)
         if self.availableNow and self.processingTime is not None:
             diagnostics.error("DL508", "availableNow and processingTime are different triggers: choose one", None)
         if self.closes and not self.availableNow:

@@ -199,8 +199,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             listener,
             execution,
         )
-        streams = any(relation.is_stream for relation in checked.relations.values())
-        outputs = self._engine.stream(request) if streams else self._engine.run(request)
+        outputs = self._engine.stream(request) if _has_streams(checked) else self._engine.run(request)
         return Result(explained, outputs)
 
     def rules(self, program: ProgramLike) -> None:
@@ -245,7 +244,13 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             functions=self._functions,
         )
         optimized = plan_program(checked, off=frozenset(off), statistics=self._statistics(checked))
-        return Explained(checked, build(checked), optimized, self._engine.choices(optimized.plan))
+        if _has_streams(checked):
+            from emberlog.executors.streaming.division import evaluation_notes
+
+            choices = evaluation_notes(checked)
+        else:
+            choices = self._engine.choices(optimized.plan)
+        return Explained(checked, build(checked), optimized, choices)
 
     def _input_columns(self, program: ast.Program) -> dict[str, Sequence[Column]]:
         """The columns of the registered data that a program speaks of."""
@@ -398,6 +403,8 @@ class Result(Mapping[str, Frame]):
         watermark: int | str = 0,
         slide: int | str | None = None,
         late: str = "drop",
+        evaluation: Literal["incremental", "simple"] = "incremental",
+        workers: int = 1,
         options: Mapping[str, str] | None = None,
         listener: Callable[[StreamProgress], None] | None = None,
     ) -> StreamRun:
@@ -420,6 +427,8 @@ class Result(Mapping[str, Frame]):
             watermark,
             slide,
             late,
+            evaluation,
+            workers,
         )
         return self._outputs.start(chosen, foreachBatch, listener)
 
@@ -489,3 +498,7 @@ def _type(given: str | DataType) -> DataType:
         hints = [f"did you mean `{guess}`?"] if guess else []
         raise fail("DL219", f"there is no type `{given}`", None, *hints, f"types are {', '.join(TYPE_NAMES)}")
     return TYPE_NAMES[given.lower()]
+
+
+def _has_streams(checked: CheckedProgram) -> bool:
+    return any(relation.is_stream for relation in checked.relations.values())

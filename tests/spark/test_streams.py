@@ -106,6 +106,20 @@ def test_files_hold_every_step_once_whatever_happens(spark: SparkSession, databa
         )
 
 
+def test_two_workers_share_the_facts(spark: SparkSession, database: Database, folder: Path) -> None:
+    database["ride"] = rides(spark, folder / "rides")
+    result = database.datalog(CHEAP_PATH)
+    run = result.start(
+        folder / "out", checkpointLocation=folder / "checkpoint", outputMode="changes", availableNow=True, workers=2
+    )
+    run.awaitTermination()
+    assert [one.isRebuilt for one in run.recentProgress] == [False, False]
+    assert run.recentProgress[-1].facts == {"bestPrice": 6}
+    assert facts(spark.read.parquet(str(folder / "out" / "bestPrice")).drop("batch")) == CHANGES
+    with pytest.raises(EmberlogError, match="DL331"):
+        result.start(folder / "out", checkpointLocation=folder / "other", workers=5)
+
+
 def test_two_streams_a_relation_and_a_table_in_memory(spark: SparkSession, database: Database, tmp_path: Path) -> None:
     put(tmp_path / "entered", 0, [("2026-01-01 10:00:30", "ann"), ("2026-01-01 10:02:00", "bob")])
     put(tmp_path / "left", 0, [("2026-01-01 10:01:10", "ann"), ("2026-01-01 10:03:30", "eve")])

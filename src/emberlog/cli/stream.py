@@ -7,8 +7,8 @@ from typing import Any
 
 from emberlog.cli import exit_codes
 from emberlog.cli.limits import add_limit_options, limits_of
-from emberlog.cli.parameters import add_program_options, as_mapping, named_path, setting, whole_number
-from emberlog.config import LATE_TUPLES, OUTPUT_MODES
+from emberlog.cli.parameters import add_program_options, as_mapping, named_path, positive_int, setting, whole_number
+from emberlog.config import EVALUATIONS, LATE_TUPLES, OUTPUT_MODES
 
 NAME = "stream"
 
@@ -40,7 +40,7 @@ def register(commands: Any) -> None:
     add_program_options(parser)
     _add_input_options(parser.add_argument_group("facts"))
     _add_output_options(parser.add_argument_group("answers"))
-    _add_time_options(parser.add_argument_group("time"))
+    _add_time_options(parser.add_argument_group("slides"))
     add_limit_options(parser)
     _add_spark_options(parser.add_argument_group("Spark"))
     parser.set_defaults(run=run)
@@ -76,10 +76,14 @@ def _add_time_options(group: Any) -> None:
     group.add_argument("--watermark", metavar="TIME", default="0", help="how long to wait for tuples out of order (0)")
     group.add_argument("--slide", metavar="TIME", help="between answers, for a query without a window")
     group.add_argument("--every", metavar="TIME", help="between batches, as in '10 seconds'; default: as they come")
+    group.add_argument(
+        "--evaluation", choices=EVALUATIONS, default=EVALUATIONS[0], help="from slide to slide, or from scratch"
+    )
     group.add_argument("--once", action="store_true", help="evaluate what is there, close the last slide, and end")
 
 
 def _add_spark_options(group: Any) -> None:
+    group.add_argument("--workers", metavar="N", type=positive_int, default=1, help="that share the window (1)")
     group.add_argument("--master", metavar="URL", help="where Spark runs (local[*])")
     group.add_argument(
         "--conf",
@@ -118,6 +122,8 @@ def run(arguments: argparse.Namespace) -> int:
         None if arguments.slide is None else _time(arguments.slide),
         arguments.every,
         arguments.once,
+        arguments.evaluation,
+        arguments.workers,
     )
     carry_out(task, wishes, limits=limits_of(arguments), master=arguments.master, conf=dict(arguments.conf))
     return exit_codes.FINE

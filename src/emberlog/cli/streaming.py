@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from emberlog.cli.live_line import LiveLine
 from emberlog.cli.running import Task, heading
@@ -43,6 +43,8 @@ class Wishes:
     slide: int | str | None
     every: str | None
     once: bool
+    evaluation: Literal["incremental", "simple"]
+    workers: int
 
 
 def carry_out(task: Task, wishes: Wishes, *, limits: Limits, master: str | None, conf: Mapping[str, str]) -> None:
@@ -83,6 +85,8 @@ def carry_out(task: Task, wishes: Wishes, *, limits: Limits, master: str | None,
                 watermark=wishes.watermark,
                 slide=wishes.slide,
                 late=wishes.late,
+                evaluation=wishes.evaluation,
+                workers=wishes.workers,
                 listener=view,
             )
             _wait(run)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 if __name__ == "__main__":
     import emberlog.executors.cyclic.task
-    import emberlog.executors.streaming.simple
+    import emberlog.executors.streaming.methods
     import emberlog.executors.streaming.task  # noqa: F401  (everything that a worker needs)
     from emberlog.executors.cyclic.kernels.jit import load_compiled
 

@@ -76,10 +76,11 @@ def _columns(types: tuple[DataType, ...]) -> list[tuple[str, pa.DataType]]:
 class AnswerFiles:
     """One file per relation that has something to say."""
 
-    def __init__(self, folder: Folder, layout: Layout, token: str) -> None:
+    def __init__(self, folder: Folder, layout: Layout, stem: str) -> None:
+        """`stem` begins the names of the files."""
         self._folder = folder
         self._layout = layout
-        self._token = token
+        self._stem = stem
         self._writers: dict[str, pq.ParquetWriter] = {}
         self._waiting: dict[str, list[pa.Table]] = {}
         self._written: dict[str, int] = {}
@@ -144,4 +145,4 @@ class AnswerFiles:
             self._written[relation] = self._rows[relation]
 
     def _name(self, relation: str) -> str:
-        return f"{self._token}-{relation}.parquet"
+        return f"{self._stem}-{relation}.parquet"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -16,10 +16,11 @@ from emberlog.executors.dataframe.faults import Places, fault_of
 from emberlog.executors.streaming.answers import late_name, with_slide
 from emberlog.executors.streaming.checkpoint import Checkpoint, Record
 from emberlog.executors.streaming.exactly_once import ExactlyOnce
+from emberlog.executors.streaming.partition_task import take_in_partitions
 from emberlog.executors.streaming.progress import Latencies, StreamProgress, progress_of
 from emberlog.executors.streaming.sinks import Sink
 from emberlog.executors.streaming.step import Measures, Spec, Step
-from emberlog.executors.streaming.task import NO_STREAM, SUMMARY, TAG, read_summary, run_step
+from emberlog.executors.streaming.task import NO_STREAM, SUMMARY, TAG, read_summaries, run_step
 from emberlog.io.conversions import as_result
 from emberlog.io.spark_types import schema_of
 from emberlog.semantics.model import Relation
@@ -40,6 +41,8 @@ class Coordinator:
         hear: Callable[[StreamProgress], None],
         *,
         plain_times: bool,
+        workers: int,
+        is_one_machine: bool,
     ) -> None:
         self.error: EmberlogError | None = None
         """Why the query ended, if it is a matter of the program or its data."""
@@ -51,6 +54,8 @@ class Coordinator:
         self._places = places
         self._hear = hear
         self._plain_times = plain_times
+        self._workers = workers
+        self._is_one_machine = is_one_machine
         self._latencies = Latencies()
         self._since = time.monotonic()
         self._steps = ExactlyOnce(self._checkpoint, self._evaluate, self._deliver, self._tell)
@@ -84,10 +89,15 @@ class Coordinator:
         # A row at least: Spark would not start a task for nothing.
         ticket = self._spark.range(0, 1, 1, 1).select(F.lit(NO_STREAM).alias(TAG))
         rows = ticket if frame is None else ticket.unionByName(frame, allowMissingColumns=True)
-        with self._own_workers():
-            job = rows.repartition(1).mapInArrow(partial(run_step, self._spec, step), f"{SUMMARY} string")
         try:
-            return read_summary(job.collect()[0][SUMMARY])
+            with self._own_workers():
+                if self._workers > 1:
+                    return take_in_partitions(
+                        rows, self._spec, step, self._workers, is_one_machine=self._is_one_machine
+                    )
+                job = rows.repartition(1).mapInArrow(partial(run_step, self._spec, step), f"{SUMMARY} string")
+                (taken,) = read_summaries([row[SUMMARY] for row in job.collect()])
+                return taken
         except Fault as fault:
             raise told(fault, self._places) from None
 
@@ -101,18 +111,20 @@ class Coordinator:
             environment.pop(_OWN_WORKERS, None)
 
     def _deliver(self, record: Record) -> None:
-        written = {file.relation: file.name for file in record.outputs}
+        written: dict[str, list[str]] = {}
+        for file in record.outputs:
+            written.setdefault(file.relation, []).append(file.name)
         wanted = [*self._spec.layout.outputs, *map(late_name, self._spec.layout.late)]
         frames = {name: self._frame(name, written[name]) for name in wanted if name in written}
         if frames:
             self._sink.deliver(record.step, frames)
 
-    def _frame(self, name: str, file: str) -> DataFrame:
+    def _frame(self, name: str, files: Sequence[str]) -> DataFrame:
         layout = self._spec.layout
         stream = next((one for one in layout.late if late_name(one) == name), None)
         relation = self._relations[stream] if stream else with_slide(self._relations[name], layout.mode)
         schema = schema_of(layout.schema(name).names, [column.type for column in relation.columns])
-        read = self._spark.read.schema(schema).parquet(self._checkpoint.outputs.within(file).uri)
+        read = self._spark.read.schema(schema).parquet(*(self._checkpoint.outputs.within(file).uri for file in files))
         return as_result(read, relation, plain_times=self._plain_times).toDF(*(one.name for one in relation.columns))
 
     def _tell(self, record: Record, measures: Measures) -> None:

@@ -175,12 +175,12 @@ class FrontierStore:
 
     def tidied(self) -> FrontierStore | None:
         """The same rows in a store of their own, if most rows here are of no use any more. Only between slides."""
-        if self.count < FEWEST_ROWS or 2 * (held := self.all).shape[1] > self.count:
+        if self.count < FEWEST_ROWS or 2 * np.count_nonzero(self.rows[-1, : self.count] >= self.slide) > self.count:
             return None
         fresh = FrontierStore(
             self.keys, tuple(self.directions.tolist()), self.slide, tracks_changes=self.tracks_changes
         )
-        fresh.add(np.ascontiguousarray(held))
+        fresh.add(np.ascontiguousarray(self.all))
         fresh.advance()
         fresh.settle()
         return fresh

@@ -17,7 +17,7 @@ from emberlog.executors.cyclic.lanes import Lane, Lanes, joined
 from emberlog.executors.cyclic.local import drive, share_of
 from emberlog.executors.cyclic.stage import place_as_asked
 from emberlog.executors.cyclic.texts import texts_of
-from emberlog.executors.cyclic.worker import WorkerTask
+from emberlog.executors.cyclic.worker import Running, WorkerTask
 from emberlog.executors.streaming.asked_rows import asked_rows
 from emberlog.executors.streaming.batch_program import BatchProgram
 from emberlog.executors.streaming.complete_output import CompleteOutput
@@ -118,7 +118,7 @@ class IncrementalEvaluator:
         shares = self._shares(arrived)
         if self._team:
             try:
-                drive([worker.move(number, share) for worker, share in zip(self._team, shares, strict=True)])
+                self._drive([worker.move(number, share) for worker, share in zip(self._team, shares, strict=True)])
             except Fault as fault:
                 raise told(fault, self._places) from None
         self._changed = [worker.end() for worker in self._team]
@@ -128,6 +128,9 @@ class IncrementalEvaluator:
         for output in self._complete.values():
             output.update(self._relations)
         self._forget_texts()
+
+    def _drive(self, running: list[Running]) -> None:
+        drive(running)
 
     def answers(self) -> Mapping[str, pa.Table]:
         return {name: self._answer(name) for name in self.division.outputs}
@@ -176,7 +179,8 @@ class IncrementalEvaluator:
             if name not in self._kept:
                 continue  # nobody asks for it
             lanes = self._contributions(name, table)
-            for place, share in enumerate(shares):
+            for worker, share in zip(self._team, shares, strict=True):
+                place = worker.task.number
                 begin, end = (lanes.shape[1] * one // self._workers for one in (place, place + 1))
                 share[name] = np.ascontiguousarray(lanes[:, begin:end])
         return shares

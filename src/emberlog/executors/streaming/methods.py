@@ -11,6 +11,7 @@ from emberlog.config import DEFAULT_LIMITS, Limits
 from emberlog.executors.streaming.batch_program import batch_program
 from emberlog.executors.streaming.evaluator import SlideEvaluator
 from emberlog.executors.streaming.incremental import IncrementalEvaluator
+from emberlog.executors.streaming.partition_evaluator import PartitionEvaluator
 from emberlog.executors.streaming.simple import SimpleEvaluator
 from emberlog.executors.streaming.window import Window
 from emberlog.semantics.model import CheckedProgram, Column
@@ -40,6 +41,23 @@ def slide_evaluator(
             return SimpleEvaluator(program, statics, limits)
         case _:
             assert_never(evaluation)
+
+
+def partition_evaluator(
+    checked: CheckedProgram,
+    window: Window | None,
+    limits: Limits,
+    evaluation: Evaluation,
+    tracks_changes: bool,
+    statics: Mapping[str, pa.Table],
+    part: int,
+    parts: int,
+) -> SlideEvaluator:
+    """One of several partitions that are in different processes; or the only one, and then like any other."""
+    if parts == 1:
+        return slide_evaluator(checked, window, statics, limits, evaluation=evaluation, tracks_changes=tracks_changes)
+    program = batch_program(checked)
+    return PartitionEvaluator(program, window, statics, limits, part=part, parts=parts, tracks_changes=tracks_changes)
 
 
 def output_columns(checked: CheckedProgram) -> dict[str, tuple[Column, ...]]:

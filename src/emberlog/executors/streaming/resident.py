@@ -16,6 +16,8 @@ from emberlog.executors.streaming.evaluator import SlideEvaluator
 class State:
     evaluator: SlideEvaluator
     backlog: Backlog
+    part: int = 0
+    """Which partition of the facts it has."""
 
 
 _states: dict[str, tuple[str, State]] = {}

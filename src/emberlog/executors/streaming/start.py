@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 
 from pyspark.sql import DataFrame, SparkSession
@@ -12,20 +12,22 @@ from pyspark.sql import functions as F
 from emberlog.config import Limits, StreamOptions
 from emberlog.datatypes import DataType
 from emberlog.diagnostics import fail
+from emberlog.executors.cyclic.slots import Slots
 from emberlog.executors.dataframe.faults import Places, coded_errors
 from emberlog.executors.dataframe.resources import is_connect
 from emberlog.executors.streaming.answers import Layout, OutputMode
-from emberlog.executors.streaming.batch_program import batch_program
 from emberlog.executors.streaming.checkpoint import Checkpoint
 from emberlog.executors.streaming.coordinator import Coordinator
 from emberlog.executors.streaming.folder import Folder
 from emberlog.executors.streaming.handle import StreamRun, Watch
+from emberlog.executors.streaming.methods import output_columns, partition_evaluator
+from emberlog.executors.streaming.partition_evaluator import why_one_partition
 from emberlog.executors.streaming.progress import StreamProgress
-from emberlog.executors.streaming.simple import SimpleEvaluator
 from emberlog.executors.streaming.sinks import ForEach, sink_of
 from emberlog.executors.streaming.slides import Schedule, schedule_of
 from emberlog.executors.streaming.step import Spec
 from emberlog.executors.streaming.task import TAG, column_name
+from emberlog.executors.streaming.window import window_of
 from emberlog.logical.rule_text import head_text, literal_text
 from emberlog.semantics.model import CheckedProgram, Relation
 from emberlog.syntax.printer import print_program
@@ -54,8 +56,8 @@ class StreamProgram:
     @property
     def outputs(self) -> dict[str, Relation]:
         """As they are evaluated: a time that nobody asks for is no column of theirs."""
-        program = batch_program(self.checked).checked
-        return {name: program.relations[name] for name in program.outputs}
+        known = self.checked.relations
+        return {name: replace(known[name], columns=columns) for name, columns in output_columns(self.checked).items()}
 
 
 def check_inputs(program: StreamProgram) -> None:
@@ -90,6 +92,7 @@ def start(
     schedule = schedule_of(
         program.checked, watermark=options.watermark, slide=options.slide, plain_clock=program.plain_times
     )
+    slots = _slots(program, options)
     spec = _spec(program, options, schedule)
     checkpoint = Checkpoint(spec.location)
     sink = sink_of(program.spark, options, list(spec.layout.outputs), function)
@@ -101,7 +104,15 @@ def start(
     watch = Watch(tell)
     relations = {**program.checked.relations, **program.outputs}
     coordinator = Coordinator(
-        program.spark, spec, relations, sink, program.places, watch, plain_times=program.plain_times
+        program.spark,
+        spec,
+        relations,
+        sink,
+        program.places,
+        watch,
+        plain_times=program.plain_times,
+        workers=options.workers,
+        is_one_machine=slots.is_one_machine,
     )
     coordinator.resume()
     writer = _tagged(program).writeStream.foreachBatch(coordinator.batch)
@@ -115,12 +126,39 @@ def start(
     return StreamRun(writer.start(), coordinator, watch, closes=options.closes)
 
 
+def _slots(program: StreamProgram, options: StreamOptions) -> Slots:
+    """What Spark offers; raises an error if that is not enough for the workers, or if there can be only one."""
+    slots = Slots.of(program.spark)
+    if options.workers == 1:
+        return slots
+    reason = why_one_partition(program.checked) if options.evaluation == "incremental" else "evaluation is simple"
+    reason = reason or slots.obstacle
+    if reason is not None:
+        raise fail("DL331", f"this program runs with one worker only: {reason}", None, "leave `workers` out")
+    if options.workers > slots.count:
+        raise fail(
+            "DL331",
+            f"{options.workers:,} workers are asked for, and Spark can run {slots.count:,} tasks at once",
+            None,
+            "ask for fewer workers, or give the session more cores",
+        )
+    return slots
+
+
 def _spec(program: StreamProgram, options: StreamOptions, schedule: Schedule) -> Spec:
     relations = program.checked.relations
     streams = {name: _types(relations[name]) for name in program.streams}
     outputs = {name: _types(relation) for name, relation in program.outputs.items()}
     layout = Layout(OutputMode(options.outputMode), outputs, streams if options.late == "keep" else {})
-    make = partial(SimpleEvaluator, batch_program(program.checked), limits=program.limits)
+    window = window_of(program.checked, plain_clock=program.plain_times)
+    make = partial(
+        partition_evaluator,
+        program.checked,
+        window,
+        program.limits,
+        options.evaluation,
+        layout.mode is OutputMode.CHANGES,
+    )
     location = options.checkpointLocation
     return Spec(Folder(location).uri, location, schedule, streams, program.statics, layout, make)
 

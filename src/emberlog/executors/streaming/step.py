@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,6 +17,7 @@ from emberlog.executors.streaming.answers import AnswerFiles, Layout
 from emberlog.executors.streaming.backlog import TIME, Backlog, sort_out
 from emberlog.executors.streaming.checkpoint import Checkpoint, Record, Totals
 from emberlog.executors.streaming.evaluator import SlideEvaluator
+from emberlog.executors.streaming.partition_evaluator import PartitionEvaluator, Swap
 from emberlog.executors.streaming.resident import State, keep, take
 from emberlog.executors.streaming.slides import Clock, Schedule
 from emberlog.executors.streaming.tuple_log import LogFile, TupleLog
@@ -35,8 +36,8 @@ class Spec:
     streams: Mapping[str, tuple[DataType, ...]]
     statics: tuple[str, ...]
     layout: Layout
-    make: Callable[[Mapping[str, pa.Table]], SlideEvaluator]
-    """An evaluator for the facts of the relations that are no streams."""
+    make: Callable[[Mapping[str, pa.Table], int, int], SlideEvaluator]
+    """An evaluator, given the facts of the relations that are no streams, which partition it is, and of how many."""
 
     def schema(self, stream: str) -> pa.Schema:
         return pa.schema([(f"c{place}", arrow_type(type_)) for place, type_ in enumerate(self.streams[stream])])
@@ -56,6 +57,7 @@ class Step:
 class Measures:
     """What a step tells about itself, beside its record."""
 
+    part: int
     tuples: int
     late: int
     expired: int
@@ -71,21 +73,50 @@ class Measures:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which of the partitions of a query this is. All know all tuples; the first one tells of what they share."""
+
+    number: int = 0
+    count: int = 1
+    swap: Swap | None = None
+    """How it exchanges facts with the others; one alone has nobody to."""
+
+    @property
+    def is_first(self) -> bool:
+        return self.number == 0
+
+
+WHOLE = Part()
+
+
 def take_step(spec: Spec, step: Step, batch: Mapping[str, pa.Table]) -> tuple[Record, Measures]:
-    """Evaluates a batch. The record is for whoever commits it; nothing counts before."""
+    """Evaluates a batch in one place. The record is for whoever commits it; nothing counts before."""
+    found = take(spec.query, step.before.token) if step.before is not None else None
+    return take_part(spec, step, batch, found, WHOLE)
+
+
+def take_part(
+    spec: Spec, step: Step, batch: Mapping[str, pa.Table], found: State | None, part: Part
+) -> tuple[Record, Measures]:
+    """Evaluates a batch as one of several partitions, with the state that was found, or one made from the log."""
     since = time.perf_counter()
     checkpoint = Checkpoint(spec.location)
     log = TupleLog(checkpoint.log)
     before = step.before
-    found = take(spec.query, before.token) if before is not None else None
-    state = found or _rebuilt(spec, checkpoint, log, before)
+    state = found or _new_state(spec, checkpoint, part)
+    if part.swap is not None:
+        assert isinstance(state.evaluator, PartitionEvaluator)
+        state.evaluator.connect(part.swap)
+    if found is None and before is not None:
+        _restore(spec, state, log, before)
     clock = before.clock if before is not None else Clock()
 
     tuples = {stream: _typed(batch.get(stream), spec.schema(stream)) for stream in spec.streams}
     told = sort_out(clock, tuples)
     state.backlog.add(told.in_time)
     due = state.backlog.due(told.clock, to_the_end=step.closes)
-    files = AnswerFiles(checkpoint.outputs, spec.layout, step.token)
+    files = AnswerFiles(checkpoint.outputs, spec.layout, f"{step.token}-{part.number}")
     seconds: list[float] = []
     expired = 0
     for at, arrived in state.backlog.take(due.slides):
@@ -94,27 +125,30 @@ def take_step(spec: Spec, step: Step, batch: Mapping[str, pa.Table]) -> tuple[Re
         files.add(at, state.evaluator)
         expired += state.evaluator.expired()
         seconds.append(time.perf_counter() - begin)
-    for stream, table in told.late.items():
-        files.add_late(stream, table)
+    live: tuple[LogFile, ...] = ()
+    count = late = 0
+    if part.is_first:
+        for stream, table in told.late.items():
+            files.add_late(stream, table)
+        window_start = None if due.clock.closed is None else spec.schedule.since(due.clock.closed)
+        kept = [*(before.log if before else ()), *log.append(told.in_time)]
+        live = tuple(log.pruned(kept, window_start))
+        late = sum(table.num_rows for table in told.late.values())
+        count = sum(table.num_rows for table in tuples.values())
     outputs = files.finish()
-
-    kept = [*(before.log if before else ()), *log.append(told.in_time)]
-    window_start = None if due.clock.closed is None else spec.schedule.since(due.clock.closed)
-    live = log.pruned(kept, window_start)
-    late = sum(table.num_rows for table in told.late.values())
-    count = sum(table.num_rows for table in tuples.values())
+    keep(spec.query, step.token, state)
     record = Record(
         step.number,
         step.batch,
         step.token,
         due.clock,
-        tuple(live),
+        live,
         tuple(outputs),
         len(due.slides),
-        _totals(before, files, count=count, late=late, expired=expired, slides=len(due.slides)),
+        _totals(before if part.is_first else None, files, count, late, expired, len(due.slides)),
     )
-    keep(spec.query, step.token, state)
     measures = Measures(
+        part.number,
         count,
         late,
         expired,
@@ -129,22 +163,23 @@ def take_step(spec: Spec, step: Step, batch: Mapping[str, pa.Table]) -> tuple[Re
     return record, measures
 
 
-def _rebuilt(spec: Spec, checkpoint: Checkpoint, log: TupleLog, before: Record | None) -> State:
-    """The state after a step, from the tuples that its window holds or waits for."""
+def _new_state(spec: Spec, checkpoint: Checkpoint, part: Part) -> State:
     statics = {relation: checkpoint.static(relation).tables() for relation in spec.statics}
-    evaluator = spec.make(statics)
-    files: tuple[LogFile, ...] = before.log if before is not None else ()
-    tuples = {stream: log.read(files, stream, spec.schema(stream)) for stream in spec.streams}
-    closed = before.clock.closed if before is not None else None
+    nothing = {stream: spec.schema(stream).empty_table() for stream in spec.streams}
+    return State(spec.make(statics, part.number, part.count), Backlog(spec.schedule, nothing), part.number)
+
+
+def _restore(spec: Spec, state: State, log: TupleLog, before: Record) -> None:
+    """Makes the state after a step from the tuples that its window holds or waits for."""
+    tuples = {stream: log.read(before.log, stream, spec.schema(stream)) for stream in spec.streams}
+    closed = before.clock.closed
     if closed is None:
-        return State(evaluator, Backlog(spec.schedule, tuples))
-    window, waiting = {}, {}
-    for stream, table in tuples.items():
-        is_waiting = pc.greater(table.column(TIME), closed)
-        waiting[stream] = table.filter(is_waiting)
-        window[stream] = table.filter(pc.invert(is_waiting))
-    evaluator.restore(spec.schedule.slide(closed), window)
-    return State(evaluator, Backlog(spec.schedule, waiting))
+        state.backlog.add(tuples)
+        return
+    is_waiting = {stream: pc.greater(table.column(TIME), closed) for stream, table in tuples.items()}
+    state.backlog.add({stream: table.filter(is_waiting[stream]) for stream, table in tuples.items()})
+    window = {stream: table.filter(pc.invert(is_waiting[stream])) for stream, table in tuples.items()}
+    state.evaluator.restore(spec.schedule.slide(closed), window)
 
 
 def _typed(table: pa.Table | None, schema: pa.Schema) -> pa.Table:
@@ -153,13 +188,12 @@ def _typed(table: pa.Table | None, schema: pa.Schema) -> pa.Table:
     return table.rename_columns(schema.names).cast(schema)
 
 
-def _totals(before: Record | None, files: AnswerFiles, *, count: int, late: int, expired: int, slides: int) -> Totals:
+def _totals(before: Record | None, files: AnswerFiles, count: int, late: int, expired: int, slides: int) -> Totals:
     totals = before.totals if before is not None else Totals()
-    return replace(
-        totals,
-        tuples=totals.tuples + count,
-        late=totals.late + late,
-        expired=totals.expired + expired,
-        slides=totals.slides + slides,
-        facts=files.facts(totals.facts),
+    return Totals(
+        totals.tuples + count,
+        totals.late + late,
+        totals.expired + expired,
+        totals.slides + slides,
+        files.facts(totals.facts),
     )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from emberlog.diagnostics import EmberlogError
+from emberlog.diagnostics import EmberlogError, fail
+from emberlog.executors.cyclic.exchange import PeerLost
 from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.streaming.checkpoint import Record
 from emberlog.executors.streaming.step import Measures, Spec, Step, take_step
@@ -26,29 +27,45 @@ def column_name(tag: int, place: int) -> str:
 
 
 def run_step(spec: Spec, step: Step, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The task of a query whose facts are in one place."""
+    yield told(lambda: take_step(spec, step, by_stream(spec, batches)))
+
+
+def told(take: Callable[[], tuple[Record, Measures]]) -> pa.RecordBatch:
+    """What a step gives, or the fault that it met, as the one row of a task."""
     try:
-        record, measures = take_step(spec, step, _by_stream(spec, batches))
-        told: dict[str, Any] = {"record": record.to_json().decode(), "measures": asdict(measures)}
+        record, measures = take()
+        summary: dict[str, Any] = {"record": record.to_json().decode(), "measures": asdict(measures)}
     except Fault as fault:
-        told = {"fault": [fault.code, fault.message, fault.rule, list(fault.notes)]}
+        summary = {"fault": [fault.code, fault.message, fault.rule, list(fault.notes)]}
     except EmberlogError as error:
         first = error.diagnostics[0]
-        told = {"fault": [first.code, first.message, "", [note.text for note in first.notes]]}
-    yield pa.record_batch([pa.array([json.dumps(told)])], names=[SUMMARY])
+        summary = {"fault": [first.code, first.message, "", [note.text for note in first.notes]]}
+    except PeerLost as problem:
+        summary = {"lost": str(problem)}
+    return pa.record_batch([pa.array([json.dumps(summary)])], names=[SUMMARY])
 
 
-def read_summary(text: str) -> tuple[Record, Measures]:
-    """Raises the Fault that the task met, if it did."""
-    told: dict[str, Any] = json.loads(text)
-    if "fault" in told:
-        code, message, rule, notes = told["fault"]
-        raise Fault(code, message, rule, tuple(notes))
+def read_summaries(texts: Sequence[str]) -> list[tuple[Record, Measures]]:
+    """Raises the Fault that a task met, if one did: it takes the others with it, which only miss it."""
+    summaries: list[dict[str, Any]] = [json.loads(text) for text in texts]
+    for summary in summaries:
+        if "fault" in summary:
+            code, message, rule, notes = summary["fault"]
+            raise Fault(code, message, rule, tuple(notes))
+    for summary in summaries:
+        if "lost" in summary:
+            raise fail("DL520", f"a worker stopped: {summary['lost']}")
+    return [_read(summary) for summary in summaries]
+
+
+def _read(told: Mapping[str, Any]) -> tuple[Record, Measures]:
     measures = told["measures"]
     measures["slide_seconds"] = tuple(measures["slide_seconds"])
     return Record.from_json(told["record"].encode()), Measures(**measures)
 
 
-def _by_stream(spec: Spec, batches: Iterator[pa.RecordBatch]) -> Mapping[str, pa.Table]:
+def by_stream(spec: Spec, batches: Iterator[pa.RecordBatch]) -> Mapping[str, pa.Table]:
     found: dict[str, list[pa.RecordBatch]] = {stream: [] for stream in spec.streams}
     for batch in batches:
         tags = batch.column(0)

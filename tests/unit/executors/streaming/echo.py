@@ -20,7 +20,7 @@ def table_of(rows: Tuples) -> pa.Table:
 class Echo:
     """Of the streams `left` and `right` as the outputs `left_seen` and `right_seen`."""
 
-    def __init__(self, statics: Mapping[str, pa.Table]) -> None:
+    def __init__(self, statics: Mapping[str, pa.Table], _part: int, _parts: int) -> None:
         self._statics = statics
         self._window: dict[str, Tuples] = {}
         self._before: dict[str, Tuples] = {}

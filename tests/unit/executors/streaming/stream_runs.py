@@ -47,10 +47,11 @@ class Delivered:
 
     def deliver(self, record: Record) -> None:
         folder = Checkpoint(self.spec.location).outputs
-        self.steps[record.step] = {
-            file.relation: sorted(tuple(row.values()) for row in folder.table(file.name).to_pylist())
-            for file in record.outputs
-        }
+        told: dict[str, Rows] = {}
+        for file in record.outputs:
+            rows = (tuple(row.values()) for row in folder.table(file.name).to_pylist())
+            told[file.relation] = sorted([*told.get(file.relation, []), *rows])
+        self.steps[record.step] = told
 
     def tell(self, record: Record, measures: Measures) -> None:
         self.measures.append(measures)

@@ -1,0 +1,79 @@
+"""One partition of a stream program's facts, kept up to date together with the others, wherever they are.
+
+Every partition is told of all tuples, so that they number texts alike, and enters its share of them; facts go to their
+owners with the mail of the rounds. What is computed anew at every slide needs all facts in one place, and so do answers
+that do not come from a stream at all: such programs have one partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from emberlog.config import DEFAULT_LIMITS, Limits
+from emberlog.executors.cyclic.lanes import Lane
+from emberlog.executors.cyclic.worker import Mail, Message, Running
+from emberlog.executors.streaming.batch_program import BatchProgram, batch_program
+from emberlog.executors.streaming.division import Method, divide
+from emberlog.executors.streaming.incremental import IncrementalEvaluator
+from emberlog.executors.streaming.stream_worker import StreamWorker
+from emberlog.executors.streaming.window import Window
+from emberlog.semantics.model import CheckedProgram
+
+Swap = Callable[[Mail], Mail]
+"""Gives every partition its message, and gives back what every partition has for this one."""
+
+
+class PartitionEvaluator(IncrementalEvaluator):
+    def __init__(
+        self,
+        program: BatchProgram,
+        window: Window | None,
+        statics: Mapping[str, pa.Table],
+        limits: Limits = DEFAULT_LIMITS,
+        *,
+        part: int,
+        parts: int,
+        tracks_changes: bool = True,
+    ) -> None:
+        self._part = part
+        self._swap: Swap | None = None
+        super().__init__(program, window, statics, limits, workers=parts, tracks_changes=tracks_changes)
+
+    def connect(self, swap: Swap) -> None:
+        """Connections do not outlive the job of a micro-batch."""
+        self._swap = swap
+
+    def _workers_with_nothing(self) -> list[StreamWorker]:
+        return super()._workers_with_nothing()[self._part : self._part + 1]
+
+    def _drive(self, running: list[Running]) -> None:
+        (own,) = running
+        mail = next(own, None)
+        while mail is not None:
+            try:
+                mail = own.send(self._swapped(mail))
+            except StopIteration:
+                return
+
+    def _text_lanes(self) -> Iterator[Lane]:
+        """The texts of all partitions: what one of them forgets, all forget."""
+        own = np.unique(np.concatenate([np.empty(0, np.int64), *super()._text_lanes()]))
+        everyone = self._swapped([Message((), {0: own[np.newaxis]}) for _ in range(self._workers)])
+        yield from (message.batches[0][0] for message in everyone)
+
+    def _swapped(self, mail: Mail) -> Mail:
+        assert self._swap is not None
+        return self._swap(mail)
+
+
+def why_one_partition(checked: CheckedProgram) -> str | None:
+    """What keeps the facts of a program in one place; None if nothing does."""
+    division = divide(batch_program(checked))
+    anew = division.names(Method.ANEW)
+    if anew:
+        return f"{', '.join(anew)} computed anew from all facts at each slide"
+    fixed = [name for name in division.checked.outputs if division.choices[name].method is not Method.KEPT]
+    return f"{', '.join(fixed)} not derived from a stream" if fixed else None

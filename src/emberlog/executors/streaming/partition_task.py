@@ -1,0 +1,73 @@
+"""Several tasks of one barrier stage that take a step together, each with a partition of the facts."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from emberlog.executors.cyclic.attendance import Attendance
+from emberlog.executors.cyclic.exchange import Exchange
+from emberlog.executors.cyclic.handshake import Credentials, new_key
+from emberlog.executors.cyclic.launcher import LOOPBACK
+from emberlog.executors.cyclic.meeting import WAIT_SECONDS, Address, Tracker
+from emberlog.executors.cyclic.merged_progress import MergedProgress
+from emberlog.executors.cyclic.mode import Mode
+from emberlog.executors.streaming.checkpoint import Record
+from emberlog.executors.streaming.partition_step import merged, take_step_together
+from emberlog.executors.streaming.step import Measures, Spec, Step
+from emberlog.executors.streaming.task import SUMMARY, by_stream, read_summaries, told
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionJob:
+    spec: Spec
+    step: Step
+    workers: int
+    credentials: Credentials
+    tracker: Address | None
+    """Where workers are told of each other; None where the driver may be out of their reach."""
+
+
+def run_partition(job: PartitionJob, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The function that Spark runs once per worker."""
+    from pyspark import BarrierTaskContext
+
+    context: Any = BarrierTaskContext.get()
+    number: int = context.partitionId()
+    host = LOOPBACK if job.tracker else context.getTaskInfos()[number].address.rpartition(":")[0]
+    share = by_stream(job.spec, batches)
+    attendance = Attendance(number, job.workers, host, WAIT_SECONDS)
+
+    def take() -> tuple[Record, Measures]:
+        met = attendance.begin(job.credentials, job.tracker, context.allGather)
+        exchange = Exchange(number, met.peers)
+        return take_step_together(job.spec, job.step, share, number, job.workers, exchange.swap)
+
+    try:
+        yield told(take)
+    finally:
+        attendance.end()
+
+
+def take_in_partitions(
+    rows: DataFrame, spec: Spec, step: Step, workers: int, *, is_one_machine: bool
+) -> tuple[Record, Measures]:
+    """The driver's side: all workers at once, and what they told as one."""
+    credentials = Credentials(uuid.uuid4().hex, 0, new_key())
+    tracker = None
+    if is_one_machine:
+        tracker = Tracker(LOOPBACK, workers, credentials, MergedProgress(workers, lambda _: None, Mode.BSP))
+    try:
+        job = PartitionJob(spec, step, workers, credentials, tracker.address if tracker else None)
+        # An exchange behind it, so that Spark tries a stage that failed again as a whole.
+        frame = rows.repartition(workers).mapInArrow(partial(run_partition, job), f"{SUMMARY} string", barrier=True)
+        return merged(read_summaries([row[SUMMARY] for row in frame.collect()]))
+    finally:
+        if tracker is not None:
+            tracker.close()
