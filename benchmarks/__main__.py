@@ -1,4 +1,5 @@
-"""The command line of the benchmarks: python -m benchmarks run | report | compare | list | install | record."""
+"""The command line of the benchmarks: python -m benchmarks run | report | compare | list | install | record |
+streams | soak."""
 
 from __future__ import annotations
 
@@ -85,6 +86,18 @@ def _parser() -> argparse.ArgumentParser:
     record = commands.add_parser("record", help="keep answers on which independent engines agreed as the expected ones")
     record.add_argument("folder", type=Path)
     record.set_defaults(command=_record)
+
+    streams = commands.add_parser("streams", help="measure programs over streams, and write streams.json and a report")
+    streams.add_argument("--tuples", type=int, default=1_000_000)
+    streams.add_argument("--budget", type=float, default=20.0, help="seconds of evaluation for each case (20)")
+    streams.add_argument("--only", nargs="+", default=[], metavar="QUERY", help="such as Q4")
+    streams.add_argument("--output", type=Path, required=True, metavar="DIR")
+    streams.set_defaults(command=_streams)
+
+    soak = commands.add_parser("soak", help="a month of a stream: does memory stay flat?")
+    soak.add_argument("--tuples", type=int, default=10_000_000)
+    soak.add_argument("--output", type=Path, required=True, metavar="DIR")
+    soak.set_defaults(command=_soak)
     return parser
 
 
@@ -159,6 +172,25 @@ def _install(arguments: argparse.Namespace) -> int:
 def _record(arguments: argparse.Namespace) -> int:
     for line in record_agreed_answers(results.read(arguments.folder)):
         print(line)
+    return 0
+
+
+def _streams(arguments: argparse.Namespace) -> int:
+    from benchmarks.streaming.report import write_stream_report
+    from benchmarks.streaming.run import StreamRunOptions, run_cases
+
+    options = StreamRunOptions(arguments.tuples, arguments.budget, tuple(arguments.only))
+    found = run_cases(options, arguments.output, lambda line: print(line, flush=True))
+    for path in write_stream_report(found, arguments.output):
+        print(path)
+    return 0
+
+
+def _soak(arguments: argparse.Namespace) -> int:
+    from benchmarks.streaming.soak import soak
+
+    found = soak(arguments.tuples, arguments.output, lambda line: print(line, flush=True))
+    print(f"resident memory at the end is {found.growth:.2f} times that after a quarter of the stream")
     return 0
 
 

@@ -17,7 +17,7 @@ import pyarrow.parquet
 from benchmarks import locations
 from benchmarks.data.relations import Relations, graph
 
-GENERATORS = 1
+GENERATORS = 2
 """Count this up when a generator changes what it makes, so that nobody measures old data."""
 
 PAPER = "paper"

@@ -13,13 +13,25 @@ from benchmarks.data.relations import Relations
 
 
 def organisations(tuples: int, seed: int = 1) -> Relations:
-    """As in LUBM: universities have departments, departments have research groups, which appear one after the other."""
+    """As in LUBM: universities have departments, departments have research groups, and some of these have smaller ones.
+    They appear university by university; each is in one of a few countries."""
     random = Sequence(seed, f"organisations {tuples}")
-    child = np.arange(1, tuples + 1, dtype=np.int64)
-    # A parent is mostly one of the organisations that came shortly before.
-    parent = np.maximum(0, (child - 1) // 12 * 12 - random.below(3, tuples) * 12 + random.below(12, tuples))
-    parent = np.minimum(parent, child - 1)
+    child = np.arange(tuples, dtype=np.int64)
+    place = child % _UNIVERSITY
+    university = child - place
+    department = university + 1 + random.below(_DEPARTMENTS, tuples)
+    before = university + 1 + random.below(np.maximum(place - 1, 1), tuples)
+    is_smaller = random.chances(0.2, tuples) & (place > _DEPARTMENTS + 1)
+    parent = np.where(place <= _DEPARTMENTS, university, np.where(is_smaller, before, department))
+    country = -1 - random.below(_COUNTRIES, tuples)
+    parent = np.where(place == 0, country, parent)
     return {"subOrg": {"Ts": _times(random, tuples, 5), "OrgId": parent, "SubOrgId": child}}
+
+
+_UNIVERSITY = 240
+"""Organisations in one of them."""
+_DEPARTMENTS = 15
+_COUNTRIES = 50
 
 
 def rides(tuples: int, places: int = 77, seed: int = 1) -> Relations:

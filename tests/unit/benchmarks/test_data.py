@@ -28,7 +28,7 @@ DIGESTS = {
     "brackets500": "dc9b73d6f6ef",
     "parts100": "df7c9f1dfb80",
     "people1k": "6d41da0626f6",
-    "organisations10k": "ca06c8c99bb0",
+    "organisations10k": "82b89cf16ea9",
     "rides10k": "94214e471cf9",
     "related-users10k": "4001b05f15c6",
     "citations10k": "acd3734a942f",

@@ -1,0 +1,155 @@
+"""What was measured with streams, as tables beside the paper's and as plots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from benchmarks.report import markdown, page
+from benchmarks.report.colours import PALETTE
+from benchmarks.report.document import Block, Cell, Document, Figure, Section, Table, Text
+from benchmarks.report.svg import Line, lines
+from benchmarks.streaming.cases import QUERIES, StreamQuery
+from benchmarks.streaming.measure import StreamMeasurement
+from benchmarks.streaming.run import FOR_EVER, StreamRunResults
+
+Value = Callable[[StreamMeasurement], float]
+
+
+def write_stream_report(results: StreamRunResults, folder: Path) -> tuple[Path, ...]:
+    report = document(results)
+    texts = {"streams.md": markdown.render(report), "streams.html": page.render(report)}
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return tuple(folder / name for name in texts)
+
+
+def document(results: StreamRunResults) -> Document:
+    sections = [_how(results), _against_simple(results)]
+    sections += [_of_query(results, query) for query in QUERIES if _of(results, query.name, "incremental")]
+    return Document("Emberlog on streams", tuple(sections))
+
+
+def _of(results: StreamRunResults, query: str, evaluation: str) -> list[StreamMeasurement]:
+    return [one for one in results.measurements if one.query == query and one.evaluation == evaluation]
+
+
+def _how(results: StreamRunResults) -> Section:
+    machine = results.machine
+    texts = (
+        "The queries of the Streamlog paper with its windows and slides, on generated streams of "
+        f"{results.tuples:,} tuples that are as dense as the paper's data, one tuple in a hundred out of order.",
+        "Throughput is the number of tuples in closed slides by the seconds of their evaluation; a latency is that of "
+        "one slide, from its tuples to what it added and removed. Seconds are those of the processor, because the "
+        "machine was shared. Memory is what is kept from slide to slide, averaged over the second half of the run. One "
+        "process, one worker. A case that used up its time before the stream ended says so.",
+        f"{machine.processor}, {machine.cores} cores, {machine.memory_gib} GiB; Python {machine.python}; "
+        f"commit {machine.commit}. The paper's prototype ran on four AMD Opteron 6376.",
+    )
+    return Section("How it was measured", tuple(map(Text, texts)))
+
+
+def _against_simple(results: StreamRunResults) -> Section:
+    """The paper's largest windows, incrementally and from scratch, and query 3 without a window."""
+    rows = []
+    for one in results.measurements:
+        if one.evaluation != "incremental":
+            continue
+        others = [
+            other
+            for other in _of(results, one.query, "simple")
+            if (other.window, other.slide) == (one.window, one.slide)
+        ]
+        for other in others:
+            ratio = one.throughput / other.throughput if other.throughput else 0.0
+            rows.append(
+                (
+                    Cell(one.query),
+                    Cell("none" if one.window is None else f"{one.window:,}"),
+                    Cell(f"{one.slide:,}"),
+                    Cell(_rate(one), hint=_extent(one)),
+                    Cell(_rate(other), hint=_extent(other)),
+                    Cell(f"{ratio:,.1f} ×", "best" if ratio >= 5 else "bad"),
+                    Cell(f"{1000 * one.p99:,.1f}"),
+                    Cell(f"{1000 * other.p99:,.1f}"),
+                )
+            )
+    header = (
+        "query",
+        "window",
+        "slide",
+        "incremental, tuples/s",
+        "Simple, tuples/s",
+        "ratio",
+        "p99, ms",
+        "Simple p99, ms",
+    )
+    text = f"Simple evaluates every slide from scratch. {FOR_EVER} is Q3 without a window, on its smaller stream."
+    return Section("Incremental against from scratch", (Text(text), Table(header, tuple(rows))))
+
+
+def _of_query(results: StreamRunResults, query: StreamQuery) -> Section:
+    measured = _of(results, query.name, "incremental")
+    blocks: list[Block] = [_table(query, measured)]
+    titles: tuple[tuple[str, Value], ...] = (
+        ("p99 latency of a slide, ms", lambda one: 1000 * one.p99),
+        ("state, MB", lambda one: one.state_bytes / 1e6),
+        ("tuples/s", lambda one: one.throughput),
+    )
+    for title, value in titles:
+        blocks.append(Figure(_plot(measured, "window", title, value), f"{title}, by window; a line per slide"))
+        blocks.append(Figure(_plot(measured, "slide", title, value), f"{title}, by slide; a line per window"))
+    return Section(f"{query.name}: {query.title}", tuple(blocks))
+
+
+def _table(query: StreamQuery, measured: Sequence[StreamMeasurement]) -> Table:
+    rows = []
+    for one in measured:
+        paper = query.throughput[one.window or 0, one.slide]
+        rows.append(
+            (
+                Cell(f"{one.window:,}"),
+                Cell(f"{one.slide:,}"),
+                Cell(_rate(one), hint=_extent(one)),
+                Cell(f"{paper:,.0f}"),
+                Cell(f"{one.throughput / paper:,.0f} ×", "best" if one.throughput >= 100 * paper else "bad"),
+                Cell(f"{1000 * one.p50:,.1f}"),
+                Cell(f"{1000 * one.p99:,.1f}"),
+                Cell(f"{one.window_tuples:,}"),
+                Cell(f"{one.state_bytes / 1e6:,.1f}"),
+                Cell(f"{one.tuples:,}{'' if one.is_whole else ' (time was up)'}"),
+            )
+        )
+    header = (
+        "window",
+        "slide",
+        "tuples/s",
+        "paper, tuples/s",
+        "ratio",
+        "p50, ms",
+        "p99, ms",
+        "tuples in a window",
+        "state, MB",
+        "evaluated",
+    )
+    return Table(header, tuple(rows))
+
+
+def _rate(one: StreamMeasurement) -> str:
+    return f"{one.throughput:,.0f}"
+
+
+def _extent(one: StreamMeasurement) -> str:
+    return f"{one.tuples:,} tuples in {one.slides:,} slides, {one.seconds:,.1f} s; {one.late:,} late"
+
+
+def _plot(measured: Sequence[StreamMeasurement], axis: str, title: str, value: Value) -> str:
+    other = "slide" if axis == "window" else "window"
+    series: dict[int, list[tuple[float, float]]] = {}
+    for one in measured:
+        series.setdefault(getattr(one, other), []).append((float(getattr(one, axis)), max(value(one), 1e-6)))
+    drawn = [
+        Line(f"{other} {key:,}", sorted(points), PALETTE[place % len(PALETTE)])
+        for place, (key, points) in enumerate(sorted(series.items()))
+    ]
+    return lines(drawn, axis, title)
