@@ -53,10 +53,13 @@ class Division:
         return tuple(name for name, choice in self.choices.items() if choice.method is method)
 
 
-def divide(program: BatchProgram) -> Division:
-    """The division of the program that computes only what its queries ask for."""
+def divide(program: BatchProgram, anew: Mapping[str, str] | None = None) -> Division:
+    """The division of the program that computes only what its queries ask for. `anew` has relations that are to be
+    computed anew in any case, and why."""
     checked = with_earliest_times(rewrite_demand(program.checked, NO_STATISTICS).checked, program.times)
-    return _Divider(with_best_tuples(checked, program.streams), program.streams, program.checked.outputs).run()
+    return _Divider(
+        with_best_tuples(checked, program.streams), program.streams, program.checked.outputs, anew or {}
+    ).run()
 
 
 def evaluation_notes(checked: CheckedProgram) -> tuple[str, ...]:
@@ -66,8 +69,11 @@ def evaluation_notes(checked: CheckedProgram) -> tuple[str, ...]:
 
 
 class _Divider:
-    def __init__(self, checked: CheckedProgram, streams: tuple[str, ...], outputs: tuple[str, ...]) -> None:
+    def __init__(
+        self, checked: CheckedProgram, streams: tuple[str, ...], outputs: tuple[str, ...], anew: Mapping[str, str]
+    ) -> None:
         self.checked = checked
+        self.anew = anew
         self.outputs = outputs
         self.streams = streams
         self.choices: dict[str, Choice] = {}
@@ -100,6 +106,7 @@ class _Divider:
     def _obstacles(self, stratum: Stratum) -> Iterator[str]:
         """Why facts of the stratum cannot simply be kept until they expire."""
         relations = self.checked.relations
+        yield from (self.anew[name] for name in stratum.relations if name in self.anew)
         for rule in stratum.rules:
             for literal in rule.body:
                 if isinstance(literal, Match) and self._method(literal.relation) is Method.ANEW:

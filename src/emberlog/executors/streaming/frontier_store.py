@@ -54,6 +54,8 @@ class FrontierStore:
         self.round = 0
         self.delta_rows = np.empty(0, np.int64)
         self.queue = ExpiryQueue()
+        self.work = 0
+        """How often a row came or changed since the slide began."""
         self.touched: list[Lane] = []
         """Rows that came or changed since the slide began."""
         self.published = np.empty((len(directions), 16), np.int64)
@@ -96,6 +98,7 @@ class FrontierStore:
         if len(self.directions):
             settle_chains(self.rows, self.following, self.leaders, self.delta_rows, self.slide)
         self.touched.append(self.delta_rows)
+        self.work += len(self.delta_rows)
         self.changes = 0
         self.round += 1
         return len(self.delta_rows)
@@ -143,6 +146,7 @@ class FrontierStore:
         gone = rows[(until < slide) & (until != GONE)]
         self.rows[-1, gone] = GONE
         self.touched = [gone]
+        self.work = 0
         return len(gone) if not len(self.directions) else self._without_rows(np.unique(self.leaders[gone]))
 
     def _without_rows(self, leaders: Lane) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,6 @@ import pyarrow as pa
 from emberlog.config import DEFAULT_LIMITS, Execution, Limits
 from emberlog.datatypes import STRING
 from emberlog.diagnostics import InternalError
-from emberlog.executors.cyclic.compile import compile_fixpoint
 from emberlog.executors.cyclic.faults import Fault, told
 from emberlog.executors.cyclic.lanes import Lane, Lanes, joined
 from emberlog.executors.cyclic.local import drive, share_of
@@ -21,22 +21,24 @@ from emberlog.executors.cyclic.worker import Running, WorkerTask
 from emberlog.executors.streaming.asked_rows import asked_rows
 from emberlog.executors.streaming.batch_program import BatchProgram
 from emberlog.executors.streaming.complete_output import CompleteOutput
-from emberlog.executors.streaming.complete_strata import CompleteStrata, unique_columns
-from emberlog.executors.streaming.division import Division, Method, divide
+from emberlog.executors.streaming.divided_program import compile_division
+from emberlog.executors.streaming.division import Division, divide
 from emberlog.executors.streaming.evaluator import Changes, Slide
-from emberlog.executors.streaming.expiring_program import NEVER, NOT_YET, expiring_fixpoint
+from emberlog.executors.streaming.expiring_program import NEVER, NOT_YET
 from emberlog.executors.streaming.lane_relations import LaneRelations, lanes_of_table, table_of_lanes
 from emberlog.executors.streaming.stream_texts import StreamTexts
 from emberlog.executors.streaming.stream_worker import StreamWorker
 from emberlog.executors.streaming.window import Window
-from emberlog.logical.build import build, fields_of
-from emberlog.logical.nodes import Field, LogicalPlan
-from emberlog.optimize.pipeline import optimize
-from emberlog.semantics.model import Absent, CheckedProgram, Match, Relation, TimeRole
-from emberlog.syntax.ast import Constant
+from emberlog.logical.nodes import Field
+from emberlog.semantics.model import TimeRole
+
+BUSY_SLIDES = 3
 
 MANY_TEXTS = 1 << 14
 """With fewer texts, those that no fact has any more are not looked for."""
+
+
+_log = logging.getLogger("emberlog")
 
 
 class IncrementalEvaluator:
@@ -56,50 +58,53 @@ class IncrementalEvaluator:
         self._limits = limits
         self._workers = workers
         self._tracks_changes = tracks_changes
-        self.division = divide(program)
-        checked = self.division.checked
-        self._places = {rule.name: rule.span for rule in checked.rules}
-        self._fields = {name: fields_of(relation) for name, relation in checked.relations.items()}
-        self._kept = self.division.names(Method.KEPT)
-        rules = [rule for rule in checked.rules if rule.relation in self._kept]
-        self._expiring = compile_fixpoint(expiring_fixpoint(checked, self._kept, rules))
-        unique = unique_columns(self._expiring)
-        self._once = CompleteStrata(_part(self.division, Method.ONCE), limits, self._places, {})
-        self._anew = CompleteStrata(_part(self.division, Method.ANEW), limits, self._places, unique)
+        self._places = {rule.name: rule.span for rule in program.checked.rules}
         self._arriving = {
             name: tuple(Field(column.name, column.type) for column in columns)
             for name, columns in program.arriving.items()
         }
-        self._read_anew = [name for name in self._anew.reads if name in self._kept]
-        texts = {*self._once.texts, *self._anew.texts, *texts_of(self._expiring), *_texts_of_queries(checked)}
-        self._texts = StreamTexts(sorted(texts))
-        self._codes = self._texts.written
-        self._relations = LaneRelations(self._fields, self._texts)
+        self._texts = StreamTexts()
+        self._anew: dict[str, str] = {}
+        """What turned out to be cheaper to compute anew, and why."""
+        self._busy: Counter[str] = Counter()
+        """For how many slides in a row more rows of a relation changed than it has facts."""
+        self._compile()
+        self._relations = LaneRelations(self._plan.fields, self._texts)
         for name, table in statics.items():
-            if name in self._fields:  # else nobody asks for it
+            if name in self._plan.fields:  # else nobody asks for it
                 self._relations.put(name, table)
-        self._once.run(self._relations, self._codes)
+        self._plan.once.run(self._relations, self._texts.written)
         self._texts_kept = len(self._texts)
         self._begin()
 
+    @property
+    def division(self) -> Division:
+        """What is done with each relation, and why."""
+        return self._plan.division
+
+    def _compile(self) -> None:
+        self._plan = compile_division(divide(self._program, self._anew), self._limits, self._places)
+        self._fields = self._plan.fields
+        self._texts.write([*self._plan.texts, *texts_of(self._plan.expiring)])
+
     def _begin(self) -> None:
         """Forgets everything but what never changes."""
-        self._team = self._workers_with_nothing() if self._kept else []
+        self._team = self._workers_with_nothing() if self._plan.kept else []
         self._origin: int | None = None
         self._changed: list[dict[str, tuple[Lanes, Lanes]]] = []
         self._complete = {
-            name: CompleteOutput(self.division.checked, name, self._fields[name], self._texts, self._codes)
+            name: CompleteOutput(self.division.checked, name, self._fields[name], self._texts, self._texts.written)
             for name in self.division.outputs
-            if name not in self._kept
+            if name not in self._plan.kept
         }
 
     def _workers_with_nothing(self) -> list[StreamWorker]:
-        placement = place_as_asked(self._expiring, Execution(workers=self._workers), {})
-        tracked = frozenset(self._kept).intersection(self.division.outputs)
-        statics = {name: self._relations.lanes(name) for name in self._expiring.statics}
+        placement = place_as_asked(self._plan.expiring, Execution(workers=self._workers), {})
+        tracked = frozenset(self._plan.kept).intersection(self.division.outputs)
+        statics = {name: self._relations.lanes(name) for name in self._plan.expiring.statics}
         return [
             StreamWorker(
-                WorkerTask(self._expiring, placement, number, self._workers, self._codes, self._limits),
+                WorkerTask(self._plan.expiring, placement, number, self._workers, self._texts.written, self._limits),
                 {
                     name: share_of(rows, placement.statics[name], number, self._workers)
                     for name, rows in statics.items()
@@ -114,6 +119,7 @@ class IncrementalEvaluator:
         self.advance(slide, window)
 
     def advance(self, slide: Slide, arrived: Mapping[str, pa.Table]) -> None:
+        self._give_up_what_is_busy()
         number = self._number(slide)
         shares = self._shares(arrived)
         if self._team:
@@ -122,11 +128,12 @@ class IncrementalEvaluator:
             except Fault as fault:
                 raise told(fault, self._places) from None
         self._changed = [worker.end() for worker in self._team]
-        for name in self._read_anew:
+        for name in self._plan.read_anew:
             self._relations.put_lanes(name, self._visible(name))
-        self._anew.run(self._relations, self._codes)
+        self._plan.anew.run(self._relations, self._texts.written)
         for output in self._complete.values():
             output.update(self._relations)
+        self._look_who_is_busy()
         self._forget_texts()
 
     def _drive(self, running: list[Running]) -> None:
@@ -150,10 +157,10 @@ class IncrementalEvaluator:
         return Changes(self._asked(name, added), self._asked(name, removed))
 
     def facts_in_window(self) -> Mapping[str, int]:
-        return {name: sum(worker.store(name).visible_count for worker in self._team) for name in self._kept}
+        return {name: sum(worker.store(name).visible_count for worker in self._team) for name in self._plan.kept}
 
     def expired(self) -> int:
-        streams = set(self._kept).intersection(self._program.streams)
+        streams = set(self._plan.kept).intersection(self._program.streams)
         return sum(worker.expired[name] for worker in self._team for name in streams)
 
     def state_bytes(self) -> int:
@@ -176,7 +183,7 @@ class IncrementalEvaluator:
         """What arrived as contributions to the streams, in equal parts: their owners get them with the first mail."""
         shares: list[dict[str, Lanes]] = [{} for _ in self._team]
         for name, table in arrived.items():
-            if name not in self._kept:
+            if name not in self._plan.kept:
                 continue  # nobody asks for it
             lanes = self._contributions(name, table)
             for worker, share in zip(self._team, shares, strict=True):
@@ -202,6 +209,34 @@ class IncrementalEvaluator:
             case TimeRole.ORDINARY:
                 return np.vstack([lanes, last])
 
+    # From scratch, where that is cheaper
+
+    def _look_who_is_busy(self) -> None:
+        """A minimum in recursion is kept for every slide to come. Where each slide changes more than there is to see at
+        one, that costs more than to compute what is seen. While a window fills, it says nothing."""
+        if self._workers != 1 or not self._team or not self.expired():
+            return
+        for name in self._plan.recursive_meets:
+            store = self._team[0].store(name)
+            self._busy[name] = self._busy[name] + 1 if store.work > store.visible_count else 0
+
+    def _give_up_what_is_busy(self) -> None:
+        found = [name for name, slides in self._busy.items() if slides >= BUSY_SLIDES]
+        if not found:
+            return
+        why = f"at {BUSY_SLIDES} slides in a row more rows changed than it has facts"
+        self._anew.update(dict.fromkeys(found, why))
+        self._busy.clear()
+        _log.info("%s: computed anew from now on: %s", ", ".join(found), why)
+        before, worker = self._plan, self._team[0]
+        self._compile()
+        self._team = self._workers_with_nothing()
+        self._team[0].take_over(worker)
+        for name in set(self._plan.division.outputs).intersection(before.kept).difference(self._plan.kept):
+            output = CompleteOutput(self.division.checked, name, self._fields[name], self._texts, self._texts.written)
+            output.begin(worker.visible(name, worker.store(name).visible()))
+            self._complete[name] = output
+
     # Relations
 
     def _visible(self, name: str) -> Lanes:
@@ -209,7 +244,7 @@ class IncrementalEvaluator:
 
     def _asked(self, name: str, lanes: Lanes) -> pa.Table:
         queries = [query for query in self.division.checked.queries if query.relation == name]
-        return table_of_lanes(asked_rows(queries, lanes, self._codes), self._fields[name], self._texts)
+        return table_of_lanes(asked_rows(queries, lanes, self._texts.written), self._fields[name], self._texts)
 
     def _forget_texts(self) -> None:
         """Texts that came with the stream go when no fact has them any more; looked for when they have doubled."""
@@ -220,7 +255,9 @@ class IncrementalEvaluator:
 
     def _text_lanes(self) -> Iterator[Lane]:
         named = [(name, self._relations.lanes(name)) for name in self._relations.names_of_lanes]
-        named += [(name, worker.visible(name, worker.store(name).all)) for worker in self._team for name in self._kept]
+        named += [
+            (name, worker.visible(name, worker.store(name).all)) for worker in self._team for name in self._plan.kept
+        ]
         named += [(name, output.lanes_before) for name, output in self._complete.items()]
         named += [
             (name, self._team[0].visible(name, lanes))
@@ -231,41 +268,3 @@ class IncrementalEvaluator:
             for lane, field in zip(lanes, self._fields[name], strict=True):
                 if field.type == STRING:
                     yield lane
-
-
-def _part(division: Division, method: Method) -> LogicalPlan:
-    """The plan of the relations that are computed by one method, from all others. Its outputs are those that somebody
-    else reads, too."""
-    checked = division.checked
-    own = set(division.names(method))
-    relations = {name: one if name in own else _complete(one) for name, one in checked.relations.items()}
-    read = {
-        literal.relation
-        for rule in checked.rules
-        if rule.relation not in own
-        for literal in rule.body
-        if isinstance(literal, Match | Absent)
-    }
-    part = replace(
-        checked,
-        relations=relations,
-        facts={name: rows for name, rows in checked.facts.items() if name in own},
-        rules=tuple(rule for rule in checked.rules if rule.relation in own),
-        strata=tuple(stratum for stratum in checked.strata if own.issuperset(stratum.relations)),
-        queries=(),
-    )
-    outputs = tuple(name for name in division.choices if name in own and (name in read or name in division.outputs))
-    return optimize(replace(build(part), outputs=outputs)).plan
-
-
-def _complete(relation: Relation) -> Relation:
-    """As an input: its values are what they are."""
-    columns = tuple(replace(column, aggregate=None) for column in relation.columns)
-    return replace(relation, columns=columns, is_derived=False)
-
-
-def _texts_of_queries(checked: CheckedProgram) -> Iterator[str]:
-    for query in checked.queries:
-        for term in query.terms:
-            if isinstance(term, Constant) and isinstance(term.value, str):
-                yield term.value

@@ -19,13 +19,17 @@ from emberlog.executors.cyclic.text_table import TextTable
 class StreamTexts(TextTable):
     """A table that grows and shrinks while it is read."""
 
-    def __init__(self, written: Iterable[str] = ()) -> None:
-        """`written` are the program's own texts, which are never forgotten."""
+    def __init__(self) -> None:
         super().__init__()
         self._codes: dict[str, int] = {}
         self._texts_by_code: list[str] = []
         self._free: list[int] = []
-        self.written = {text: self._code(text) for text in written}
+        self.written: dict[str, int] = {}
+        """The numbers of the program's own texts, which are never forgotten."""
+
+    def write(self, texts: Iterable[str]) -> None:
+        """Takes in texts of the program."""
+        self.written.update((text, self._code(text)) for text in texts)
 
     def _code(self, text: str) -> int:
         code = self._codes.get(text)

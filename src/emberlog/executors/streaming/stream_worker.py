@@ -72,6 +72,12 @@ class StreamWorker(RoundsWorker):
     def store(self, relation: str) -> FrontierStore:
         return _frontier(self.residents[relation])
 
+    def take_over(self, other: StreamWorker) -> None:
+        """Goes on with the rows of a worker that had more relations, at the slide that it has come to."""
+        self.residents = {name: other.residents[name] for name in self.residents}
+        self.slide = other.slide
+        self.is_fresh = False
+
     def move(self, slide: int, arrived: Mapping[str, Lanes]) -> Running:
         """Goes on to a slide: what expires is let go, what arrived is entered, and the rules run on that alone."""
         self.slide = slide

@@ -1,0 +1,96 @@
+"""A divided program, compiled: what is computed once, what is kept up to date, and what is computed anew from that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from emberlog.config import Limits
+from emberlog.executors.cyclic.compile import CyclicProgram, compile_fixpoint
+from emberlog.executors.streaming.complete_strata import CompleteStrata, unique_columns
+from emberlog.executors.streaming.division import Division, Method
+from emberlog.executors.streaming.expiring_program import expiring_fixpoint
+from emberlog.logical.build import build, fields_of
+from emberlog.logical.nodes import Field, LogicalPlan
+from emberlog.optimize.pipeline import optimize
+from emberlog.semantics.model import Absent, Match, Relation
+from emberlog.source import Span
+from emberlog.syntax.ast import Constant
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DividedProgram:
+    division: Division
+    kept: tuple[str, ...]
+    expiring: CyclicProgram
+    """The rules of what is kept up to date."""
+    once: CompleteStrata
+    anew: CompleteStrata
+    read_anew: tuple[str, ...]
+    """What is kept up to date and read by what is computed anew."""
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return self.division.outputs
+
+    @property
+    def fields(self) -> dict[str, tuple[Field, ...]]:
+        return {name: fields_of(relation) for name, relation in self.division.checked.relations.items()}
+
+    @property
+    def texts(self) -> list[str]:
+        """What the strata that are complete write themselves, and the queries."""
+        found = {*self.once.texts, *self.anew.texts}
+        for query in self.division.checked.queries:
+            found.update(
+                term.value for term in query.terms if isinstance(term, Constant) and isinstance(term.value, str)
+            )
+        return sorted(found)
+
+    @property
+    def recursive_meets(self) -> tuple[str, ...]:
+        """The relations with a minimum or maximum in recursion that are kept up to date."""
+        strata = [stratum for stratum in self.division.checked.strata if stratum.recursion is not None]
+        names = [name for stratum in strata for name in stratum.relations if name in self.kept]
+        return tuple(name for name in names if self.division.checked.relations[name].is_aggregated)
+
+
+def compile_division(division: Division, limits: Limits, places: Mapping[str, Span]) -> DividedProgram:
+    checked = division.checked
+    kept = division.names(Method.KEPT)
+    rules = [rule for rule in checked.rules if rule.relation in kept]
+    expiring = compile_fixpoint(expiring_fixpoint(checked, kept, rules))
+    once = CompleteStrata(_part(division, Method.ONCE), limits, places, {})
+    anew = CompleteStrata(_part(division, Method.ANEW), limits, places, unique_columns(expiring))
+    return DividedProgram(division, kept, expiring, once, anew, tuple(name for name in kept if name in anew.reads))
+
+
+def _part(division: Division, method: Method) -> LogicalPlan:
+    """The plan of the relations that are computed by one method, from all others. Its outputs are those that somebody
+    else reads, too."""
+    checked = division.checked
+    own = set(division.names(method))
+    relations = {name: one if name in own else _complete(one) for name, one in checked.relations.items()}
+    read = {
+        literal.relation
+        for rule in checked.rules
+        if rule.relation not in own
+        for literal in rule.body
+        if isinstance(literal, Match | Absent)
+    }
+    part = replace(
+        checked,
+        relations=relations,
+        facts={name: rows for name, rows in checked.facts.items() if name in own},
+        rules=tuple(rule for rule in checked.rules if rule.relation in own),
+        strata=tuple(stratum for stratum in checked.strata if own.issuperset(stratum.relations)),
+        queries=(),
+    )
+    outputs = tuple(name for name in division.choices if name in own and (name in read or name in division.outputs))
+    return optimize(replace(build(part), outputs=outputs)).plan
+
+
+def _complete(relation: Relation) -> Relation:
+    """As an input: its values are what they are."""
+    columns = tuple(replace(column, aggregate=None) for column in relation.columns)
+    return replace(relation, columns=columns, is_derived=False)
