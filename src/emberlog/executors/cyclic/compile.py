@@ -319,13 +319,14 @@ class _Ordering:
         return None
 
     def _next_risky(self) -> Step | None:
-        for name, expression in self.computed.items():
-            if columns_of(expression) <= self.bound:
-                return self._assigned(name)
+        # A condition may be what keeps a value from being computed that there is none of.
         for condition in self.conditions:
             if (step := self._condition(condition)) is not None:
                 self.conditions.remove(condition)
                 return step
+        for name, expression in self.computed.items():
+            if columns_of(expression) <= self.bound:
+                return self._assigned(name)
         return None
 
     def _next_early(self) -> Step | None:

@@ -180,3 +180,11 @@ def test_every_representation_gives_the_same_answer(representation: str, workers
     arcs: list[Fact] = [(i, (i * factor + 3) % 40) for factor in (7, 3) for i in range(40)]
     answers, _ = ran(TC, arcs, Execution(workers=workers, representation=representation))
     assert answers["tc"] == closure(arcs)
+
+
+def test_a_condition_keeps_what_has_no_value_from_being_computed() -> None:
+    """The condition could fail itself, as a negated int can be too large; it comes before the division all the same."""
+    text = "p(X) :- arc(X, _). p(Y) :- p(X), arc(X, Y), Z = -X mod 3, Z < 0, Q = Y / Z."
+    answers, events = ran(text)
+    assert chosen(events) == ["cyclic"]
+    assert answers["p"] == {(i,) for i in range(7)}
