@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -101,14 +102,23 @@ def _sensible_memory() -> str:
 
 def _logging_option() -> str:
     """Spark reads its logging from a file, and wants it before anything else."""
-    folder = Path(tempfile.gettempdir()) / f"emberlog-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
-    folder.mkdir(mode=0o700, exist_ok=True)
+    folder = _own_folder()
     file = folder / "log4j2.properties"
     if not file.exists() or file.read_text(encoding="utf-8") != _LOGGING:
         unfinished = folder / f"log4j2.{os.getpid()}.properties"
         unfinished.write_text(_LOGGING, encoding="utf-8")
         unfinished.replace(file)
     return f"-Dlog4j2.configurationFile={file.as_uri()}"
+
+
+def _own_folder() -> Path:
+    """A folder for small files that stay, in which nobody else can have put something."""
+    user = os.getuid() if hasattr(os, "getuid") else None
+    folder = Path(tempfile.gettempdir()) / f"emberlog-{'user' if user is None else user}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    is_ours = user is None or (stat.S_ISDIR(found.st_mode) and found.st_uid == user and not found.st_mode & 0o022)
+    return folder if is_ours else Path(tempfile.mkdtemp(prefix="emberlog-"))
 
 
 @contextlib.contextmanager
