@@ -203,7 +203,7 @@ class Exchange:
         received[self.number] = mail[self.number]
         try:
             self._carry_some(received, senders, 0.0 if mail[self.number].numbers else patience)
-        except (ConnectionError, TimeoutError) as error:
+        except OSError as error:
             raise PeerLost(f"a worker is gone: {error}") from error
         return received
 
@@ -244,7 +244,7 @@ class Exchange:
                     self._watch(peer, self._wanted(peer, reads=False))
                 for key, _ in self._selector.select():
                     self._send_queued(key.data)
-        except (ConnectionError, TimeoutError) as error:
+        except OSError as error:
             raise PeerLost(f"a worker is gone: {error}") from error
         for peer in self.connections:
             self._watch(peer, selectors.EVENT_READ)
