@@ -20,7 +20,7 @@ from typing import TypeVar
 import numpy as np
 
 from emberlog.config import Recovery
-from emberlog.executors.cyclic.lanes import Lanes, joined
+from emberlog.executors.cyclic.lanes import Lanes
 
 FOLDER = "checkpoints"
 
@@ -137,7 +137,8 @@ class Checkpoints:
             self._commit(manifest)
         except OSError as error:
             self.problem = str(error)
-            _log.warning("worker %d writes no checkpoints any more: %s", self.worker, error)
+            # The driver is told at the end. A worker whose attempt is over anyway tells nobody.
+            _log.debug("worker %d writes no checkpoints any more: %s", self.worker, error)
             self._delete(set(manifest.files) - set(self._last.files if self._last else ()))
             return
         self._due_at = self._time_of_next(time.monotonic() - since)
@@ -224,25 +225,35 @@ class SavedState:
 
     def lanes(self, name: str) -> Lanes:
         parts = _known(self._manifest.pieces, name)
-        whole = [self._read(part) for part in parts if not part.is_patch]
-        found = whole[0] if len(whole) == 1 else joined(whole, parts[0].width)
+        grown = [part for part in parts if not part.is_patch]
+        found, begin = np.empty((parts[0].width, sum(part.rows for part in grown)), np.int64), 0
+        for part in grown:
+            self._read(part, found[:, begin : begin + part.rows])
+            begin += part.rows
         for part in parts:
             if part.is_patch:
-                found = _patched(found, self._read(part))
+                patch = np.empty((part.width, part.rows), np.int64)
+                self._read(part, patch)
+                found = _patched(found, patch)
         return found
 
     @property
     def results(self) -> list[str]:
         return self._manifest.results
 
-    def _read(self, part: Part) -> Lanes:
+    def _read(self, part: Part, out: Lanes) -> None:
+        """Straight to where it belongs: states are large."""
+        checksum = size = 0
         try:
-            values = np.fromfile(self._folder / part.file, np.int64)
+            with (self._folder / part.file).open("rb") as file:
+                for lane in out if part.rows else ():
+                    size += file.readinto(lane.data.cast("B"))
+                    checksum = zlib.crc32(lane.data, checksum)
+                size += len(file.read(1))
         except OSError as error:
             raise Stale(f"a file of the last checkpoint cannot be read: {error.strerror}") from error
-        if len(values) != part.width * part.rows or zlib.crc32(values.data) != part.checksum:
+        if checksum != part.checksum or size != 8 * part.width * part.rows:
             raise Stale("a file of the last checkpoint is broken")
-        return values.reshape(part.width, part.rows)
 
 
 def _known(pieces: Mapping[str, Piece], name: str) -> Piece:

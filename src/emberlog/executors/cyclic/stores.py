@@ -107,6 +107,15 @@ class SetStore:
                 self.count = insert_new(self.table, self.rows, self.count, batch, begin, end)
         return True
 
+    def take_over(self, rows: Lanes) -> None:
+        """Fills an empty set with rows that differ, without looking at each again."""
+        if not rows.shape[1]:
+            return
+        self.rows, self.count = rows, rows.shape[1]
+        self.packing = packing_for((rows,))
+        self.may_pack = self.packing is not None
+        self._fill_table(self.count)
+
     def _pack(self, batch: Lanes) -> None:
         """Makes sure that the words can hold the batch, or gives up words."""
         if self.packing is not None and self.packing.holds(batch):
