@@ -87,6 +87,20 @@ class RulesProfiled:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkerEffort:
+    """What one worker of a recursion did with its time."""
+
+    worker: int
+    """Counted from 1."""
+    busy: float
+    """Seconds in which it derived facts."""
+    waiting: float
+    """Seconds in which it waited for others, or for mail to be carried."""
+    exchanges: int
+    """How often it sent something to others: in rounds, once or more for each."""
+
+
+@dataclass(frozen=True, slots=True)
 class StratumFinished:
     stratum: int
     relations: tuple[str, ...]
@@ -99,6 +113,8 @@ class StratumFinished:
     """Between workers."""
     representation: str = ""
     """How the cyclic executor kept the facts and why, where it had a choice."""
+    workers: tuple[WorkerEffort, ...] = ()
+    """Of the cyclic executor."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from emberlog.events import (
     RunStarted,
     StratumFinished,
     StratumStarted,
+    WorkerEffort,
     ignore,
 )
 from emberlog.executors.cyclic.capabilities import obstacles
@@ -120,6 +121,7 @@ class _Run:
         self.strata: list[PlannedStratum] = []
         self.refinement = Refinement(plan)
         self.bytes_sent, self.representation = 0, ""
+        self.efforts: tuple[WorkerEffort, ...] = ()
         self.known: Mapping[str, Kept] = {}
         """What another executor has found of the recursion at hand."""
         sets = inputs_that_must_be_sets(plan)
@@ -151,7 +153,7 @@ class _Run:
         is_recursive = isinstance(stratum.root, Fixpoint)
         self.listener(StratumStarted(stratum.index, stratum.relations, is_recursive))
         iterations, rows = 0, None
-        self.bytes_sent, self.representation = 0, ""
+        self.bytes_sent, self.representation, self.efforts = 0, "", ()
         match stratum.root:
             case Definition(relation, plan):
                 self._define(relation, plan)
@@ -163,7 +165,14 @@ class _Run:
         seconds = time.monotonic() - since
         self.listener(
             StratumFinished(
-                stratum.index, stratum.relations, iterations, rows, seconds, self.bytes_sent, self.representation
+                stratum.index,
+                stratum.relations,
+                iterations,
+                rows,
+                seconds,
+                self.bytes_sent,
+                self.representation,
+                self.efforts,
             )
         )
 
@@ -240,7 +249,7 @@ class _Run:
         self.listener(ExecutorChosen(index, names, "cyclic", launcher.how, stage.recursion.placement.why))
         result = launcher.run()
         watch.iteration = result.iterations
-        self.bytes_sent, self.representation = result.bytes_sent, result.choice
+        self.bytes_sent, self.representation, self.efforts = result.bytes_sent, result.choice, result.efforts
         if self.execution.profile:
             self.listener(RulesProfiled(index, names, result.profile.rounds()))
         return {name: RelationResult(frame, result.rows[name], (result.kept,)) for name, frame in result.frames.items()}

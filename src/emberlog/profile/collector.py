@@ -16,6 +16,7 @@ from emberlog.events import (
     RunStarted,
     StratumFinished,
     StratumStarted,
+    WorkerEffort,
 )
 
 
@@ -40,12 +41,21 @@ class StratumProfile:
     iterations: list[IterationFinished] = field(default_factory=list)
     rounds: tuple[RuleRound, ...] = ()
     """None if the executor does not count by rule."""
+    workers: tuple[WorkerEffort, ...] = ()
     rows: int | None = None
     seconds: float = 0.0
 
     @property
     def name(self) -> str:
         return ", ".join(self.relations)
+
+    @property
+    def imbalance(self) -> str:
+        """How evenly the work was spread, in a line; nothing where it is one worker's."""
+        busy = [one.busy for one in self.workers]
+        if len(busy) < 2 or not sum(busy):
+            return ""
+        return f"the busiest worker computed {max(busy) * len(busy) / sum(busy):,.1f} times as long as the mean"
 
     def rules(self) -> list[RuleTotal]:
         """The rules, those that took longest first."""
@@ -90,6 +100,7 @@ class RunProfile:
                 self.strata[-1].rounds = event.rounds
             case StratumFinished():
                 self.strata[-1].rows, self.strata[-1].seconds = event.rows, event.seconds
+                self.strata[-1].workers = event.workers
             case RunFinished(seconds):
                 self.seconds = seconds
             case _:

@@ -67,11 +67,30 @@ def _stratum(number: int, stratum: StratumProfile) -> str:
     parts = [f"<h2>{number}. <code>{escape(stratum.name)}</code></h2>"]
     chosen = f": {stratum.how}; {stratum.why}" if stratum.how else ""
     parts.append(f'<p class="why">{stratum.seconds:,.3f} s{facts}{escape(chosen)}</p>')
+    if len(stratum.workers) > 1:
+        parts += _workers(stratum)
     if stratum.iterations:
         parts += _iterations(stratum)
     if stratum.rounds:
         parts += _rules(stratum)
     return "<section>\n" + "\n".join(parts) + "\n</section>"
+
+
+def _workers(stratum: StratumProfile) -> list[str]:
+    bars = [
+        Bar(
+            f"worker {one.worker:,}",
+            one.busy + one.waiting,
+            f"{one.busy:,.3f} s busy, {one.waiting:,.3f} s waiting, {counted(one.exchanges, 'exchange')}",
+            one.busy,
+        )
+        for one in stratum.workers
+    ]
+    return [
+        '<h3>Seconds by worker <span class="why">in the second colour: busy, not waiting for others</span></h3>',
+        f"<figure>{bars_chart('Seconds by worker', bars)}</figure>",
+        f'<p class="why">{escape(stratum.imbalance)}</p>',
+    ]
 
 
 def _iterations(stratum: StratumProfile) -> list[str]:

@@ -26,6 +26,12 @@ def _stratum(stratum: StratumProfile) -> list[str]:
         lines.append(f"  {stratum.how}: {stratum.why}")
     if not stratum.is_recursive:
         return lines
+    if len(stratum.workers) > 1:
+        efforts = [
+            (f"{one.worker:,}", f"{one.busy:,.3f}", f"{one.waiting:,.3f}", f"{one.exchanges:,}")
+            for one in stratum.workers
+        ]
+        lines += ["", *_table(("worker", "busy", "waiting", "exchanges"), efforts), f"  {stratum.imbalance}"]
     if stratum.rounds:
         rules = [
             (one.rule, one.relation, f"{one.derived:,}", f"{one.kept:,}", f"{one.seconds:,.3f}")

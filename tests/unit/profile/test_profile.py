@@ -16,6 +16,7 @@ from emberlog.events import (
     RunStarted,
     StratumFinished,
     StratumStarted,
+    WorkerEffort,
 )
 from emberlog.executors.cyclic.profile import Profile
 from emberlog.profile.collector import RunProfile
@@ -41,7 +42,9 @@ def collected(iterations: int = 3) -> RunProfile:
                 RuleRound("r2", "tc", 2, 100, 5, 0.25),
             ),
         ),
-        StratumFinished(1, tc, iterations, 5000, 2.5),
+        StratumFinished(
+            1, tc, iterations, 5000, 2.5, workers=(WorkerEffort(1, 2.0, 0.25, 7), WorkerEffort(2, 0.5, 1.75, 4))
+        ),
         StratumStarted(2, ("n",), False),
         StratumFinished(2, ("n",), 0, 1, 0.5),
         RunFinished(3.0),
@@ -59,6 +62,11 @@ def test_as_text() -> None:
             "",
             "tc   2.50 s   5,000 facts",
             "  2 workers, bsp: no <pivot>",
+            "",
+            "  worker   busy  waiting  exchanges",
+            "       1  2.000    0.250          7",
+            "       2  0.500    1.750          4",
+            "  the busiest worker computed 1.6 times as long as the mean",
             "",
             "  rule  relation  derived  new  seconds",
             "  r2    tc          1,300  905    1.750",
@@ -88,12 +96,13 @@ def test_the_page_stands_alone_and_escapes_what_it_shows() -> None:
     charts = [ElementTree.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", page, re.DOTALL)]
     assert [chart[0].text for chart in charts] == [
         "Seconds of each stratum",
+        "Seconds by worker",
         "New facts by iteration",
         "Seconds by iteration",
         "Seconds by rule",
         "Rows by rule",
     ]
-    columns = [part for part in charts[1] if part.get("class") == "amount"]
+    columns = [part for part in charts[2] if part.get("class") == "amount"]
     assert len(columns) == 250  # four iterations share a column
     assert max(float(part.get("height", 0)) for part in columns) > 100
 

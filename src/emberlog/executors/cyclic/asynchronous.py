@@ -61,7 +61,6 @@ class AsyncWorker(RoundsWorker):
         self.listens_to = {number for number in range(task.workers) if number != task.number}
         """Workers that may still send something."""
         self.iteration = 0
-        self.shipments = 0
         self._detector = Detector.of(task.number, task.workers)
         self._is_resting = False
         self._is_over = False
@@ -216,7 +215,7 @@ class AsyncWorker(RoundsWorker):
             self._detector = self._detector.sent()
         installing.shipped()
         self._driving += installing.released()
-        self.shipments += any(message.numbers for message in mail)
+        self.effort.exchanges += any(message.numbers for message in mail)
         self._shipped_at = time.monotonic()
         return mail
 
@@ -301,13 +300,17 @@ class Trade(Protocol):
 
 def drive_freely(worker: AsyncWorker, trade: Trade) -> None:
     running = worker.run()
+    worker.effort.began()
     mail = next(running, None)
     while mail is not None:
+        worker.effort.worked()
         received = trade(mail, worker.listens_to, worker.patience)
+        worker.effort.waited()
         try:
             mail = running.send(received)
         except StopIteration:
-            return
+            mail = None
+    worker.effort.worked()
 
 
 def _alone(runner: ChainRunner, send: int, lanes: Lanes) -> Iterator[Batch]:

@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 from emberlog.config import Execution, Limits
 from emberlog.datatypes import DataType
 from emberlog.diagnostics import fail
+from emberlog.events import WorkerEffort
 from emberlog.executors.cyclic.checkpoints import FOLDER, Stale
 from emberlog.executors.cyclic.failures import Lost, NotHere, failure_of
 from emberlog.executors.cyclic.faults import Fault
@@ -115,6 +116,10 @@ class CyclicResult:
     def choice(self) -> str:
         """The representation of the facts and why, where there was a choice."""
         return next((summary.choice for summary in self.summaries if summary.choice), "")
+
+    @property
+    def efforts(self) -> tuple[WorkerEffort, ...]:
+        return tuple(WorkerEffort(one.worker + 1, *one.effort) for one in self.summaries)
 
     @property
     def profile(self) -> Profile:

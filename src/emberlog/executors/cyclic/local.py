@@ -60,7 +60,7 @@ def run_workers(workers: Sequence[Worker]) -> None:
     if any(isinstance(worker, AsyncWorker) for worker in workers):
         _run_freely([worker for worker in workers if isinstance(worker, AsyncWorker)])
     else:
-        drive([worker.run() for worker in workers])
+        drive([_measured(worker) for worker in workers])
 
 
 def _run_freely(workers: Sequence[AsyncWorker]) -> None:
@@ -97,16 +97,30 @@ def drive(running: Sequence[Running]) -> None:
         raise AssertionError("DL901: some workers ended while others wait for them")
 
 
-def _started(worker: Running) -> Mail | None:
-    return next(worker, None)
+def _started(running: Running) -> Mail | None:
+    return next(running, None)
 
 
-def _resumed(worker: Running, received: Mail) -> Mail | None:
+def _resumed(running: Running, received: Mail) -> Mail | None:
     """What the worker has for the others next; None when it is done."""
     try:
-        return worker.send(received)
+        return running.send(received)
     except StopIteration:
         return None
+
+
+def _measured(worker: Worker) -> Running:
+    """Its run, with an eye on the clock."""
+    running = worker.run()
+    worker.effort.began()
+    mail = next(running, None)
+    while mail is not None:
+        worker.effort.worked()
+        received = yield mail
+        worker.effort.waited()
+        worker.effort.exchanges += 1
+        mail = _resumed(running, received)
+    worker.effort.worked()
 
 
 def share_of(rows: Lanes, column: int | None, number: int, workers: int) -> StaticStore:

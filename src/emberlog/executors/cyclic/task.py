@@ -7,7 +7,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -42,7 +42,7 @@ from emberlog.executors.cyclic.stage import Stage, StageStratum
 from emberlog.executors.cyclic.stage_rows import StageLayout
 from emberlog.executors.cyclic.stores import StaticStore, StreamedStatic
 from emberlog.executors.cyclic.text_table import SameHash, TextTable
-from emberlog.executors.cyclic.worker import Progress, Worker, WorkerTask
+from emberlog.executors.cyclic.worker import Mail, Progress, Worker, WorkerTask
 
 _ROWS = "rows written"
 
@@ -124,6 +124,8 @@ class Summary:
     peak_bytes: int = 0
     choice: str = ""
     """The representation of facts and why, where there was a choice."""
+    effort: list[Any] = field(default_factory=list)
+    """Of the recursion: seconds busy, seconds waiting, exchanges."""
     profile: list[list[Any]] = field(default_factory=list)
     """By rule, relation and iteration: facts derived, facts kept, seconds."""
     unsaved: str = ""
@@ -275,6 +277,9 @@ class TaskRun:
                 worker = DefinitionWorker(task, statics, streams)
             self._drive(worker)
             self.clock.lap("rounds")
+            if stratum.is_recursive:
+                effort = worker.effort
+                self.summary.effort = [effort.busy, effort.waiting, effort.exchanges]
             yield from self._hand_on(worker, stratum, statics, streams)
             self.clock.lap("drain")
             self._note(worker)
@@ -326,18 +331,28 @@ class TaskRun:
 
     def _drive(self, worker: Worker) -> None:
         if isinstance(worker, AsyncWorker):
-            drive_freely(worker, self.exchange.trade)
+            drive_freely(worker, self._trade)
             self.exchange.flush()
             return
         running = worker.run()
+        worker.effort.began()
         mail = next(running, None)
         while mail is not None:
+            worker.effort.worked()
             self.reached(Phase.EXCHANGE)
             received = self.exchange.swap(mail)
+            worker.effort.waited()
+            worker.effort.exchanges += 1
             try:
                 mail = running.send(received)
             except StopIteration:
-                return
+                mail = None
+        worker.effort.worked()
+
+    def _trade(self, mail: Mail, senders: Collection[int], patience: float | None) -> Mail:
+        if any(message.numbers for message in mail):
+            self.reached(Phase.EXCHANGE)
+        return self.exchange.trade(mail, senders, patience)
 
     def _report(self, progress: Progress) -> None:
         self.summary.iterations = progress.iteration

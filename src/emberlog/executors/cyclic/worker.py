@@ -18,6 +18,7 @@ from emberlog.config import Limits
 from emberlog.executors.cyclic.chains import BATCH, Batch, ChainRunner, RelationAccess
 from emberlog.executors.cyclic.checkpoints import Checkpoints, SavedState
 from emberlog.executors.cyclic.compile import CyclicProgram
+from emberlog.executors.cyclic.effort import Effort
 from emberlog.executors.cyclic.evaluate import Evaluator
 from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.indexes import Matches, PackedIndex
@@ -106,6 +107,7 @@ class Worker(RelationAccess):
         self.intersections: dict[Intersect, Intersection] = {}
         self.report = report
         self.began = time.monotonic()
+        self.effort = Effort()
         self.recorder = Recorder() if task.profile else None
         self.channels = {relation.name: number for number, relation in enumerate(self.program.relations)}
         self.seeds = [ChainRunner(chain, self, task.codes) for chain in self.program.seeds]

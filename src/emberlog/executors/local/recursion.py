@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from emberlog.config import Execution, Limits
 from emberlog.diagnostics import fail
+from emberlog.events import WorkerEffort
 from emberlog.executors.cyclic.compile import CyclicProgram, compile_fixpoint
 from emberlog.executors.cyclic.faults import Fault, told
 from emberlog.executors.cyclic.local import run_workers, share_of, worker_for
@@ -47,9 +48,9 @@ class LocalRecursion:
         began: float,
         stratum: int,
         places: Mapping[str, Span],
-    ) -> tuple[dict[str, LocalRelation], Profile]:
-        """The facts of each of its relations, and what its rules did. `relations` has those that it reads, `began` the
-        time that the timeout counts from."""
+    ) -> tuple[dict[str, LocalRelation], Profile, tuple[WorkerEffort, ...]]:
+        """The facts of each of its relations, what its rules did, and what its workers did. `relations` has those
+        that it reads, `began` the time that the timeout counts from."""
         try:
             with allowed(self.memory * self.workers if self.memory is not None else memory_for_each(1)):
                 return self._facts(relations, limits, tell, began, stratum)
@@ -73,7 +74,7 @@ class LocalRecursion:
         tell: Callable[[Progress], None],
         began: float,
         stratum: int,
-    ) -> tuple[dict[str, LocalRelation], Profile]:
+    ) -> tuple[dict[str, LocalRelation], Profile, tuple[WorkerEffort, ...]]:
         codes = TextCodes()
         for text in texts_of(self.program):
             codes.code(text)
@@ -111,7 +112,8 @@ class LocalRecursion:
         for worker in team:
             if worker.recorder is not None:
                 profile.add(worker.recorder.profile)
-        return found, profile
+        efforts = tuple(worker.effort.of_worker(number) for number, worker in enumerate(team))
+        return found, profile, efforts
 
     def _gathered(self, name: str, team: list[Worker], codes: TextCodes) -> LocalRelation:
         columns = next(relation.columns for relation in self.fixpoint.relations if relation.name == name)

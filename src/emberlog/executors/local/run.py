@@ -22,6 +22,7 @@ from emberlog.events import (
     RunStarted,
     StratumFinished,
     StratumStarted,
+    WorkerEffort,
     ignore,
 )
 from emberlog.executors.cyclic.capabilities import obstacles
@@ -112,6 +113,7 @@ class _Run:
         self.watch = Watch(limits, self._heard)
         self.stratum: PlannedStratum | None = None
         self.iterations = 0
+        self.efforts: tuple[WorkerEffort, ...] = ()
         self.began = self.iteration_began = time.monotonic()
 
     def run(self) -> dict[str, LocalRelation]:
@@ -125,7 +127,7 @@ class _Run:
 
     def _run_stratum(self, stratum: PlannedStratum) -> None:
         since = self.iteration_began = time.monotonic()
-        self.stratum, self.iterations = stratum, 0
+        self.stratum, self.iterations, self.efforts = stratum, 0, ()
         self.watch.enter(stratum.index, stratum.relations)
         self.listener(StratumStarted(stratum.index, stratum.relations, isinstance(stratum.root, Fixpoint)))
         match stratum.root:
@@ -142,7 +144,9 @@ class _Run:
         rows = sum(map(len, new.values()))
         self.watch.leave(rows)
         seconds = time.monotonic() - since
-        self.listener(StratumFinished(stratum.index, stratum.relations, self.iterations, rows, seconds))
+        self.listener(
+            StratumFinished(stratum.index, stratum.relations, self.iterations, rows, seconds, workers=self.efforts)
+        )
 
     def _run_fixpoint(self, stratum: PlannedStratum, fixpoint: Fixpoint) -> dict[str, LocalRelation]:
         is_forced = self.execution.executor == "cyclic"
@@ -191,7 +195,7 @@ class _Run:
                 recursion.placement.why,
             )
         )
-        found, profile = recursion.run(
+        found, profile, self.efforts = recursion.run(
             self.relations,
             self.limits,
             lambda progress: self._heard(progress.iteration, progress.changed, progress.total),

@@ -11,15 +11,18 @@ from emberlog.config import Execution, Limits
 from emberlog.diagnostics import EmberlogError
 from emberlog.events import ExecutorChosen, IterationFinished
 from emberlog.executors import reference
+from emberlog.executors.cyclic.asynchronous import AsyncWorker
 from emberlog.executors.cyclic.installing import Installing
+from emberlog.executors.cyclic.local import share_of
 from emberlog.executors.cyclic.merged_progress import MergedProgress
 from emberlog.executors.cyclic.mode import Mode
-from emberlog.executors.cyclic.worker import Progress
+from emberlog.executors.cyclic.stage import plan_stage
+from emberlog.executors.cyclic.worker import Message, Progress, WorkerTask
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import Fact
 from tests.local_runs import run_locally
 from tests.programs import checked
-from tests.simulated_post import simulated
+from tests.simulated_post import SimulatedPost, simulated
 
 ARC = "declare arc(int from, int to).\n"
 
@@ -76,6 +79,32 @@ def test_a_fact_waits_until_all_copies_are_confirmed() -> None:
     assert installing.released() == []
     installing.confirmed = [0, 2, 1]
     assert installing.released() == [("p", second)]
+
+
+def test_a_slow_worker_does_not_stop_the_others() -> None:
+    """The others derive all that they can, and tell each other, before it has taken its first turn."""
+    edges = np.array(sorted({(a, b) for a, b in arcs(1, 60, 70)} | {(b, a) for a, b in arcs(1, 60, 70)})).T
+    plan = plan_program(checked(ARC + "c(X, X) :- arc(X, _). c(Y, min<Z>) :- c(X, Z), arc(X, Y).")).plan
+    stage = plan_stage(plan.strata, 1, plan.outputs, Execution(mode="async"))
+    program, placement = stage.recursion.program, stage.recursion.placement
+    tasks = [WorkerTask(program, placement, number, 3, {}, Limits()) for number in range(3)]
+    workers = [AsyncWorker(task, {"arc": share_of(edges, 0, task.number, 3)}) for task in tasks]
+    post, slow = SimulatedPost(Random(1), 3), workers[2]
+    running = [worker.run() for worker in workers[:2]]
+    mails = [next(one) for one in running]
+    while True:
+        for number, mail in enumerate(mails):
+            post.send(number, mail)
+        post.now += 100
+        ready = [number for number in (0, 1) if workers[number].patience == 0 or post.due(number, {0, 1, 2})]
+        if not ready:
+            break
+        mails = [[Message() for _ in range(3)] for _ in range(2)]
+        for number in ready:
+            mails[number] = running[number].send(post.taken(number, post.due(number, {0, 1, 2} - {number})))
+    assert slow.iteration == 0
+    assert all(worker.iteration > 1 and worker.effort.exchanges > 1 for worker in workers[:2])
+    assert post.channels[0, 2] and post.channels[1, 2], "what is for the slow one waits for it"
 
 
 def failed(text: str, limits: Limits, workers: int = 3) -> str:
