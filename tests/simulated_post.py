@@ -106,6 +106,7 @@ def simulated(seed: int) -> Iterator[None]:
         patch.object(recursion, "run_workers", run),
         patch.object(asynchronous, "MUCH", random.choice((0, 2, asynchronous.MUCH))),
         patch.object(asynchronous, "OLD", 3600.0),
+        patch.object(asynchronous, "LOOK", 0.0),
         patch.object(outbox, "MOST_REMEMBERED", random.choice((0, 5, outbox.MOST_REMEMBERED))),
     ):
         yield

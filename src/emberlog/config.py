@@ -38,6 +38,7 @@ DEFAULT_LIMITS = Limits()
 
 EXECUTORS = ("auto", "cyclic", "dataframe")
 MODES = ("auto", "bsp", "decomposed", "async")
+PARTITIONINGS = ("auto", "hash", "range", "locality")
 REPRESENTATIONS = ("auto", "hash", "marks", "lanes", "rows")
 
 
@@ -66,6 +67,14 @@ class Recovery:
         diagnostics.raise_errors()
 
 
+_CHOICES = (
+    ("executor", EXECUTORS),
+    ("mode", MODES),
+    ("partitioning", PARTITIONINGS),
+    ("representation", REPRESENTATIONS),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Execution:
     """How recursive strata are run. Everything here is chosen well by itself; to choose is for experts and tests."""
@@ -79,6 +88,10 @@ class Execution:
     else bsp."""
     workers: int | None = None
     """Of the cyclic executor; None: as many as Spark runs tasks at once."""
+    partitioning: str = "auto"
+    """Of values among the workers of the cyclic executor. `hash`: evenly and at random; `range`: neighbours in their
+    order together; `locality`: those that the recursion's arcs link together; `auto`: by locality in the mode async,
+    where the rules walk arcs, else by hash."""
     representation: str = "auto"
     """Of facts in the cyclic executor. `hash`: rows in a hash table; `marks`: one source at a time, with an array of
     marks; `lanes`: many sources at a time, a bit each; `rows`: a matrix of bits; `auto`: by statistics of the data."""
@@ -94,7 +107,7 @@ class Execution:
 
     def __post_init__(self) -> None:
         diagnostics = Diagnostics()
-        for name, known in (("executor", EXECUTORS), ("mode", MODES), ("representation", REPRESENTATIONS)):
+        for name, known in _CHOICES:
             value = getattr(self, name)
             if value not in known:
                 diagnostics.error("DL508", f"there is no {name} `{value}`", None, f"it is one of {', '.join(known)}")

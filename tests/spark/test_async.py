@@ -57,6 +57,26 @@ def test_two_recursions_and_a_fold_one_after_the_other(spark: SparkSession) -> N
     assert any(isinstance(event, StratumFinished) and event.iterations > 1 for event in events)
 
 
+@pytest.mark.parametrize(("mode", "partitioning"), [("async", "locality"), ("async", "range"), ("bsp", "locality")])
+def test_values_that_belong_together(mode: str, partitioning: str, spark: SparkSession) -> None:
+    program = checked("""
+        declare arc(string from, string to).
+        hcc(X, min<N>) :- first(X, N).
+        hcc(Y, min<N>) :- hcc(X, N), edge(X, Y).
+        edge(X, Y) :- arc(X, Y).
+        edge(Y, X) :- arc(X, Y).
+        first("v0", 0).
+        first("v20", 20).
+    """)
+    arcs = [(f"v{vertex}", f"v{vertex + 1}") for vertex in range(40) if vertex % 20 != 19]
+    execution = Execution(executor="cyclic", mode=mode, partitioning=partitioning)
+    events: list[Event] = []
+    answers = run_dataframe(spark, program, {"arc": arcs}, Limits(), events.append, execution=execution)
+    assert answers["hcc"] == {(f"v{vertex}", 20 * (vertex // 20)) for vertex in range(40)}
+    efforts = [event.workers for event in events if isinstance(event, StratumFinished) and event.workers]
+    assert efforts and all(one.busy > 0 for one in efforts[0])
+
+
 def test_a_recursion_without_end_comes_to_its_limit(spark: SparkSession) -> None:
     program = checked("n(0). n(Y) :- n(X), Y = X + 1.")
     with pytest.raises(EmberlogError, match="DL510"):

@@ -96,6 +96,15 @@ PLANNING_ENTRIES = (
         FoundBy.OTHER,
     ),
     Entry(
+        "DL335",
+        "values that cannot be placed as asked",
+        "Ranges and locality are computed from the arcs that lead from where a fact lives to where the next one will, "
+        "and these rules have none; or nothing is exchanged, so that it does not matter where values are.",
+        "Leave the partitioning to Emberlog, or choose `hash`.",
+        '`Execution(partitioning="locality")` for `n(Y) :- n(X), Y = X + 1.`',
+        FoundBy.OTHER,
+    ),
+    Entry(
         "DL340",
         "a checkpoint of another stream query",
         "What a stream query keeps in its checkpoint depends on its program, its window and its inputs. With another "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from emberlog.cli import exit_codes
 from emberlog.cli.limits import add_limit_options, limits_of
 from emberlog.cli.parameters import add_program_options, as_mapping, named_path, setting, whole_number
-from emberlog.config import EXECUTORS, MODES, REPRESENTATIONS
+from emberlog.config import EXECUTORS, MODES, PARTITIONINGS, REPRESENTATIONS
 
 if TYPE_CHECKING:
     from emberlog.cli.profiling import Profiling
@@ -78,6 +78,9 @@ def _add_execution_options(group: Any) -> None:
     group.add_argument("--engine", choices=ENGINES, default=ENGINES[0], help="Spark, or this process (spark)")
     group.add_argument("--executor", choices=EXECUTORS, default=EXECUTORS[0], help="how recursion is run (auto)")
     group.add_argument("--mode", choices=MODES, default=MODES[0], help="of the cyclic executor (auto)")
+    group.add_argument(
+        "--partitioning", choices=PARTITIONINGS, default=PARTITIONINGS[0], help="of values among its workers (auto)"
+    )
     group.add_argument("--workers", metavar="N", type=whole_number, help="of the cyclic executor")
     group.add_argument(
         "--representation", choices=REPRESENTATIONS, default=REPRESENTATIONS[0], help="of facts in it (auto)"
@@ -111,6 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
     execution = Execution(
         executor=arguments.executor,
         mode=arguments.mode,
+        partitioning=arguments.partitioning,
         workers=arguments.workers,
         representation=arguments.representation,
         profile=arguments.profile is not None,

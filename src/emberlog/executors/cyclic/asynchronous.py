@@ -21,7 +21,7 @@ from emberlog.executors.cyclic.checkpoints import SavedState
 from emberlog.executors.cyclic.indexes import Matches
 from emberlog.executors.cyclic.installing import Installing
 from emberlog.executors.cyclic.joined import Contribution
-from emberlog.executors.cyclic.kernels.hashing import owners, rows_of_owner
+from emberlog.executors.cyclic.kernels.hashing import rows_of_owner
 from emberlog.executors.cyclic.lanes import Lane, Lanes, joined
 from emberlog.executors.cyclic.outbox import Outbox
 from emberlog.executors.cyclic.rounds import RoundsWorker
@@ -47,6 +47,8 @@ MUCH = 1 << 18
 """Rows that wait to be shipped."""
 OLD = 0.25
 """Seconds since the last shipment: others may have nothing to do."""
+LOOK = 0.001
+"""Seconds after which it looks for mail between two local rounds: many of them take less."""
 
 
 class AsyncWorker(RoundsWorker):
@@ -94,9 +96,7 @@ class AsyncWorker(RoundsWorker):
             self._go_on_from(saved)
         while True:
             if self._has_work:
-                self._local_round()
-                if self.task.is_checkpoint_due(self.iteration):
-                    self._save(self.iteration, is_alone=True)
+                self._work()
                 mail = self._shipment() if self._is_due else self.empty_mail()
             elif self._has_mail:
                 mail = self._shipment()
@@ -118,6 +118,16 @@ class AsyncWorker(RoundsWorker):
     @property
     def _has_work(self) -> bool:
         return bool(self._driving or self._arrived) or any(resident.fresh for resident in self.residents.values())
+
+    def _work(self) -> None:
+        """Local rounds until it is time to look for mail, or to send some."""
+        until = time.monotonic() + LOOK
+        while True:
+            self._local_round()
+            if self.task.is_checkpoint_due(self.iteration):
+                self._save(self.iteration, is_alone=True)
+            if not self._has_work or self._is_due or time.monotonic() >= until:
+                return
 
     def _local_round(self) -> None:
         self.iteration += 1
@@ -153,7 +163,7 @@ class AsyncWorker(RoundsWorker):
                 self.keep(self.residents[name], contribution)
             return
         for name, lanes in self._combined(contributions):
-            owner = owners(self.route(name, lanes), self.task.workers)
+            owner = self.partitioning.owners(self.route(name, lanes))
             own = rows_of_owner(lanes, owner, self.task.number)
             self.residents[name].add(own)
             if own.shape[1] < lanes.shape[1]:
@@ -173,7 +183,7 @@ class AsyncWorker(RoundsWorker):
 
     def _keep_own(self, channel: int, lanes: Lanes, route: Lane) -> Lanes:
         """The rows that belong here; the others leave with the next shipment."""
-        owner = owners(route, self.task.workers)
+        owner = self.partitioning.owners(route)
         is_own = owner == self.task.number
         if not is_own.all():
             self._leaving.setdefault(channel, []).append((lanes[:, ~is_own], route[~is_own]))

@@ -41,6 +41,7 @@ def _of_stage(stage: Stage) -> list[str]:
     placement = stage.recursion.placement
     lines = [f"mode: {_MODES[placement.mode]}; {placement.why}", f"without rounds: {_without_rounds(stage.recursion)}"]
     lines.append(f"partitioning: {_partitioning(stage, placement)}")
+    lines.append(f"placement: by {stage.division.kind.value}; {stage.division.why}")
     lines.append(f"representation: {_representation(stage.recursion)}")
     beside = [one.program.relations[0].name for one in stage.strata if not one.is_recursive]
     if beside:

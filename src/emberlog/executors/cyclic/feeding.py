@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 
 from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
 from emberlog.executors.cyclic.exchange import Exchange
-from emberlog.executors.cyclic.kernels.hashing import owners, rows_of_owner
+from emberlog.executors.cyclic.kernels.hashing import rows_of_owner
 from emberlog.executors.cyclic.lanes import Lane, Lanes, floats_to_lane, joined
 from emberlog.executors.cyclic.memory import claim
+from emberlog.executors.cyclic.partitioning import Partitioning
 from emberlog.executors.cyclic.stores import SetStore, StaticStore
 from emberlog.executors.cyclic.text_table import TextTable
 from emberlog.executors.cyclic.worker import Message
@@ -88,13 +89,16 @@ def feed(
     exchange: Exchange,
     stage_rows: Mapping[int, Sequence[pa.RecordBatch]],
     texts: TextTable,
-) -> dict[str, StaticStore]:
-    """The relations as this worker keeps them; `texts` knows all texts afterwards."""
+    divide: Callable[[Mapping[str, Lanes]], Partitioning],
+) -> tuple[dict[str, StaticStore], Partitioning]:
+    """The relations as this worker keeps them, and how they are spread, which `divide` says when everyone has read its
+    part of them; `texts` knows all texts afterwards."""
     has_texts = texts.is_used or any(one.types[column] == STRING for one in feeds for column in one.used)
+    shares = {one.relation: encoded(one, _share(one, number, workers, stage_rows), texts) for one in feeds}
+    partitioning = divide(shares)
     mail = [Message() for _ in range(workers)]
     for channel, one in enumerate(feeds):
-        lanes = encoded(one, _share(one, number, workers, stage_rows), texts)
-        _address(mail, channel, lanes, one.partitioned_by)
+        _address(mail, channel, shares.pop(one.relation), one.partitioned_by, partitioning)
     if has_texts:
         packed = texts.pack()
         for message in mail:
@@ -107,18 +111,20 @@ def feed(
         parts = [message.batches.pop(channel) for message in received if channel in message.batches]
         lanes = joined(parts, len(one.types))
         statics[one.relation] = StaticStore(lanes if one.is_set else _distinct(lanes))
-    return statics
+    return statics, partitioning
 
 
-def spread_rows(exchange: Exchange, workers: int, lanes: Lanes, column: int | None) -> Lanes:
+def spread_rows(
+    exchange: Exchange, workers: int, lanes: Lanes, column: int | None, partitioning: Partitioning
+) -> Lanes:
     """Rows that arose somewhere, where they are needed."""
     mail = [Message() for _ in range(workers)]
-    _address(mail, 0, lanes, column)
+    _address(mail, 0, lanes, column, partitioning)
     received = exchange.swap(mail)
     return joined([message.batches[0] for message in received if 0 in message.batches], lanes.shape[0])
 
 
-def _address(mail: list[Message], channel: int, lanes: Lanes, column: int | None) -> None:
+def _address(mail: list[Message], channel: int, lanes: Lanes, column: int | None, partitioning: Partitioning) -> None:
     if not lanes.shape[1]:
         return
     if column is None:
@@ -126,7 +132,7 @@ def _address(mail: list[Message], channel: int, lanes: Lanes, column: int | None
             message.batches[channel] = lanes
         return
     claim(lanes.nbytes + 8 * lanes.shape[1])
-    owner = owners(lanes[column], len(mail))
+    owner = partitioning.owners(lanes[column])
     for worker, message in enumerate(mail):
         message.batches[channel] = rows_of_owner(lanes, owner, worker)
 

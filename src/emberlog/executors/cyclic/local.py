@@ -10,10 +10,11 @@ from emberlog.executors.cyclic.asynchronous import AsyncWorker, drive_freely
 from emberlog.executors.cyclic.bounded import BoundedWorker
 from emberlog.executors.cyclic.factored import DoesNotFactor, Factored, factor
 from emberlog.executors.cyclic.factored_worker import MEMORY, FactoredWorker
-from emberlog.executors.cyclic.kernels.hashing import owners, rows_of_owner
+from emberlog.executors.cyclic.kernels.hashing import rows_of_owner
 from emberlog.executors.cyclic.lanes import Lanes
 from emberlog.executors.cyclic.mailroom import Closed, Mailroom
 from emberlog.executors.cyclic.mode import Mode
+from emberlog.executors.cyclic.partitioning import Partitioning
 from emberlog.executors.cyclic.representation import Representation
 from emberlog.executors.cyclic.rounds import RoundsWorker
 from emberlog.executors.cyclic.staged import StagedWorker
@@ -123,8 +124,8 @@ def _measured(worker: Worker) -> Running:
     worker.effort.worked()
 
 
-def share_of(rows: Lanes, column: int | None, number: int, workers: int) -> StaticStore:
+def share_of(rows: Lanes, column: int | None, number: int, partitioning: Partitioning) -> StaticStore:
     """What a worker keeps of a relation that does not change: all of it, or the part that `column` spreads to it."""
-    if column is None or workers == 1:
+    if column is None:
         return StaticStore(rows)
-    return StaticStore(rows_of_owner(rows, owners(rows[column], workers), number))
+    return StaticStore(rows_of_owner(rows, partitioning.owners(rows[column]), number))

@@ -15,6 +15,7 @@ from emberlog.diagnostics import fail
 from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.cyclic.compile import CyclicProgram, compile_fixpoint
 from emberlog.executors.cyclic.definition_plans import as_fixpoint
+from emberlog.executors.cyclic.division import Division, division_of
 from emberlog.executors.cyclic.factored import relations_needed_whole
 from emberlog.executors.cyclic.mode import Mode, needs_rounds
 from emberlog.executors.cyclic.placement import Placement, has_one_group, place
@@ -40,6 +41,7 @@ class Stage:
     """What is handed out: the relations of the recursion, or those that fold them."""
     streamed: frozenset[str]
     """Relations that later strata of the job only read from beginning to end."""
+    division: Division
 
     @property
     def recursion(self) -> StageStratum:
@@ -58,6 +60,8 @@ class Stage:
         """The columns of a relation that is fed which some stratum reads, or which spread it."""
         column = self.spread[relation]
         used = {column} if column is not None else set()
+        for walk in self.division.walks:
+            used |= {walk.origin, walk.target} if walk.relation == relation else set()
         for stratum in self.strata:
             for chain in (*stratum.program.seeds, *stratum.program.rules):
                 used |= columns_read(chain, relation)
@@ -101,6 +105,7 @@ def plan_stage(
         tuple(StageStratum(one, placement, one is program) for one, placement in members),
         types,
         frozenset(streamed),
+        division_of(program, placements[len(before)], execution, {one.relations[0].name: one for one in before}),
     )
 
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from emberlog.config import Execution, Limits
 from emberlog.datatypes import DataType
+from emberlog.executors.cyclic.agreeing import agreed
 from emberlog.executors.cyclic.asynchronous import AsyncWorker, drive_freely
 from emberlog.executors.cyclic.attendance import Attendance
 from emberlog.executors.cyclic.checkpoints import FOLDER, Checkpoints, Stale
@@ -29,12 +30,13 @@ from emberlog.executors.cyclic.factored_worker import FactoredWorker
 from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.feeding import Feed, Unfit, feed, spread_rows
 from emberlog.executors.cyclic.handshake import Credentials, Refused
-from emberlog.executors.cyclic.lanes import Lane, joined
+from emberlog.executors.cyclic.lanes import Lane, Lanes, joined
 from emberlog.executors.cyclic.local import worker_for
 from emberlog.executors.cyclic.machine_memory import memory_for_each
 from emberlog.executors.cyclic.meeting import Address, Met
 from emberlog.executors.cyclic.memory import TooLarge, allowed, used_memory
 from emberlog.executors.cyclic.mode import Mode
+from emberlog.executors.cyclic.partitioning import Hashed, Partitioning
 from emberlog.executors.cyclic.representation import Representation
 from emberlog.executors.cyclic.result_files import relation_folder
 from emberlog.executors.cyclic.sabotage import Phase, Saboteur
@@ -225,6 +227,7 @@ class TaskRun:
         self.recursion: Worker | None = None
         """The worker of the recursion, once it has begun."""
         self.checkpoints = self._new_checkpoints()
+        self.partitioning: Partitioning = Hashed(job.workers)
         # Where everyone counts everyone's facts, one is enough to tell them.
         self.tells = job.stage.recursion.placement.mode is not Mode.BSP or number == 0
 
@@ -250,7 +253,16 @@ class TaskRun:
         job = self.job
         self.reached(Phase.READ)
         stage_rows = job.layout.collect(batches)
-        statics = feed(job.feeds, self.number, job.workers, self.exchange, stage_rows, self.texts)
+        stage, exchange = job.stage, self.exchange
+        statics, self.partitioning = feed(
+            job.feeds,
+            self.number,
+            job.workers,
+            exchange,
+            stage_rows,
+            self.texts,
+            lambda shares: agreed(stage.division.kind, stage.division.walks, shares, exchange, job.workers),
+        )
         streams: dict[str, StreamedStatic] = {}
         stage_rows.clear()
         self.clock.lap("feed")
@@ -268,6 +280,7 @@ class TaskRun:
                 stratum=job.stage.index,
                 memory=self.memory,
                 checkpoints=self.checkpoints if stratum.is_recursive else None,
+                partitioning=self.partitioning,
             )
             worker: Worker
             if stratum.is_recursive:
@@ -327,7 +340,10 @@ class TaskRun:
             elif name in spread:
                 batches = [np.stack(lanes) for lanes in worker.results(name)]
                 lanes = joined(batches, len(relation.columns))
-                statics[name] = StaticStore(spread_rows(self.exchange, self.job.workers, lanes, spread[name]))
+                statics[name] = StaticStore(self._spread(lanes, spread[name]))
+
+    def _spread(self, lanes: Lanes, column: int | None) -> Lanes:
+        return spread_rows(self.exchange, self.job.workers, lanes, column, self.partitioning)
 
     def _drive(self, worker: Worker) -> None:
         if isinstance(worker, AsyncWorker):

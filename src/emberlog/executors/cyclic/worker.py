@@ -24,9 +24,10 @@ from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.indexes import Matches, PackedIndex
 from emberlog.executors.cyclic.intersections import Intersection, SortedLists, keys_of
 from emberlog.executors.cyclic.joined import Contribution, Joined, rows_of, written_out
-from emberlog.executors.cyclic.kernels.hashing import owners, rows_of_owner
+from emberlog.executors.cyclic.kernels.hashing import rows_of_owner
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask, joined, no_rows
 from emberlog.executors.cyclic.memory import check
+from emberlog.executors.cyclic.partitioning import Hashed, Partitioning
 from emberlog.executors.cyclic.placement import NO_HOME, Placement
 from emberlog.executors.cyclic.profile import Recorder
 from emberlog.executors.cyclic.representation import Representation
@@ -71,6 +72,8 @@ class WorkerTask:
     """Bytes that the facts of the worker may use; None for no limit."""
     checkpoints: Checkpoints | None = None
     """Where the state is kept from time to time, and what to go on from; None for never."""
+    partitioning: Partitioning | None = None
+    """Which worker owns a value; None for its hash."""
 
     @property
     def saved_state(self) -> SavedState | None:
@@ -108,6 +111,7 @@ class Worker(RelationAccess):
         self.report = report
         self.began = time.monotonic()
         self.effort = Effort()
+        self.partitioning = task.partitioning or Hashed(task.workers)
         self.recorder = Recorder() if task.profile else None
         self.channels = {relation.name: number for number, relation in enumerate(self.program.relations)}
         self.seeds = [ChainRunner(chain, self, task.codes) for chain in self.program.seeds]
@@ -283,7 +287,7 @@ class Worker(RelationAccess):
         """Puts each row into the message to the worker that owns its value in `route`; once for each channel."""
         if not len(route):
             return
-        owner = owners(route, self.task.workers)
+        owner = self.partitioning.owners(route)
         for worker, message in enumerate(mail):
             part = rows_of_owner(lanes, owner, worker)
             if part.shape[1]:
@@ -308,7 +312,7 @@ class Worker(RelationAccess):
 
     def owns_keyless(self) -> bool:
         """Whether this worker has the relations without keys."""
-        return int(owners(np.zeros(1, np.int64), self.task.workers)[0]) == self.task.number
+        return int(self.partitioning.owners(np.zeros(1, np.int64))[0]) == self.task.number
 
     def check_limits(self, progress: Progress) -> None:
         limits = self.task.limits

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from emberlog.config import Execution, Limits
 from emberlog.diagnostics import fail
 from emberlog.events import WorkerEffort
+from emberlog.executors.cyclic.agreeing import arcs_of
 from emberlog.executors.cyclic.compile import CyclicProgram, compile_fixpoint
+from emberlog.executors.cyclic.division import Division, division_of
 from emberlog.executors.cyclic.faults import Fault, told
 from emberlog.executors.cyclic.local import run_workers, share_of, worker_for
 from emberlog.executors.cyclic.machine_memory import memory_for_each
 from emberlog.executors.cyclic.memory import TooLarge, allowed
 from emberlog.executors.cyclic.merged_progress import MergedProgress
+from emberlog.executors.cyclic.partitioning import divided
 from emberlog.executors.cyclic.placement import Placement
 from emberlog.executors.cyclic.profile import Profile
 from emberlog.executors.cyclic.representation import Representation
@@ -39,6 +42,7 @@ class LocalRecursion:
     representation: Representation
     memory: int | None
     """Bytes for the facts of each worker; None for what the machine has."""
+    division: Division
 
     def run(
         self,
@@ -81,6 +85,8 @@ class LocalRecursion:
         statics = {
             name: encoded(name, relations[name], types, codes) for name, types in self.program.static_types.items()
         }
+        arcs = arcs_of(self.division.walks, statics)
+        partitioning = divided(self.division.kind, arcs, self.workers)
         progress = MergedProgress(self.workers, tell, self.placement.mode)
         team: list[Worker] = []
         for number in range(self.workers):
@@ -95,9 +101,10 @@ class LocalRecursion:
                 self.representation,
                 stratum,
                 self.memory,
+                partitioning=partitioning,
             )
             shares = {
-                name: share_of(rows, self.placement.statics[name], number, self.workers)
+                name: share_of(rows, self.placement.statics[name], number, partitioning)
                 for name, rows in statics.items()
             }
             worker = worker_for(task, shares, _reporter(progress, number))
@@ -125,8 +132,16 @@ def plan_recursion(fixpoint: Fixpoint, execution: Execution, statistics: Statist
     program = compile_fixpoint(fixpoint, None, statistics)
     placement = place_as_asked(program, execution, wanted_whole(program, execution))
     representation = Representation(execution.representation)
-    workers = execution.workers or 1
-    return LocalRecursion(fixpoint, program, placement, workers, execution.profile, representation, execution.memory)
+    return LocalRecursion(
+        fixpoint,
+        program,
+        placement,
+        execution.workers or 1,
+        execution.profile,
+        representation,
+        execution.memory,
+        division_of(program, placement, execution),
+    )
 
 
 def _reporter(progress: MergedProgress, worker: int) -> Callable[[Progress], None]:

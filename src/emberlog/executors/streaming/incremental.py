@@ -15,6 +15,7 @@ from emberlog.diagnostics import InternalError
 from emberlog.executors.cyclic.faults import Fault, told
 from emberlog.executors.cyclic.lanes import Lane, Lanes, joined
 from emberlog.executors.cyclic.local import drive, share_of
+from emberlog.executors.cyclic.partitioning import Hashed
 from emberlog.executors.cyclic.stage import place_as_asked
 from emberlog.executors.cyclic.texts import texts_of
 from emberlog.executors.cyclic.worker import Running, WorkerTask
@@ -106,7 +107,7 @@ class IncrementalEvaluator:
             StreamWorker(
                 WorkerTask(self._plan.expiring, placement, number, self._workers, self._texts.written, self._limits),
                 {
-                    name: share_of(rows, placement.statics[name], number, self._workers)
+                    name: share_of(rows, placement.statics[name], number, Hashed(self._workers))
                     for name, rows in statics.items()
                 },
                 tracked if self._tracks_changes else frozenset(),

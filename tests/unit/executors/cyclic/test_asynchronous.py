@@ -16,6 +16,7 @@ from emberlog.executors.cyclic.installing import Installing
 from emberlog.executors.cyclic.local import share_of
 from emberlog.executors.cyclic.merged_progress import MergedProgress
 from emberlog.executors.cyclic.mode import Mode
+from emberlog.executors.cyclic.partitioning import Hashed
 from emberlog.executors.cyclic.stage import plan_stage
 from emberlog.executors.cyclic.worker import Message, Progress, WorkerTask
 from emberlog.optimize.pipeline import plan_program
@@ -88,7 +89,7 @@ def test_a_slow_worker_does_not_stop_the_others() -> None:
     stage = plan_stage(plan.strata, 1, plan.outputs, Execution(mode="async"))
     program, placement = stage.recursion.program, stage.recursion.placement
     tasks = [WorkerTask(program, placement, number, 3, {}, Limits()) for number in range(3)]
-    workers = [AsyncWorker(task, {"arc": share_of(edges, 0, task.number, 3)}) for task in tasks]
+    workers = [AsyncWorker(task, {"arc": share_of(edges, 0, task.number, Hashed(3))}) for task in tasks]
     post, slow = SimulatedPost(Random(1), 3), workers[2]
     running = [worker.run() for worker in workers[:2]]
     mails = [next(one) for one in running]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,11 +12,26 @@ import pyarrow.parquet as pq
 import pytest
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING
-from emberlog.executors.cyclic.feeding import Feed, InlineRows, ParquetFiles, StageRows, Unfit, feed, spread_rows
+from emberlog.executors.cyclic.exchange import Exchange
+from emberlog.executors.cyclic.feeding import Feed, InlineRows, ParquetFiles, StageRows, Unfit, spread_rows
+from emberlog.executors.cyclic.feeding import feed as feed_and_divide
 from emberlog.executors.cyclic.lanes import Lanes, lane_to_floats
+from emberlog.executors.cyclic.partitioning import Hashed
 from emberlog.executors.cyclic.stores import StaticStore
 from emberlog.executors.cyclic.text_table import TextTable
 from tests.unit.executors.cyclic.test_exchange import team
+
+
+def feed(
+    feeds: Sequence[Feed],
+    number: int,
+    workers: int,
+    exchange: Exchange,
+    stage_rows: Mapping[int, Sequence[pa.RecordBatch]],
+    texts: TextTable,
+) -> dict[str, StaticStore]:
+    return feed_and_divide(feeds, number, workers, exchange, stage_rows, texts, lambda _: Hashed(workers))[0]
+
 
 ONE_COLUMN, TWO_COLUMNS = frozenset((0,)), frozenset((0, 1))
 ROWS = [(number % 7, number) for number in range(100)]
@@ -116,8 +132,8 @@ def test_rows_of_the_stage() -> None:
 def test_results_are_spread_anew() -> None:
     lanes = np.array([[1, 2, 3, 4], [5, 6, 7, 8]], np.int64)
     with team(2) as exchanges, ThreadPoolExecutor(2) as threads:
-        everywhere = list(threads.map(lambda one: spread_rows(one, 2, lanes, None), exchanges))
-        spread = list(threads.map(lambda one: spread_rows(one, 2, lanes, 0), exchanges))
+        everywhere = list(threads.map(lambda one: spread_rows(one, 2, lanes, None, Hashed(2)), exchanges))
+        spread = list(threads.map(lambda one: spread_rows(one, 2, lanes, 0, Hashed(2)), exchanges))
     assert [part.shape for part in everywhere] == [(2, 8), (2, 8)]
     assert sorted(value for part in spread for value in part[0].tolist()) == [1, 1, 2, 2, 3, 3, 4, 4]
     assert not set(spread[0][0].tolist()) & set(spread[1][0].tolist())

@@ -1,0 +1,49 @@
+"""How the values of a recursion are divided among its workers, and why: what was asked for, or what suits its mode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from emberlog.config import Execution
+from emberlog.diagnostics import fail
+from emberlog.executors.cyclic.compile import CyclicProgram
+from emberlog.executors.cyclic.mode import Mode
+from emberlog.executors.cyclic.partitioning import Kind
+from emberlog.executors.cyclic.placement import Placement
+from emberlog.executors.cyclic.walks import Walk, walks_of
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    kind: Kind
+    walks: tuple[Walk, ...]
+    """The arcs that it is computed from; none for hashes."""
+    why: str
+
+
+def division_of(
+    program: CyclicProgram,
+    placement: Placement,
+    execution: Execution,
+    definitions: Mapping[str, CyclicProgram] | None = None,
+) -> Division:
+    """`definitions` are the relations that the job computes before the recursion. An error if execution asks for the
+    impossible."""
+    walks = walks_of(program, placement, definitions)
+    asked_for = None if execution.partitioning == "auto" else Kind(execution.partitioning)
+    if asked_for in (Kind.RANGE, Kind.LOCALITY):
+        if placement.mode is Mode.DECOMPOSED:
+            raise fail(
+                "DL335", f"values cannot be placed by {asked_for.value}: nothing is exchanged in mode decomposed"
+            )
+        if not walks:
+            raise fail("DL335", f"values cannot be placed by {asked_for.value}: the rules walk no arcs of a relation")
+        return Division(asked_for, walks, "asked for")
+    if asked_for is Kind.HASH:
+        return Division(Kind.HASH, (), "asked for")
+    if placement.mode is Mode.ASYNC and walks:
+        return Division(Kind.LOCALITY, walks, "what is linked together is derived together, without any exchange")
+    if placement.mode is Mode.ASYNC:
+        return Division(Kind.HASH, (), "the rules walk no arcs of a relation")
+    return Division(Kind.HASH, (), "in rounds every worker waits for all others, wherever values are")
