@@ -11,6 +11,7 @@ from unittest import mock
 
 from emberlog.config import Recovery
 from emberlog.executors.cyclic.checkpoints import FOLDER, Checkpoints
+from emberlog.executors.cyclic.definitions import DefinitionWorker
 from emberlog.executors.cyclic.local import run_workers, worker_for
 from emberlog.executors.cyclic.resuming import Resume, resumed
 from emberlog.executors.cyclic.worker import Progress, Worker
@@ -27,6 +28,9 @@ def broken_off(after: int, every: int = 1) -> Iterator[list[Resume | None]]:
     found: list[Resume | None] = []
 
     def run(workers: MutableSequence[Worker]) -> None:
+        if all(isinstance(worker, DefinitionWorker) for worker in workers):
+            run_workers(workers)  # there are no rounds to go on from
+            return
         with tempfile.TemporaryDirectory() as folder:
             found.append(_broken_off(workers, Path(folder), after, every))
 

@@ -14,6 +14,8 @@ from unittest.mock import patch
 
 from emberlog.executors.cyclic import asynchronous, outbox
 from emberlog.executors.cyclic.asynchronous import AsyncWorker
+from emberlog.executors.cyclic.definitions import DefinitionWorker
+from emberlog.executors.cyclic.local import run_workers
 from emberlog.executors.cyclic.worker import Mail, Message, Running, Worker
 from emberlog.executors.local import recursion
 
@@ -98,6 +100,9 @@ def simulated(seed: int) -> Iterator[None]:
     random = Random(seed)
 
     def run(workers: Sequence[Worker]) -> None:
+        if all(isinstance(worker, DefinitionWorker) for worker in workers):
+            run_workers(workers)  # there is nothing to recurse on
+            return
         free = [worker for worker in workers if isinstance(worker, AsyncWorker)]
         assert len(free) == len(workers)
         run_by_chance(free, random)

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from emberlog.config import Execution
 from emberlog.database import Database
+from emberlog.events import Event, ExecutorChosen
 from emberlog.logical.statistics import Statistics
 
 PROGRAM = "p(X, W) :- a(X, Y), b(Y, Z), c(Z, W)."
@@ -42,3 +44,20 @@ def test_what_would_take_a_job_is_left_alone(spark: SparkSession) -> None:
         database[name] = spark.createDataFrame(rows, "x long, y long").repartition(2)
     assert statistics(database) == {}
     assert {tuple(row) for row in database.datalog(PROGRAM)["p"].collect()} == EXPECTED
+
+
+def test_a_join_that_would_explode_is_done_by_workers(spark: SparkSession) -> None:
+    """A hub: a million paths of two arcs, and a handful of triangles."""
+    database = Database(spark)
+    arcs = [(number, 0) for number in range(1, 1_000)] + [(0, number) for number in range(1, 1_000)]
+    database["arc"] = [*arcs, (5, 6), (6, 7)]
+    triangles = "triangle(X, Y, Z) :- arc(X, Y), arc(Y, Z), arc(X, Z).\n"
+    chosen: list[Event] = []
+    expected = {(5, 6, 0), (6, 7, 0), (5, 0, 6), (6, 0, 7), (0, 5, 6), (0, 6, 7)}
+    program = f"{triangles}n(count<_>) :- triangle(_, _, _). n(N)?"
+    with database.datalog(program, listener=chosen.append) as counted:
+        assert [row[0] for row in counted["n"].collect()] == [len(expected)]
+    assert [(one.executor, one.relations) for one in chosen if isinstance(one, ExecutorChosen)] == [("cyclic", ("n",))]
+    for executor in ("auto", "dataframe"):
+        with database.datalog(triangles, execution=Execution(executor=executor)) as listed:
+            assert {tuple(row) for row in listed["triangle"].collect()} == expected

@@ -30,6 +30,7 @@ from emberlog.executors.cyclic.failures import NotHere
 from emberlog.executors.cyclic.faults import Fault, told
 from emberlog.executors.cyclic.handover import Outgrown
 from emberlog.executors.cyclic.launcher import Launcher, StaticInput
+from emberlog.executors.cyclic.multiway import multiway_of
 from emberlog.executors.cyclic.stage import plan_stage
 from emberlog.executors.dataframe.duplicates import inputs_that_must_be_sets
 from emberlog.executors.dataframe.environment import RelationResult, Session
@@ -155,10 +156,10 @@ class _Run:
         iterations, rows = 0, None
         self.bytes_sent, self.representation, self.efforts = 0, "", ()
         match stratum.root:
-            case Definition(relation, plan):
-                self._define(relation, plan)
+            case Definition():
+                rows = self._define(stratum, stratum.root)
             case Fixpoint():
-                results = self._fixpoint(stratum.index, stratum.root)
+                results = self._fixpoint(stratum, stratum.root)
                 iterations, rows = self.session.watch.iteration, sum(result.rows for result in results.values())
             case _:
                 assert_never(stratum.root)
@@ -176,10 +177,16 @@ class _Run:
             )
         )
 
-    def _define(self, relation: str, plan: Plan) -> None:
+    def _define(self, stratum: PlannedStratum, definition: Definition) -> int | None:
+        """Gives the number of facts if they were computed."""
+        relation, plan = definition.relation, definition.plan
         self.fields[relation] = plan.columns
         if relation in self.sources.frames:
-            return  # it was computed together with the recursion that it folds
+            return None  # it was computed together with the recursion that it folds
+        results = self._multiway(stratum, definition)
+        if results is not None:
+            self._take(results)
+            return sum(result.rows for result in results.values())
         frame = behind_barrier(self.compiler.ordered(plan), plan)
         weight = sum(self.weights[scan.relation] for scan in scans(plan))
         if weight > MOST_SCANS_IN_A_QUERY:
@@ -188,31 +195,55 @@ class _Run:
             frame, weight = kept.frame, 1
         self.sources.frames[relation] = frame
         self.weights[relation] = weight
+        return None
 
-    def _fixpoint(self, index: int, fixpoint: Fixpoint) -> dict[str, RelationResult]:
+    def _multiway(self, stratum: PlannedStratum, definition: Definition) -> dict[str, RelationResult] | None:
+        """What the workers make of a join that Spark had better not do pair by pair; None for any other."""
+        if self.execution.executor == "dataframe":
+            return None
+        multiway = multiway_of(definition, self.refinement.statistics)
+        if multiway is None:
+            return None
+        self.session.watch.enter(stratum.index, stratum.relations, [multiway.rule])
+        try:
+            results = self._launched(stratum, multiway.why)
+        except NotHere as problem:
+            how = "a query of Spark, pair by pair"
+            self.listener(ExecutorChosen(stratum.index, stratum.relations, "dataframe", how, str(problem)))
+            return None
+        except Fault as fault:
+            raise told(fault, self.places) from None
+        self.session.watch.leave(sum(result.rows for result in results.values()))
+        return results
+
+    def _fixpoint(self, stratum: PlannedStratum, fixpoint: Fixpoint) -> dict[str, RelationResult]:
         relations = fixpoint.relations
         self.session.watch.enter(
-            index,
+            stratum.index,
             tuple(relation.name for relation in relations),
             [rule.name for relation in relations for rule in relation.rules],
         )
         self.known = {}
-        results = self._cyclic(index, fixpoint) or run_fixpoint(self.session, fixpoint, self.known)
+        results = self._cyclic(stratum, fixpoint) or run_fixpoint(self.session, fixpoint, self.known)
         self.session.watch.leave(sum(result.rows for result in results.values()))
-        self.lasting.update(kept for result in results.values() for kept in result.kept)
-        self.session.resources.release_all(but=self.lasting)
         for relation in relations:
             self.fields[relation.name] = relation.columns
+        self._take(results)
+        return results
+
+    def _take(self, results: Mapping[str, RelationResult]) -> None:
+        """Relations that are complete, for those that read them."""
+        self.lasting.update(kept for result in results.values() for kept in result.kept)
+        self.session.resources.release_all(but=self.lasting)
         for name, result in results.items():
             # What folds the recursion may be here, too, and then the recursion itself is not.
             self.sources.frames[name] = result.frame
             self.weights[name] = 1
             self.refinement.tell(name, result.rows)
-        return results
 
-    def _cyclic(self, index: int, fixpoint: Fixpoint) -> dict[str, RelationResult] | None:
+    def _cyclic(self, stratum: PlannedStratum, fixpoint: Fixpoint) -> dict[str, RelationResult] | None:
         """The facts of a recursive stratum by the cyclic executor; None where the dataframe executor has to do it."""
-        names = tuple(relation.name for relation in fixpoint.relations)
+        index, names = stratum.index, stratum.relations
         is_forced = self.execution.executor == "cyclic"
         if self.execution.executor == "dataframe":
             self.listener(ExecutorChosen(index, names, "dataframe", "a series of jobs", "asked for"))
@@ -220,7 +251,7 @@ class _Run:
         found = obstacles(fixpoint)
         if not found:
             try:
-                return self._launched(index, names)
+                return self._launched(stratum)
             except Outgrown as problem:
                 found, self.known = (str(problem),), problem.known
             except NotHere as problem:
@@ -232,10 +263,11 @@ class _Run:
         self.listener(ExecutorChosen(index, names, "dataframe", "a series of jobs", "; ".join(found)))
         return None
 
-    def _launched(self, index: int, names: tuple[str, ...]) -> dict[str, RelationResult]:
+    def _launched(self, stratum: PlannedStratum, why: str = "") -> dict[str, RelationResult]:
         """Runs the stratum, with what it reads and what folds it as far as workers can do that, as one job."""
+        index, names = stratum.index, stratum.relations
         watch = self.session.watch
-        stage = plan_stage(self.strata, index, self.plan.outputs, self.execution, self.refinement.statistics)
+        stage = plan_stage(self.strata, stratum, self.plan.outputs, self.execution, self.refinement.statistics)
         launcher = Launcher(
             self.spark,
             stage,
@@ -246,7 +278,7 @@ class _Run:
             lambda heard: watch.hear(heard.iteration, heard.changed, heard.total, heard.bytes_sent),
             lambda attempt, reason, since: self.listener(RecursionRetried(index, names, attempt, reason, since)),
         )
-        self.listener(ExecutorChosen(index, names, "cyclic", launcher.how, stage.recursion.placement.why))
+        self.listener(ExecutorChosen(index, names, "cyclic", launcher.how, why or stage.main.placement.why))
         result = launcher.run()
         watch.iteration = result.iterations
         self.bytes_sent, self.representation, self.efforts = result.bytes_sent, result.choice, result.efforts

@@ -8,10 +8,11 @@ from typing import assert_never
 
 import numpy as np
 
+from emberlog.executors.cyclic.closing_joins import keys_of, with_intersections
 from emberlog.executors.cyclic.evaluate import Evaluator
 from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.indexes import Matches, PackedIndex
-from emberlog.executors.cyclic.intersections import Intersection, keys_of, with_intersections
+from emberlog.executors.cyclic.intersections import Intersection
 from emberlog.executors.cyclic.joined import Joined, LastJoin, last_join
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask
 from emberlog.executors.cyclic.memory import check

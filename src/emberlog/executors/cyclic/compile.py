@@ -37,6 +37,7 @@ from emberlog.logical.nodes import (
     Values,
     Version,
 )
+from emberlog.logical.properties import is_set
 from emberlog.logical.statistics import NO_STATISTICS, Statistics
 from emberlog.logical.traverse import walk
 from emberlog.optimize.cardinality import NotKnown
@@ -134,8 +135,16 @@ def _resident(relation: FixpointRelation) -> ResidentRelation:
     )
     counts_nothing = not relation.keys and bool(combine) and all(one.function == "count" for one in relation.aggregates)
     types = tuple(field.type for field in relation.seed.columns)
-    keys = len(relation.keys)
-    return ResidentRelation(relation.name, columns, keys, tuple(combine), types, largest_per_key, counts_nothing)
+    return ResidentRelation(
+        relation.name,
+        columns,
+        len(relation.keys),
+        tuple(combine),
+        types,
+        largest_per_key,
+        counts_nothing,
+        comes_once=not relation.rules and not relation.aggregates and is_set(relation.seed),
+    )
 
 
 def _combination(column: AggregateColumn) -> tuple[list[Combine], Shown, int]:

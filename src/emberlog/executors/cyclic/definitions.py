@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from emberlog.executors.cyclic.lanes import Lane, Lanes, floats_to_lane, lane_to
 from emberlog.executors.cyclic.resident import Resident
 from emberlog.executors.cyclic.rules import Atom, Combine, ResidentRelation, Start
 from emberlog.executors.cyclic.stores import StaticStore, StreamedStatic
-from emberlog.executors.cyclic.worker import Running, Worker, WorkerTask, gather
+from emberlog.executors.cyclic.worker import Progress, Running, Worker, WorkerTask, gather
 
 
 class DefinitionWorker(Worker):
@@ -28,8 +29,11 @@ class DefinitionWorker(Worker):
         self.resident = Resident(self.relation, tracks=False)
 
     def run(self) -> Running:
+        if self.relation.comes_once:
+            return  # whoever reads the facts has them as they are found
         for lanes in self._contributions():
             self.resident.add(lanes)
+            self.check_limits(Progress(0, self.resident.count, self.resident.count))
         if self.task.workers > 1:
             mail = self.empty_mail()
             lanes = self.resident.contributed()
@@ -52,6 +56,12 @@ class DefinitionWorker(Worker):
         for _, contribution in self.seed_contributions():
             yield from written_out(contribution)
 
+    def contributions_of(self, runner: ChainRunner, batch: Batch) -> Lanes:
+        """Valuations of which nobody needs to know anything are worth the same, so their number is enough."""
+        if batch.lanes or batch.rows == 1:
+            return super().contributions_of(runner, batch)
+        return _repeated(self.relation, runner.contributions(Batch({}, 1)), batch.rows)
+
     def started(self, atom: Atom) -> Iterator[list[Lane]]:
         if atom.relation in self.streams:
             return self.streams[atom.relation].batches()
@@ -60,14 +70,31 @@ class DefinitionWorker(Worker):
     def _rows_of(self, atom: Atom) -> int:
         """How many rows `started` gives."""
         if atom.relation in self.streams:
-            return self.streams[atom.relation].count
+            return self.streams[atom.relation].count()
         return sum(len(lanes[0]) for lanes in self.started(atom))
 
     def results(self, relation: str) -> Iterator[list[Lane]]:
-        return self.resident.batches()
+        if not self.relation.comes_once:
+            yield from self.resident.batches()
+            return
+        count = 0
+        for lanes in self._contributions():
+            count += lanes.shape[1]
+            self.check_limits(Progress(0, count, count))
+            yield self.resident.visible(lanes)
 
     def result_count(self, relation: str) -> int:
-        return self.resident.count
+        if not self.relation.comes_once:
+            return self.resident.count
+        facts = sum(len(facts.rows) for facts in self.program.facts) if self.task.number == 0 else 0
+        return facts + sum(self._valuations(runner) for runner in self.seeds)
+
+    def _valuations(self, runner: ChainRunner) -> int:
+        """How many there are of a rule's body: nobody needs to know which."""
+        if runner.first_step == 0 and self.task.number != 0:
+            return 0
+        body = ChainRunner(replace(runner.chain, head=()), self, self.task.codes)
+        return sum(batch.rows for batch in body.run(body.first_step, len(body.chain.steps), body.start()))
 
 
 def _reads_nothing(runner: ChainRunner) -> bool:

@@ -1,13 +1,14 @@
-"""How each recursion of a plan will be run, and why, in words: what `explain` says of it."""
+"""How a plan will be run where Spark does not just run a query, and why, in words: what `explain` says of it."""
 
 from __future__ import annotations
 
 from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.cyclic.factored import DoesNotFactor, factor
 from emberlog.executors.cyclic.mode import Mode, needs_rounds
+from emberlog.executors.cyclic.multiway import multiway_of
 from emberlog.executors.cyclic.placement import Placement, has_one_group
 from emberlog.executors.cyclic.stage import Stage, StageStratum, plan_stage
-from emberlog.logical.nodes import Fixpoint, LogicalPlan
+from emberlog.logical.nodes import Definition, LogicalPlan
 from emberlog.optimize.derived_statistics import with_relations_of
 from emberlog.semantics.model import RecursionCase
 
@@ -19,31 +20,44 @@ _MODES = {
 
 
 def described(plan: LogicalPlan) -> tuple[str, ...]:
-    """Some lines for each recursive stratum, those after the first indented."""
+    """Some lines for each stratum that is recursive or a join for the workers, those after the first indented."""
     lines: list[str] = []
     expected = plan.statistics
     for stratum in plan.strata:
         expected = with_relations_of(stratum, expected) if expected else expected
-        if not isinstance(stratum.root, Fixpoint):
-            continue
         names = ", ".join(stratum.relations)
+        if isinstance(stratum.root, Definition):
+            if (multiway := multiway_of(stratum.root, expected)) is not None:
+                stage = plan_stage(plan.strata, stratum, plan.outputs, statistics=expected)
+                lines.append(f"{names}: cyclic executor, one job; {multiway.why}")
+                lines += (f"  {line}" for line in _of_definition(stage))
+            continue
         # Without the data, a type may not be known yet; most data have plain ones.
         if reasons := [one for one in obstacles(stratum.root) if not one.endswith("of type unknown")]:
             lines.append(f"{names}: dataframe executor, a series of jobs; {'; '.join(reasons)}")
             continue
-        stage = plan_stage(plan.strata, stratum.index, plan.outputs, statistics=expected)
+        stage = plan_stage(plan.strata, stratum, plan.outputs, statistics=expected)
         lines.append(f"{names}: cyclic executor, one job")
         lines += (f"  {line}" for line in _of_stage(stage))
     return tuple(lines)
 
 
+def _of_definition(stage: Stage) -> list[str]:
+    return [f"partitioning: {_partitioning(stage, stage.main.placement)}", *_beside(stage)]
+
+
 def _of_stage(stage: Stage) -> list[str]:
-    placement = stage.recursion.placement
-    lines = [f"mode: {_MODES[placement.mode]}; {placement.why}", f"without rounds: {_without_rounds(stage.recursion)}"]
+    placement = stage.main.placement
+    lines = [f"mode: {_MODES[placement.mode]}; {placement.why}", f"without rounds: {_without_rounds(stage.main)}"]
     lines.append(f"partitioning: {_partitioning(stage, placement)}")
     lines.append(f"placement: by {stage.division.kind.value}; {stage.division.why}")
-    lines.append(f"representation: {_representation(stage.recursion)}")
-    beside = [one.program.relations[0].name for one in stage.strata if not one.is_recursive]
+    lines.append(f"representation: {_representation(stage.main)}")
+    return lines + _beside(stage)
+
+
+def _beside(stage: Stage) -> list[str]:
+    lines = []
+    beside = [one.program.relations[0].name for one in stage.strata if not one.is_main]
     if beside:
         lines.append(f"in the same job: {', '.join(beside)}")
     if stage.streamed:

@@ -175,15 +175,17 @@ class Launcher:
                 "ask for fewer workers, or give the session more cores",
             )
         self.outputs = tuple(Output(name, types) for name, types in stage.outputs.items())
-        self.known = known_outputs(stage.recursion.program)
+        self.known = known_outputs(stage.main.program)
         self.shares_disk = self.slots.is_one_machine and not execution.through_spark and not self.slots.encrypts_files
         # Workers share this machine if they share a disk; on others they see for themselves.
         self.memory = execution.memory or (memory_for_each(self.workers) if self.shares_disk else None)
 
     @property
     def how(self) -> str:
-        mode = self.stage.recursion.placement.mode.value
-        return f"one job, {mode}, {self.workers:,} worker{'' if self.workers == 1 else 's'}"
+        workers = f"{self.workers:,} worker{'' if self.workers == 1 else 's'}"
+        if not self.stage.main.is_recursive:
+            return f"one job, {workers}"
+        return f"one job, {self.stage.main.placement.mode.value}, {workers}"
 
     def run(self) -> CyclicResult:
         folder = new_folder() if self.shares_disk else None
@@ -293,8 +295,10 @@ class Launcher:
         try:
             self._check(summaries)
         except NotHere as problem:
+            if not self.stage.main.is_recursive:
+                raise
             handed_over = HandedOver(self.spark, self.outputs, self.known, place, kept)
-            raise Outgrown(str(problem), handed_over.of(self.stage.recursion.program)) from None
+            raise Outgrown(str(problem), handed_over.of(self.stage.main.program)) from None
         except BaseException:
             if kept is not None:
                 self.resources.release(kept)
@@ -328,7 +332,7 @@ class Launcher:
 
     def _tracker(self, credentials: Credentials, lookout: Lookout, resume: Resume | None) -> Tracker:
         since = resume.iteration if resume is not None and resume.is_in_step else 0
-        progress = MergedProgress(self.workers, self.hear, self.stage.recursion.placement.mode, since)
+        progress = MergedProgress(self.workers, self.hear, self.stage.main.placement.mode, since)
         stall_seconds = self.execution.recovery.stall_seconds
         return Tracker(LOOPBACK, self.workers, credentials, progress, lookout.lost, stall_seconds)
 

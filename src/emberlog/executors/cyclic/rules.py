@@ -231,6 +231,8 @@ class ResidentRelation:
     """For mcount and msum: contributions have one more key lane, and only the largest of each counts."""
     counts_nothing: bool = False
     """Whether there is a fact without any contribution: a count of 0, where the group has no variables."""
+    comes_once: bool = False
+    """Whether no fact is contributed twice, on no two workers either: then there is nothing to combine."""
 
     @property
     def is_lone_keyed(self) -> bool:

@@ -1,4 +1,5 @@
 """What one job does: a recursion, the relations without recursion that it reads, and those that only fold its result.
+What is in the middle can also be a join that Spark had better not do pair by pair (see `multiway`).
 
 A huge result that somebody only counts is then never written out, and what the recursion reads need not come through
 Spark.
@@ -30,22 +31,24 @@ class StageStratum:
     program: CyclicProgram
     placement: Placement
     is_recursive: bool
+    is_main: bool
+    """Whether it is what the job is for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
     index: int
-    """Of the recursive stratum in the plan."""
+    """Of the main stratum in the plan."""
     strata: tuple[StageStratum, ...]
     outputs: Mapping[str, tuple[DataType, ...]]
-    """What is handed out: the relations of the recursion, or those that fold them."""
+    """What is handed out: the relations of the main stratum, or those that fold them."""
     streamed: frozenset[str]
     """Relations that later strata of the job only read from beginning to end."""
     division: Division
 
     @property
-    def recursion(self) -> StageStratum:
-        return next(stratum for stratum in self.strata if stratum.is_recursive)
+    def main(self) -> StageStratum:
+        return next(stratum for stratum in self.strata if stratum.is_main)
 
     @property
     def inputs(self) -> dict[str, tuple[DataType, ...]]:
@@ -75,15 +78,15 @@ class Stage:
 
 def plan_stage(
     strata: Sequence[PlannedStratum],
-    index: int,
+    main: PlannedStratum,
     outputs: Sequence[str],
     execution: Execution = DEFAULT_EXECUTION,
     statistics: Statistics = NO_STATISTICS,
 ) -> Stage:
-    """The job for the recursive stratum with this index; it has no obstacles."""
-    position = next(place for place, one in enumerate(strata) if one.index == index)
-    root = strata[position].root
-    assert isinstance(root, Fixpoint)
+    """The job for one of the strata, most often a recursive one; it has no obstacles."""
+    position = next(place for place, one in enumerate(strata) if one.relations == main.relations)
+    root = main.root if isinstance(main.root, Fixpoint) else as_fixpoint(main.root)
+    assert root is not None
     known = dict(_definitions(strata, statistics))
     unique = {name: key for name, one in known.items() if (key := _key_of(one)) is not None}
     program = compile_fixpoint(root, unique, statistics)
@@ -100,9 +103,12 @@ def plan_stage(
     streamed = {relation.name for relation in program.relations} if after else set()
     placements = _placements(programs, streamed, execution)
     members = zip(programs, placements, strict=True)
+    is_recursive = isinstance(main.root, Fixpoint)
     return Stage(
-        index,
-        tuple(StageStratum(one, placement, one is program) for one, placement in members),
+        main.index,
+        tuple(
+            StageStratum(one, placement, one is program and is_recursive, one is program) for one, placement in members
+        ),
         types,
         frozenset(streamed),
         division_of(program, placements[len(before)], execution, {one.relations[0].name: one for one in before}),

@@ -363,6 +363,6 @@ class StaticStore:
 class StreamedStatic:
     """The result of an earlier stratum that is only read from its beginning to its end, and so never kept as rows."""
 
-    def __init__(self, count: int, batches: Callable[[], Iterator[list[Lane]]]) -> None:
+    def __init__(self, count: Callable[[], int], batches: Callable[[], Iterator[list[Lane]]]) -> None:
         self.count = count
         self.batches = batches

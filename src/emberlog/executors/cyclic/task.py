@@ -229,7 +229,7 @@ class TaskRun:
         self.checkpoints = self._new_checkpoints()
         self.partitioning: Partitioning = Hashed(job.workers)
         # Where everyone counts everyone's facts, one is enough to tell them.
-        self.tells = job.stage.recursion.placement.mode is not Mode.BSP or number == 0
+        self.tells = job.stage.main.placement.mode is not Mode.BSP or number == 0
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         try:
@@ -336,7 +336,7 @@ class TaskRun:
                     closure = worker.closure if isinstance(worker, FactoredWorker) else None
                     yield from self._written(worker.results(name), output, closure)
             if name in self.job.stage.streamed:
-                streams[name] = StreamedStatic(worker.result_count(name), partial(worker.results, name))
+                streams[name] = StreamedStatic(partial(worker.result_count, name), partial(worker.results, name))
             elif name in spread:
                 batches = [np.stack(lanes) for lanes in worker.results(name)]
                 lanes = joined(batches, len(relation.columns))

@@ -17,12 +17,13 @@ import numpy as np
 from emberlog.config import Limits
 from emberlog.executors.cyclic.chains import BATCH, Batch, ChainRunner, RelationAccess
 from emberlog.executors.cyclic.checkpoints import Checkpoints, SavedState
+from emberlog.executors.cyclic.closing_joins import keys_of
 from emberlog.executors.cyclic.compile import CyclicProgram
 from emberlog.executors.cyclic.effort import Effort
 from emberlog.executors.cyclic.evaluate import Evaluator
 from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.indexes import Matches, PackedIndex
-from emberlog.executors.cyclic.intersections import Intersection, SortedLists, keys_of
+from emberlog.executors.cyclic.intersections import Intersection, SortedLists
 from emberlog.executors.cyclic.joined import Contribution, Joined, rows_of, written_out
 from emberlog.executors.cyclic.kernels.hashing import rows_of_owner
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask, joined, no_rows
@@ -35,6 +36,9 @@ from emberlog.executors.cyclic.resident import Resident
 from emberlog.executors.cyclic.rules import Atom, Intersect, Probe
 from emberlog.executors.cyclic.stores import StaticStore, Store
 from emberlog.syntax.ast import Constant
+
+SHARES = 8
+"""Pieces that a worker has of a relation that is dealt out."""
 
 
 @dataclass(slots=True)
@@ -139,15 +143,15 @@ class Worker(RelationAccess):
 
     def started(self, atom: Atom) -> Iterator[list[Lane]]:
         """Each worker begins with its share of a relation that does not change: what it has of one that is spread,
-        and an equal part of one that everyone has."""
+        and an equal part of one that everyone has, in several pieces."""
         rows = self.statics[atom.relation].all
-        begin, end = 0, rows.shape[1]
+        count, first, workers = rows.shape[1], 0, 1
         if self.task.placement.statics[atom.relation] is None:
-            count = end
-            begin = count * self.task.number // self.task.workers
-            end = count * (self.task.number + 1) // self.task.workers
-        for start in range(begin, end, BATCH):
-            part = rows[:, start : min(start + BATCH, end)]
+            first, workers = self.task.number, self.task.workers
+        # Dealt out in turn: rows that stand together often cost as much as each other.
+        size = BATCH if workers == 1 else max(min(BATCH, count // (SHARES * workers)), 1)
+        for start in range(first * size, count, size * workers):
+            part = rows[:, start : start + size]
             yield [part[lane] for lane in range(part.shape[0])]
 
     def matches(self, atom: Atom, keys: tuple[int, ...], values: Lanes) -> Iterator[Matches]:
@@ -215,7 +219,11 @@ class Worker(RelationAccess):
                     yield runner.joined(end, batch, index)
                 return
         for batch in runner.run(begin, len(chain.steps), batches):
-            yield runner.contributions(batch)
+            yield self.contributions_of(runner, batch)
+
+    def contributions_of(self, runner: ChainRunner, batch: Batch) -> Lanes:
+        """The heads of valuations that have come to the end of a rule."""
+        return runner.contributions(batch)
 
     def keep(self, store: Resident | Store, contribution: Contribution) -> None:
         """Enters contributions, and counts those that are new there if someone wants to know."""

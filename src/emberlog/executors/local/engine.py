@@ -11,7 +11,7 @@ from emberlog.diagnostics import fail
 from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.engine import Engine, Outputs, Request, StreamOutputs
 from emberlog.executors.local.recursion import plan_recursion
-from emberlog.executors.local.run import FEW_DERIVED, FEW_READ, INTERPRETER, how_it_runs, run
+from emberlog.executors.local.run import FEW_DERIVED, FEW_READ, INTERPRETER, MANY_READ, how_it_runs, run
 from emberlog.io.local_relation import LocalRelation, statistics_of
 from emberlog.io.local_sources import LocalSource, register
 from emberlog.io.local_writers import write_relations
@@ -51,7 +51,7 @@ class LocalEngine(Engine[LocalRelation]):
         for stratum in plan.strata:
             names = ", ".join(stratum.relations)
             if not isinstance(stratum.root, Fixpoint):
-                lines.append(f"{names}: {INTERPRETER}; it is not recursive")
+                lines.append(f"{names}: {INTERPRETER}, or workers where it reads more than {MANY_READ:,} facts")
             elif reasons := obstacles(stratum.root):
                 lines.append(f"{names}: {INTERPRETER}; {'; '.join(reasons)}")
             else:

@@ -1,4 +1,4 @@
-"""One recursive stratum by the cyclic workers, in this process."""
+"""One stratum by the cyclic workers, in this process: a recursion, or a relation without any."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from emberlog.config import Execution, Limits
 from emberlog.diagnostics import fail
 from emberlog.events import WorkerEffort
 from emberlog.executors.cyclic.agreeing import arcs_of
+from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.cyclic.compile import CyclicProgram, compile_fixpoint
+from emberlog.executors.cyclic.definition_plans import as_fixpoint
+from emberlog.executors.cyclic.definitions import DefinitionWorker
 from emberlog.executors.cyclic.division import Division, division_of
 from emberlog.executors.cyclic.faults import Fault, told
 from emberlog.executors.cyclic.local import run_workers, share_of, worker_for
@@ -25,17 +28,18 @@ from emberlog.executors.cyclic.texts import TextCodes, texts_of
 from emberlog.executors.cyclic.worker import Progress, Worker, WorkerTask
 from emberlog.executors.local.encoding import decoded, encoded
 from emberlog.io.local_relation import LocalRelation
-from emberlog.logical.nodes import Fixpoint
+from emberlog.logical.nodes import Definition, Fixpoint
 from emberlog.logical.statistics import NO_STATISTICS, Statistics
 from emberlog.source import Span
 
 
 @dataclass(frozen=True, slots=True)
-class LocalRecursion:
-    """A recursive stratum without obstacles, and where its facts will live."""
+class LocalStratum:
+    """A stratum without obstacles, and where its facts will live."""
 
     fixpoint: Fixpoint
     program: CyclicProgram
+    is_recursive: bool
     placement: Placement
     workers: int
     profile: bool
@@ -107,7 +111,11 @@ class LocalRecursion:
                 name: share_of(rows, self.placement.statics[name], number, partitioning)
                 for name, rows in statics.items()
             }
-            worker = worker_for(task, shares, _reporter(progress, number))
+            worker: Worker
+            if self.is_recursive:
+                worker = worker_for(task, shares, _reporter(progress, number))
+            else:
+                worker = DefinitionWorker(task, shares, {})
             worker.began = began
             team.append(worker)
         run_workers(team)
@@ -128,13 +136,26 @@ class LocalRecursion:
         return decoded([column.name for column in columns], [column.type for column in columns], batches, codes)
 
 
-def plan_recursion(fixpoint: Fixpoint, execution: Execution, statistics: Statistics = NO_STATISTICS) -> LocalRecursion:
+def plan_recursion(fixpoint: Fixpoint, execution: Execution, statistics: Statistics = NO_STATISTICS) -> LocalStratum:
+    return _planned(fixpoint, execution, statistics, is_recursive=True)
+
+
+def plan_definition(definition: Definition, execution: Execution, statistics: Statistics) -> LocalStratum | None:
+    """None where the workers cannot do it."""
+    fixpoint = as_fixpoint(definition)
+    if fixpoint is None or not definition.plan.columns or obstacles(fixpoint):
+        return None
+    return _planned(fixpoint, execution, statistics, is_recursive=False)
+
+
+def _planned(fixpoint: Fixpoint, execution: Execution, statistics: Statistics, *, is_recursive: bool) -> LocalStratum:
     program = compile_fixpoint(fixpoint, None, statistics)
     placement = place_as_asked(program, execution, wanted_whole(program, execution))
     representation = Representation(execution.representation)
-    return LocalRecursion(
+    return LocalStratum(
         fixpoint,
         program,
+        is_recursive,
         placement,
         execution.workers or 1,
         execution.profile,

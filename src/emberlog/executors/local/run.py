@@ -1,7 +1,7 @@
-"""Runs a logical plan in this process: recursive strata by the cyclic workers, all others by the plan interpreter.
+"""Runs a logical plan in this process: by the cyclic workers, or by the plan interpreter.
 
-A recursive stratum goes to the interpreter, too, where the workers cannot run it or where what it reads has nulls. So
-does a small one, as long as it stays small: loading the kernels takes about a second, which is most of its time.
+A stratum goes to the interpreter where the workers cannot run it or where what it reads has nulls. So does a small one,
+a recursive one as long as it stays small: loading the kernels takes about a second, which is most of its time.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Mapping
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits
 from emberlog.diagnostics import InternalError, fail
@@ -39,11 +39,16 @@ from emberlog.semantics.model import Fact
 from emberlog.source import Span
 from emberlog.syntax.ast import Variable
 
+if TYPE_CHECKING:
+    from emberlog.executors.local.recursion import LocalStratum
+
 INTERPRETER = "the plan interpreter"
 
 FEW_READ = 1_000
 FEW_DERIVED = 20_000
 """A recursion that reads and derives at most so many facts is small."""
+MANY_READ = 20_000
+"""A relation without recursion that reads more is for the workers."""
 
 _log = logging.getLogger("emberlog")
 
@@ -66,9 +71,11 @@ def run(
     return _Run(plan, inputs, limits, listener, execution, places or {}, small).run()
 
 
-def how_it_runs(placement: Placement, workers: int) -> str:
+def how_it_runs(placement: Placement, workers: int, *, is_recursive: bool = True) -> str:
     if workers == 1:
         return "1 worker in this process"
+    if not is_recursive:
+        return f"{workers:,} workers in this process"
     return f"{workers:,} workers in this process, {placement.mode.value}"
 
 
@@ -131,9 +138,8 @@ class _Run:
         self.watch.enter(stratum.index, stratum.relations)
         self.listener(StratumStarted(stratum.index, stratum.relations, isinstance(stratum.root, Fixpoint)))
         match stratum.root:
-            case Definition(relation, plan):
-                facts = run_definition(stratum.root, _Known(self.relations), self.watch, self.plan.functions)
-                new = {relation: _relation(plan.columns, facts)}
+            case Definition():
+                new = self._run_definition(stratum, stratum.root)
             case Fixpoint():
                 new = self._run_fixpoint(stratum, stratum.root)
             case _:
@@ -148,6 +154,17 @@ class _Run:
             StratumFinished(stratum.index, stratum.relations, self.iterations, rows, seconds, workers=self.efforts)
         )
 
+    def _run_definition(self, stratum: PlannedStratum, definition: Definition) -> dict[str, LocalRelation]:
+        few = MANY_READ if self.interpret_small else 0
+        if self._read_rows(definition) > few and not any(self._nulls(definition)):
+            from emberlog.executors.local.recursion import plan_definition
+
+            planned = plan_definition(definition, self.execution, self.refinement.statistics)
+            if planned is not None:
+                return self._by_workers(stratum, planned, f"it reads more than {MANY_READ:,} facts")
+        facts = run_definition(definition, _Known(self.relations), self.watch, self.plan.functions)
+        return {definition.relation: _relation(definition.plan.columns, facts)}
+
     def _run_fixpoint(self, stratum: PlannedStratum, fixpoint: Fixpoint) -> dict[str, LocalRelation]:
         is_forced = self.execution.executor == "cyclic"
         reasons = obstacles(fixpoint)
@@ -158,7 +175,7 @@ class _Run:
             reasons = reasons or tuple(self._nulls(fixpoint))
         if reasons:
             return self._by_interpreter(stratum, fixpoint, "; ".join(reasons))
-        if self.interpret_small and sum(len(self.relations[name]) for name in self._read(fixpoint)) <= FEW_READ:
+        if self.interpret_small and self._read_rows(fixpoint) <= FEW_READ:
             self.most_facts = FEW_DERIVED
             try:
                 return self._by_interpreter(stratum, fixpoint, "it is small")
@@ -166,15 +183,21 @@ class _Run:
                 self.iteration_began = time.monotonic()
             finally:
                 self.most_facts = None
-        return self._by_workers(stratum, fixpoint)
+        from emberlog.executors.local.recursion import plan_recursion
 
-    def _read(self, fixpoint: Fixpoint) -> list[str]:
-        """The complete relations that a recursion reads."""
-        names = {scan.relation for one in plans_of(fixpoint) for scan in scans(one)}
+        planned = plan_recursion(fixpoint, self.execution, self.refinement.statistics)
+        return self._by_workers(stratum, planned, planned.placement.why)
+
+    def _read(self, root: Definition | Fixpoint) -> list[str]:
+        """The complete relations that a stratum reads."""
+        names = {scan.relation for one in plans_of(root) for scan in scans(one)}
         return sorted(names.intersection(self.relations))
 
-    def _nulls(self, fixpoint: Fixpoint) -> Iterator[str]:
-        return (f"{name} has nulls" for name in self._read(fixpoint) if self.relations[name].has_nulls)
+    def _read_rows(self, root: Definition | Fixpoint) -> int:
+        return sum(len(self.relations[name]) for name in self._read(root))
+
+    def _nulls(self, root: Definition | Fixpoint) -> Iterator[str]:
+        return (f"{name} has nulls" for name in self._read(root) if self.relations[name].has_nulls)
 
     def _by_interpreter(self, stratum: PlannedStratum, fixpoint: Fixpoint, why: str) -> dict[str, LocalRelation]:
         _log.info("%s: evaluated by %s: %s", ", ".join(stratum.relations), INTERPRETER, why)
@@ -182,20 +205,10 @@ class _Run:
         new = run_fixpoint(fixpoint, _Known(self.relations), self.watch, self.plan.functions)
         return {relation.name: _relation(relation.columns, new[relation.name]) for relation in fixpoint.relations}
 
-    def _by_workers(self, stratum: PlannedStratum, fixpoint: Fixpoint) -> dict[str, LocalRelation]:
-        from emberlog.executors.local.recursion import plan_recursion
-
-        recursion = plan_recursion(fixpoint, self.execution, self.refinement.statistics)
-        self.listener(
-            ExecutorChosen(
-                stratum.index,
-                stratum.relations,
-                "cyclic",
-                how_it_runs(recursion.placement, recursion.workers),
-                recursion.placement.why,
-            )
-        )
-        found, profile, self.efforts = recursion.run(
+    def _by_workers(self, stratum: PlannedStratum, planned: LocalStratum, why: str) -> dict[str, LocalRelation]:
+        how = how_it_runs(planned.placement, planned.workers, is_recursive=planned.is_recursive)
+        self.listener(ExecutorChosen(stratum.index, stratum.relations, "cyclic", how, why))
+        found, profile, self.efforts = planned.run(
             self.relations,
             self.limits,
             lambda progress: self._heard(progress.iteration, progress.changed, progress.total),

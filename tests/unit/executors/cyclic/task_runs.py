@@ -38,8 +38,8 @@ def job_for(
 ) -> Job:
     """The job for the one recursion of a program."""
     plan = optimize(build(checked(text))).plan
-    (index,) = (stratum.index for stratum in plan.strata if isinstance(stratum.root, Fixpoint))
-    stage = plan_stage(plan.strata, index, plan.outputs, execution)
+    (recursive,) = (stratum for stratum in plan.strata if isinstance(stratum.root, Fixpoint))
+    stage = plan_stage(plan.strata, recursive, plan.outputs, execution)
     feeds = tuple(
         Feed(
             name,
@@ -52,7 +52,7 @@ def job_for(
         for name, types in stage.inputs.items()
     )
     outputs = tuple(Output(name, types) for name, types in stage.outputs.items())
-    known = known_outputs(stage.recursion.program)
+    known = known_outputs(stage.main.program)
     for number in range(len(outputs) + len(known)):
         (folder / f"relation-{number}").mkdir(parents=True, exist_ok=True)
     texts = tuple(dict.fromkeys(text for one in stage.strata for text in texts_of(one.program)))

@@ -86,8 +86,8 @@ def test_a_slow_worker_does_not_stop_the_others() -> None:
     """The others derive all that they can, and tell each other, before it has taken its first turn."""
     edges = np.array(sorted({(a, b) for a, b in arcs(1, 60, 70)} | {(b, a) for a, b in arcs(1, 60, 70)})).T
     plan = plan_program(checked(ARC + "c(X, X) :- arc(X, _). c(Y, min<Z>) :- c(X, Z), arc(X, Y).")).plan
-    stage = plan_stage(plan.strata, 1, plan.outputs, Execution(mode="async"))
-    program, placement = stage.recursion.program, stage.recursion.placement
+    stage = plan_stage(plan.strata, plan.strata[0], plan.outputs, Execution(mode="async"))
+    program, placement = stage.main.program, stage.main.placement
     tasks = [WorkerTask(program, placement, number, 3, {}, Limits()) for number in range(3)]
     workers = [AsyncWorker(task, {"arc": share_of(edges, 0, task.number, Hashed(3))}) for task in tasks]
     post, slow = SimulatedPost(Random(1), 3), workers[2]

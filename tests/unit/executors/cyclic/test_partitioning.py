@@ -118,10 +118,10 @@ def test_nothing_to_place_is_placed_by_hash() -> None:
 )
 def test_the_arcs_that_rules_walk(text: str, walks: set[Walk]) -> None:
     plan = plan_program(checked(text)).plan
-    stage = plan_stage(plan.strata, plan.strata[-1].index, plan.outputs, Execution(mode="async"))
+    stage = plan_stage(plan.strata, plan.strata[-1], plan.outputs, Execution(mode="async"))
     assert stage.division.kind is Kind.LOCALITY
     assert set(stage.division.walks) == walks
-    hashed = plan_stage(plan.strata, plan.strata[-1].index, plan.outputs, Execution(mode="bsp"))
+    hashed = plan_stage(plan.strata, plan.strata[-1], plan.outputs, Execution(mode="bsp"))
     assert (hashed.division.kind, hashed.division.walks) == (Kind.HASH, ())
 
 

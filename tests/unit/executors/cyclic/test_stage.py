@@ -18,7 +18,7 @@ tc(X, Y) :- tc(X, Z), arc(Z, Y).
 def stage_of(text: str, execution: Execution = DEFAULT_EXECUTION) -> Stage:
     plan = plan_program(checked(text)).plan
     (recursive,) = [stratum for stratum in plan.strata if isinstance(stratum.root, Fixpoint)]
-    return plan_stage(plan.strata, recursive.index, plan.outputs, execution)
+    return plan_stage(plan.strata, recursive, plan.outputs, execution)
 
 
 def names(stage: Stage) -> list[str]:
@@ -95,10 +95,10 @@ reach(X, Y) :- arc(X, Y), X = 7.
 reach(X, Y) :- reach(X, Z), arc(Z, Y).
 """
     stage = stage_of(from_one)
-    assert not stage.recursion.placement.is_decomposed
+    assert not stage.main.placement.is_decomposed
     assert stage.spread == {"arc": 0}
     asked_for = stage_of(from_one, Execution(mode="decomposed"))
-    assert asked_for.recursion.placement.is_decomposed
+    assert asked_for.main.placement.is_decomposed
     marked = stage_of(from_one, Execution(representation="marks"))
     assert marked.spread == {"arc": None}
-    assert stage_of(CLOSURE).recursion.placement.is_decomposed
+    assert stage_of(CLOSURE).main.placement.is_decomposed
