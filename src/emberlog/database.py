@@ -20,6 +20,7 @@ from emberlog.logical.explain import explain_text, pass_lines
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.statistics import NO_STATISTICS, Statistics
 from emberlog.logical.traverse import plans_of, scans
+from emberlog.optimize.cost_text import cost_text
 from emberlog.optimize.pipeline import Optimized, plan_program
 from emberlog.semantics.analysis import analyze
 from emberlog.semantics.connection_graph import build_connection_graph
@@ -252,6 +253,35 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             choices = self._engine.choices(optimized.plan)
         return Explained(checked, build(checked), optimized, choices)
 
+    def cost(
+        self,
+        program: ProgramLike,
+        *,
+        analyze: bool = False,
+        params: Mapping[str, ast.Value] | None = None,
+        iterations: int | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        off: Iterable[str] = (),
+    ) -> str:
+        """What is known of the data, how many rows each node of the plan is expected to give, and how joins are
+        ordered and why. With `analyze`, a local database runs the program by its plan interpreter and puts the rows
+        that each node gave beside them."""
+        explained = self.check(program, params=params, iterations=iterations, off=off)
+        if any(relation.is_stream for relation in explained.checked.relations.values()):
+            raise fail("DL508", "the costs of a program over streams are not known", None, "explain tells the rest")
+        self._check_inputs(explained)
+        known = self._known(explained.checked)
+        if not analyze:
+            return cost_text(explained.optimized, known)
+        from emberlog.executors.local.engine import LocalEngine
+
+        if not isinstance(self._engine, LocalEngine):
+            hint = 'use Database(engine="local"), or Execution(profile=True) for what each rule did'
+            raise fail("DL508", "only a local database counts the rows of each node", None, hint)
+        plan, checked = explained.optimized.plan, explained.checked
+        counted = self._engine.rows_by_node(plan, checked, explained.inputs, limits)
+        return cost_text(explained.optimized, known, counted)
+
     def _input_columns(self, program: ast.Program) -> dict[str, Sequence[Column]]:
         """The columns of the registered data that a program speaks of."""
         columns: dict[str, Sequence[Column]] = {}
@@ -271,6 +301,9 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         joins = [rule for rule in checked.rules if sum(isinstance(one, Match) for one in rule.body) > 1]
         if not joins or any(relation.is_stream for relation in checked.relations.values()):
             return NO_STATISTICS
+        return self._known(checked)
+
+    def _known(self, checked: CheckedProgram) -> Statistics:
         names = [name for name in checked.inputs if name in self]
         found = {name: self._engine.statistics(name, checked.relations[name]) for name in names}
         return {name: one for name, one in found.items() if one is not None}

@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from emberlog.cli import exit_codes
-from emberlog.cli.parameters import add_program_options, as_mapping
+from emberlog.cli.parameters import add_fact_options, add_program_options, as_mapping
 
 if TYPE_CHECKING:
     from emberlog.syntax.ast import Value
@@ -36,6 +36,8 @@ examples:
   emberlog explain tc.dl                     connection graph, strata, plan, what each pass changed
   emberlog explain tc.dl --passes            every line that each pass changed, and why there is such a pass
   emberlog explain tc.dl --off prune_columns without one of the passes
+  emberlog explain tc.dl --cost              rows expected of each node, by the data in facts/, and the order of joins
+  emberlog explain tc.dl --analyze           the same, beside the rows that were counted in a run in this process
   emberlog explain tc.dl --output tc.html    a page with pictures; also .svg, .dot and .mmd
   emberlog explain DL231                     what an error code means and how to mend it
 """
@@ -55,12 +57,20 @@ def register(commands: Any) -> None:
     parser.add_argument("--format", choices=FORMATS, help="default: what the name of --output says, otherwise text")
     parser.add_argument("--output", metavar="FILE", help="write to a file")
     add_program_options(parser)
+    costs = parser.add_argument_group("costs")
+    costs.add_argument("--cost", action="store_true", help="how many rows are expected, and how joins are ordered")
+    costs.add_argument("--analyze", action="store_true", help="run it in this process, and count them as well")
+    add_fact_options(costs)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     if _CODE.fullmatch(arguments.subject) and not os.path.exists(arguments.subject):
         return _explain_code(arguments.subject.upper())
+    if arguments.cost or arguments.analyze:
+        from emberlog.cli.costs import costs
+
+        return _tell(arguments.output, costs(arguments), is_text=True)
     suffix = os.path.splitext(arguments.output or "")[1].lower()
     form = arguments.format or _FORMAT_OF_SUFFIX.get(suffix, "text")
     text = explanation(
@@ -71,9 +81,13 @@ def run(arguments: argparse.Namespace) -> int:
         off=frozenset(arguments.off),
         passes_in_full=arguments.passes,
     )
-    if arguments.output:
-        _write(arguments.output, text)
-    elif form == "text":
+    return _tell(arguments.output, text, is_text=form == "text")
+
+
+def _tell(output: str | None, text: str, *, is_text: bool) -> int:
+    if output:
+        _write(output, text)
+    elif is_text:
         from emberlog.cli.terminal import with_bold_headings
 
         sys.stdout.write(with_bold_headings(text, sys.stdout))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from emberlog.syntax.ast import Value
@@ -90,3 +90,18 @@ def setting(text: str) -> tuple[str, str]:
     if not equals or not name:
         raise argparse.ArgumentTypeError(f"write NAME=VALUE, as in spark.driver.memory=4g, not `{text}`")
     return name, value
+
+
+def add_fact_options(group: Any) -> None:
+    """Where the facts are that a program reads."""
+    group.add_argument("--facts", metavar="DIR", help="a folder with a file for each relation; default: facts/")
+    group.add_argument(
+        "--input",
+        dest="inputs",
+        metavar="RELATION=PATH",
+        action="append",
+        type=named_path,
+        default=[],
+        help="the facts of one relation; may be repeated, and goes before --facts",
+    )
+    group.add_argument("--header", action="store_true", help="text files begin with the names of their columns")

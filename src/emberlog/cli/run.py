@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from emberlog.cli import exit_codes
 from emberlog.cli.limits import add_limit_options, limits_of
-from emberlog.cli.parameters import add_program_options, as_mapping, named_path, setting, whole_number
+from emberlog.cli.parameters import add_fact_options, add_program_options, as_mapping, setting, whole_number
 from emberlog.config import EXECUTORS, MODES, PARTITIONINGS, REPRESENTATIONS
 
 if TYPE_CHECKING:
@@ -58,17 +58,7 @@ def register(commands: Any) -> None:
 
 
 def _add_data_options(group: Any) -> None:
-    group.add_argument("--facts", metavar="DIR", help="a folder with a file for each relation; default: facts/")
-    group.add_argument(
-        "--input",
-        dest="inputs",
-        metavar="RELATION=PATH",
-        action="append",
-        type=named_path,
-        default=[],
-        help="the facts of one relation; may be repeated, and goes before --facts",
-    )
-    group.add_argument("--header", action="store_true", help="text files begin with the names of their columns")
+    add_fact_options(group)
     group.add_argument("--output", metavar="DIR", help="write all facts there; it must not exist yet")
     group.add_argument("--format", choices=FORMATS, default="csv", help="of the output (csv)")
     group.add_argument("--show", metavar="N", type=whole_number, default=10, help="facts of an answer shown (10)")

@@ -6,7 +6,7 @@ reference evaluator, which never sees a plan, so a pass that changes an answer s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import assert_never
 
 from emberlog.config import DEFAULT_LIMITS, Limits
@@ -17,7 +17,7 @@ from emberlog.executors.interpreter_fixpoint import run_fixpoint
 from emberlog.executors.interpreter_inputs import read_input
 from emberlog.executors.interpreter_limits import Watch
 from emberlog.executors.interpreter_operators import Facts, Operators, Rows, rule_names
-from emberlog.logical.nodes import Definition, Fixpoint, LogicalPlan, PlannedStratum, Version
+from emberlog.logical.nodes import Definition, Fixpoint, LogicalPlan, Plan, PlannedStratum, Version
 from emberlog.logical.traverse import plans_of, scans
 from emberlog.semantics.functions import Functions
 from emberlog.semantics.model import CellValue, CheckedQuery, Fact
@@ -25,10 +25,13 @@ from emberlog.syntax.ast import Constant, Parameter, Variable
 
 
 def run(
-    plan: LogicalPlan, inputs: Mapping[str, Iterable[Fact]], limits: Limits = DEFAULT_LIMITS
+    plan: LogicalPlan,
+    inputs: Mapping[str, Iterable[Fact]],
+    limits: Limits = DEFAULT_LIMITS,
+    saw: Callable[[Plan, int], None] = lambda *_: None,
 ) -> dict[str, frozenset[Fact]]:
-    """The facts of every output, restricted by the queries."""
-    watch = Watch(limits)
+    """The facts of every output, restricted by the queries. `saw` hears how many rows each node of the plan gives."""
+    watch = Watch(limits, saw=saw)
     strata, names = needed_strata(plan)
     known = _Known({name: read_input(name, plan.inputs[name], inputs) for name in plan.inputs if name in names})
     for stratum in strata:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from emberlog.config import Limits
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.executors.interpreter_faults import value_text
+from emberlog.logical.nodes import Plan
 from emberlog.semantics.model import Fact
 
 _CALLS_BETWEEN_LOOKS = 1_000
@@ -15,10 +16,17 @@ _FACTS_SHOWN = 3
 
 
 class Watch:
-    def __init__(self, limits: Limits, tell: Callable[[int, int, int], None] = lambda *_: None) -> None:
-        """`tell` hears of each iteration: its number, the facts that it added, and those of the stratum."""
+    def __init__(
+        self,
+        limits: Limits,
+        tell: Callable[[int, int, int], None] = lambda *_: None,
+        saw: Callable[[Plan, int], None] = lambda *_: None,
+    ) -> None:
+        """`tell` hears of each iteration: its number, the facts that it added, and those of the stratum. `saw` hears
+        how many rows a node of a plan gave, each time that it gives some."""
         self._limits = limits
         self._tell = tell
+        self.saw = saw
         self._end = None if limits.timeout is None else time.monotonic() + limits.timeout
         self._calls = 0
         self._kept = 0

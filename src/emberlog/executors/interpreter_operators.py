@@ -55,6 +55,11 @@ class Operators:
 
     def rows(self, plan: Plan) -> Rows:
         self._watch.check_time()
+        found = self._rows(plan)
+        self._watch.saw(plan, len(found))
+        return found
+
+    def _rows(self, plan: Plan) -> Rows:
         match plan:
             case Scan(relation, _, version):
                 return self._facts.read(relation, version)

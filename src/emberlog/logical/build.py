@@ -112,6 +112,7 @@ class _ProgramBuilder:
             tuple(aggregate.column for aggregate in layout.aggregates),
             seed,
             tuple(RecursiveRule(rule.name, self._rule(layout, rule, recursion)) for rule in recursive),
+            next((layout.relation.columns[rule.location].name for rule in rules if rule.location is not None), None),
         )
 
     def _layout(self, name: str, rules: Sequence[CoreRule]) -> ContributionLayout:

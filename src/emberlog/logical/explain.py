@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from emberlog.logical.graph_text import connection_graph_lines
@@ -176,6 +176,19 @@ def _stratum_heading(stratum: PlannedStratum) -> str:
 
 def _stratum_lines(stratum: PlannedStratum) -> list[str]:
     return tree_lines(_text_branch(stratum_tree(stratum)))
+
+
+def stratum_lines_with_notes(stratum: PlannedStratum, note: Callable[[Plan], str]) -> list[str]:
+    """The heading and the plan of a stratum, with something to say about each node behind it."""
+
+    def with_note(branch: PlanBranch) -> TextBranch:
+        own = _text_branch(branch)
+        told = "" if branch.node is None else note(branch.node)
+        return TextBranch(f"{own.text}\t{told}", own.role, tuple(with_note(child) for child in branch.children))
+
+    pairs = [line.split("\t") for line in tree_lines(with_note(stratum_tree(stratum)))]
+    width = max(len(text) for text, _ in pairs)
+    return [_stratum_heading(stratum), *(f"  {text:<{width}}   {told}".rstrip() for text, told in pairs)]
 
 
 def _listed(heading: str, entries: Sequence[str]) -> list[str]:

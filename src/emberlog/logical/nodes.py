@@ -191,6 +191,8 @@ class FixpointRelation:
     aggregates: tuple[AggregateColumn, ...]
     seed: Plan
     rules: tuple[RecursiveRule, ...]
+    location: str | None = None
+    """The column that `#` marks in a head: facts live where its value does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from emberlog.logical.nodes import (
@@ -46,6 +46,8 @@ class PlanBranch:
     children: tuple[PlanBranch, ...] = ()
     rule: str = ""
     """The rule whose head a projection computes."""
+    node: Plan | None = None
+    """What it shows, if that gives rows."""
 
     @property
     def tag(self) -> str:
@@ -77,6 +79,10 @@ def fixpoint_tree(fixpoint: Fixpoint) -> PlanBranch:
 
 
 def plan_tree(plan: Plan, role: str = "") -> PlanBranch:
+    return replace(_shown(plan, role), node=plan)
+
+
+def _shown(plan: Plan, role: str) -> PlanBranch:
     match plan:
         case Scan(relation, columns, version):
             return PlanBranch("Scan", _scanned(relation, columns, version), role)

@@ -94,3 +94,11 @@ def _time(relation: Relation) -> str:
             )
         case _:
             assert_never(relation.time)
+
+
+def round_number(count: float) -> str:
+    """Two digits are as much as an estimate knows."""
+    if count < 100:
+        return f"{count:,.0f}"
+    digits = len(f"{count:.0f}") - 2
+    return f"{round(count, -digits):,.0f}"

@@ -144,6 +144,7 @@ def _resident(relation: FixpointRelation) -> ResidentRelation:
         largest_per_key,
         counts_nothing,
         comes_once=not relation.rules and not relation.aggregates and is_set(relation.seed),
+        location=next((place for place, one in enumerate(relation.columns) if one.name == relation.location), None),
     )
 
 

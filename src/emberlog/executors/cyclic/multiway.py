@@ -17,6 +17,7 @@ from emberlog.executors.cyclic.definition_plans import as_fixpoint
 from emberlog.executors.cyclic.rules import Intersect, Keep, Probe, Start
 from emberlog.logical.nodes import Definition
 from emberlog.logical.statistics import Statistics
+from emberlog.logical.summary import round_number
 from emberlog.optimize.cardinality import NotKnown
 from emberlog.optimize.join_order import order_as_given
 
@@ -71,11 +72,3 @@ def _of_program(program: CyclicProgram, statistics: Statistics) -> Iterator[Mult
         read = max(statistics[atom.relation].rows for atom in atoms)
         if order.largest > max(MANY_ROWS, BLOW_UP * read):
             yield Multiway(chain.name, tuple(step.variable for step in closed), order.largest, read)
-
-
-def round_number(count: float) -> str:
-    """Two digits are as much as an estimate knows."""
-    if count < 100:
-        return f"{count:,.0f}"
-    digits = len(f"{count:.0f}") - 2
-    return f"{round(count, -digits):,.0f}"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from emberlog.executors.cyclic.compile import CyclicProgram
 from emberlog.executors.cyclic.mode import Mode
-from emberlog.executors.cyclic.rules import Assign, Keep, Probe, RuleChain, Send, Start, Step
+from emberlog.executors.cyclic.rules import Assign, Keep, Probe, ResidentRelation, RuleChain, Send, Start, Step
 from emberlog.executors.cyclic.static_placement import spread_statics
 from emberlog.semantics.model import Compare
 from emberlog.syntax.ast import ComparisonOperator, Constant, Expression, Variable
@@ -61,6 +61,9 @@ def place(
     copies: dict[str, dict[int, None]] = {}
     rules = tuple(_with_moves(chain, program, homes, copies) for chain in program.rules)
     why = "no column is handed through every recursive rule" if pivots is None else "asked for"
+    marked = [f"{one.name}[{homes[one.name] + 1}]" for one in program.relations if homes[one.name] == one.location]
+    if pivots is None and marked:
+        why = f"{why}; `#` places {', '.join(marked)}"
     if is_lone and decompose:
         why = "what every recursive rule keeps has one value only, and one worker would have it all"
     copied = {name: tuple(columns) for name, columns in copies.items()}
@@ -126,10 +129,7 @@ def _pivots(program: CyclicProgram) -> dict[str, int] | None:
     for chain in program.rules:
         if any(isinstance(step, Probe) and step.atom.relation in names for step in chain.steps):
             return None
-    candidates = {
-        relation.name: {column for column, lane in enumerate(relation.columns) if lane.lane < relation.keys}
-        for relation in program.relations
-    }
+    candidates = {relation.name: set(_places(relation)) for relation in program.relations}
     for start in sorted(candidates[program.relations[0].name]):
         chosen = _follow({program.relations[0].name: start}, program, candidates)
         if chosen is not None and len(chosen) == len(names):
@@ -173,10 +173,15 @@ def _partner(chain: RuleChain, column: int, *, from_body: bool, program: CyclicP
     return driver.variables.index(value.name)
 
 
+def _places(relation: ResidentRelation) -> list[int]:
+    """The columns that can say where a fact lives: keys, and only the one that `#` marks if it is a key."""
+    keys = [column for column, lane in enumerate(relation.columns) if lane.lane < relation.keys]
+    return [relation.location] if relation.location is not None and relation.location in keys else keys
+
+
 def _home(name: str, program: CyclicProgram) -> int:
     """The column that most rules look their delta up by, so that a delta is joined where it lies."""
-    relation = program.relation(name)
-    keys = [column for column, lane in enumerate(relation.columns) if lane.lane < relation.keys]
+    keys = _places(program.relation(name))
     votes = dict.fromkeys(keys, 0)
     for chain in program.rules:
         for step in chain.steps:

@@ -233,6 +233,8 @@ class ResidentRelation:
     """Whether there is a fact without any contribution: a count of 0, where the group has no variables."""
     comes_once: bool = False
     """Whether no fact is contributed twice, on no two workers either: then there is nothing to combine."""
+    location: int | None = None
+    """The column that the program places facts by, if it says so."""
 
     @property
     def is_lone_keyed(self) -> bool:

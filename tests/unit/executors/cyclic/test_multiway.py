@@ -11,12 +11,13 @@ from emberlog.config import DEFAULT_LIMITS
 from emberlog.executors.cyclic.definitions import DefinitionWorker
 from emberlog.executors.cyclic.description import described
 from emberlog.executors.cyclic.local import run_workers, share_of
-from emberlog.executors.cyclic.multiway import multiway_of, round_number
+from emberlog.executors.cyclic.multiway import multiway_of
 from emberlog.executors.cyclic.partitioning import Hashed
 from emberlog.executors.cyclic.stage import plan_stage
 from emberlog.executors.cyclic.worker import WorkerTask
 from emberlog.io.sampling import statistics_of_facts
 from emberlog.logical.nodes import Definition, LogicalPlan
+from emberlog.logical.summary import round_number
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import Fact
 from tests.local_runs import run_locally

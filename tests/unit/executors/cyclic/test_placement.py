@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from emberlog.executors.cyclic.compile import compile_fixpoint
+from emberlog.executors.cyclic.description import described
 from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.placement import Placement, place
 from emberlog.executors.cyclic.rules import Send
+from emberlog.executors.reference import evaluate
+from emberlog.optimize.pipeline import RULE_PASSES, plan_program
+from tests.local_runs import SETUPS, run_locally
+from tests.programs import checked
 from tests.unit.executors.cyclic.test_compile import fixpoint
 
 EXIT = "tc(X, Y) :- arc(X, Y). "
@@ -55,3 +60,39 @@ def test_a_join_of_two_deltas_keeps_a_copy_by_the_other_column() -> None:
 def test_valuations_move_to_the_rows_that_they_look_for() -> None:
     placement = placed(EXIT + "tc(X, Y) :- tc(X, Z), tc(Z, W), tc(W, Y).")
     assert moves(placement) > 0
+
+
+def test_a_mark_in_a_head_says_where_facts_live() -> None:
+    """It may cost the decomposition, and it may be what it would have been anyway."""
+    rules = "tc(X, {0}Y) :- arc(X, Y). tc(X, {0}Y) :- tc(X, Z), arc(Z, Y)."
+    moved = placed(rules.format("#"))
+    assert (moved.is_decomposed, moved.homes) == (False, {"tc": 1})
+    assert "`#` places tc[2]" in moved.why
+    kept = placed("tc(#X, Y) :- arc(X, Y). tc(#X, Y) :- tc(X, Z), arc(Z, Y).")
+    assert (kept.is_decomposed, kept.homes) == (True, {"tc": 0})
+
+
+def test_an_aggregated_column_is_no_place() -> None:
+    placement = placed("cc(X, #min<X>) :- arc(X, _). cc(Y, #min<Z>) :- cc(X, Z), arc(X, Y).")
+    assert placement.homes == {"cc": 0}
+
+
+def test_where_facts_live_does_not_change_them() -> None:
+    arcs = {"arc": frozenset((number, (number * 3 + 1) % 17) for number in range(17))}
+    for mark in (("", ""), ("#", ""), ("", "#")):
+        for body in ("tc(X, Z), arc(Z, Y)", "tc(X, Z), tc(Z, Y)"):
+            first, second = mark
+            program = checked(
+                f"declare arc(int a, int b).\ntc({first}X, {second}Y) :- arc(X, Y). tc({first}X, {second}Y) :- {body}."
+            )
+            expected = evaluate(program, arcs)
+            for name, execution in SETUPS.items():
+                assert run_locally(plan_program(program).plan, arcs, execution=execution) == expected, (name, mark)
+
+
+def test_explain_tells_what_moves() -> None:
+    program = checked("declare arc(int a, int b).\ntc(X, #Y) :- arc(X, Y). tc(X, #Y) :- tc(X, Z), tc(Z, Y).")
+    told = described(plan_program(program, off=frozenset(one.name for one in RULE_PASSES)).plan)
+    moved = [line for line in told if "exchange:" in line]
+    assert moved
+    assert all(line.endswith("its heads go to tc by column 2, combined before they leave") for line in moved)

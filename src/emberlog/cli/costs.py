@@ -1,0 +1,30 @@
+"""`emberlog explain --cost` and `--analyze`: rows expected, and rows counted, by the data that the program reads."""
+
+from __future__ import annotations
+
+import argparse
+
+from emberlog.cli.parameters import as_mapping
+from emberlog.cli.running import prepare
+from emberlog.database import Database
+
+
+def costs(arguments: argparse.Namespace) -> str:
+    """With a final line break."""
+    task = prepare(
+        arguments.subject,
+        params=as_mapping(arguments.params),
+        iterations=arguments.iterations,
+        queries=(),
+        facts=arguments.facts,
+        inputs=dict(arguments.inputs),
+        off=arguments.off,
+        output=None,
+    )
+    with Database(engine="local") as database:
+        for relation, path in task.inputs.items():
+            database.register(relation, path, header=arguments.header)
+        told = database.cost(
+            task.program, analyze=arguments.analyze, params=task.params, iterations=task.iterations, off=task.off
+        )
+    return f"{told}\n"
