@@ -8,6 +8,7 @@ from emberlog.datatypes import type_of_value
 from emberlog.logical.expressions import Risk, condition_risk, risk_of
 from emberlog.logical.nodes import (
     Aggregate,
+    AggregateColumn,
     AntiJoin,
     Distinct,
     Filter,
@@ -19,6 +20,7 @@ from emberlog.logical.nodes import (
     Values,
 )
 from emberlog.logical.traverse import column_names, column_types, walk
+from emberlog.semantics.functions import AGGREGATES
 from emberlog.semantics.model import Compare
 from emberlog.syntax.ast import ComparisonOperator, Constant, Variable
 
@@ -116,3 +118,9 @@ def constant_columns(plan: Plan) -> dict[str, Constant]:
         case Scan() | Union():
             return {}
     assert_never(plan)
+
+
+def takes_repeats(aggregate: AggregateColumn) -> bool:
+    """Whether a contribution that comes twice changes nothing."""
+    function = AGGREGATES.get(aggregate.function)
+    return aggregate.function in ("countd", "mcount", "msum") or (function is not None and function.is_meet)

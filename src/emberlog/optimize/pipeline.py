@@ -14,6 +14,7 @@ from emberlog.logical.invariants import check_invariants
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.rule_text import program_lines
 from emberlog.logical.statistics import NO_STATISTICS, Statistics
+from emberlog.optimize.aggregate_eagerly import aggregate_eagerly
 from emberlog.optimize.context import PassContext, PassFunction
 from emberlog.optimize.derive_delta_rules import derive_delta_rules
 from emberlog.optimize.eliminate_dead_relations import eliminate_dead_relations
@@ -22,6 +23,7 @@ from emberlog.optimize.linearise import linearise
 from emberlog.optimize.prune_columns import prune_columns
 from emberlog.optimize.push_aggregate_into_recursion import push_aggregate_into_recursion
 from emberlog.optimize.push_down_filter import push_down_filter
+from emberlog.optimize.reduce_by_semijoin import reduce_by_semijoin
 from emberlog.optimize.reorder_joins import reorder_joins
 from emberlog.optimize.rewrite_demand import rewrite_demand
 from emberlog.optimize.rewritten import RulePassFunction
@@ -79,6 +81,8 @@ PASSES = (
     Pass(prune_columns, "Columns that nobody reads cost memory and network; filters have found their places by now."),
     Pass(simplify, "The passes before leave nodes behind that do nothing, and emptied plans empty others."),
     Pass(eliminate_dead_relations, "What no output needs is not computed; emptied plans have stopped reading by now."),
+    Pass(reduce_by_semijoin, "A row that only has to have a partner should not be joined with all of them."),
+    Pass(aggregate_eagerly, "What is only counted should be counted before a join repeats it."),
     Pass(
         derive_delta_rules, "An iteration should only look at what the last one added; so late that deltas are final."
     ),

@@ -7,7 +7,6 @@ from typing import assert_never
 
 from emberlog.logical.nodes import (
     Aggregate,
-    AggregateColumn,
     AntiJoin,
     Definition,
     Distinct,
@@ -21,7 +20,7 @@ from emberlog.logical.nodes import (
     Union,
     Values,
 )
-from emberlog.semantics.functions import AGGREGATES
+from emberlog.logical.properties import takes_repeats
 
 
 def inputs_that_must_be_sets(plan: LogicalPlan) -> frozenset[str]:
@@ -32,18 +31,12 @@ def inputs_that_must_be_sets(plan: LogicalPlan) -> frozenset[str]:
                 found.update(_noticed(definition, is_noticed=True))
             case Fixpoint(relations):
                 for relation in relations:
-                    is_noticed = not all(map(_takes_repeats, relation.aggregates))
+                    is_noticed = not all(map(takes_repeats, relation.aggregates))
                     for one in (relation.seed, *(rule.plan for rule in relation.rules)):
                         found.update(_noticed(one, is_noticed))
             case _:
                 assert_never(stratum.root)
     return frozenset(found) & plan.inputs.keys()
-
-
-def _takes_repeats(aggregate: AggregateColumn) -> bool:
-    """Whether a contribution that comes twice changes nothing."""
-    function = AGGREGATES.get(aggregate.function)
-    return aggregate.function in ("countd", "mcount", "msum") or (function is not None and function.is_meet)
 
 
 def _noticed(plan: Plan, is_noticed: bool) -> Iterator[str]:
@@ -57,7 +50,7 @@ def _noticed(plan: Plan, is_noticed: bool) -> Iterator[str]:
         case Distinct(source):
             yield from _noticed(source, is_noticed=False)
         case Aggregate(source, _, aggregates):
-            yield from _noticed(source, not all(map(_takes_repeats, aggregates)))
+            yield from _noticed(source, not all(map(takes_repeats, aggregates)))
         case Filter(source) | Project(source):
             yield from _noticed(source, is_noticed)
         case AntiJoin(left, right):
