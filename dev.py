@@ -79,6 +79,12 @@ def property_full(arguments: list[str]) -> int:
     return module("pytest", "tests/property", "--timeout=3600", *arguments, EMBERLOG_EXAMPLES="2000")
 
 
+def metamorphic(arguments: list[str]) -> int:
+    """1,000 random programs for each way to write them differently, on every kind of plan: about ten minutes"""
+    tests = ("tests/property/test_metamorphic.py", "tests/property/test_rewritten_programs.py")
+    return module("pytest", *tests, "--timeout=3600", *arguments, EMBERLOG_EXAMPLES="1000")
+
+
 def async_full(arguments: list[str]) -> int:
     """1,000 random recursions without rounds, with messages that arrive by chance"""
     name = "tests/property/test_async_programs.py"
@@ -145,6 +151,7 @@ TASKS = {
     "format": format_code,
     "golden-update": golden_update,
     "property-full": property_full,
+    "metamorphic": metamorphic,
     "async-full": async_full,
     "streams-full": streams_full,
     "stream-kills": stream_kills,

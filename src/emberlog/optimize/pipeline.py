@@ -29,6 +29,7 @@ from emberlog.optimize.rewrite_demand import rewrite_demand
 from emberlog.optimize.rewritten import RulePassFunction
 from emberlog.optimize.share_common_bodies import share_common_bodies
 from emberlog.optimize.simplify import simplify
+from emberlog.optimize.split_between_joins import split_between_joins
 from emberlog.optimize.unfold_single_use import unfold_single_use
 from emberlog.semantics.model import CheckedProgram
 
@@ -72,6 +73,10 @@ RULE_PASSES = (
     RulePass(
         share_common_bodies,
         "What is computed anyway should be read where it is needed again; after demand, which tells what is computed.",
+    ),
+    RulePass(
+        split_between_joins,
+        "What is the same after a join should be joined on once; last, as only rules that stay are worth it.",
     ),
 )
 
