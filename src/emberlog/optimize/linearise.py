@@ -19,7 +19,7 @@ from emberlog.optimize.closures import Closure, Names, PlainRule, closure_of, pl
 from emberlog.optimize.demand_calls import Calls
 from emberlog.optimize.rewritten import Rewritten, has_streams, with_rules
 from emberlog.optimize.rule_substitution import fresh_name, literal_with, variable_names
-from emberlog.semantics.model import CheckedProgram, Contribution, CoreRule, HeadValue, Literal, Match
+from emberlog.semantics.model import CheckedProgram, Contribution, CoreRule, Fact, HeadValue, Literal, Match, Relation
 from emberlog.syntax.ast import Binary, BinaryOperator, Call, Expression, Variable
 
 
@@ -27,7 +27,9 @@ def linearise(checked: CheckedProgram, statistics: Statistics) -> Rewritten:
     if has_streams(checked):
         return Rewritten(checked, "a stream keeps all its facts")
     calls = Calls(checked, statistics)
-    program, done = checked, []
+    relations, facts = dict(checked.relations), dict(checked.facts)
+    written: dict[str, list[CoreRule]] = {}
+    done: list[str] = []
     for stratum in checked.strata:
         closure = closure_of(checked, stratum)
         if closure is None:
@@ -35,14 +37,17 @@ def linearise(checked: CheckedProgram, statistics: Statistics) -> Rewritten:
         keep_first = _keeps_sources(closure, calls)
         if closure.is_linear and all(chain.is_own == (keep_first, not keep_first) for chain in closure.chains):
             continue
-        rewritten = _Linear(program, closure, keep_first).run()
-        if rewritten is not None:
-            program = rewritten
-            shape = closure.shape
-            kept = shape.sources if keep_first else shape.targets
-            columns = ", ".join(closure.relation.columns[i].name for i in kept)
-            done.append(f"{closure.relation.name} takes one step at a time and keeps {columns}")
-    return Rewritten(program, "; ".join(done))
+        name, shape = closure.relation.name, closure.shape
+        written[name] = _Linear(closure, keep_first).rules(relations, facts)
+        columns = (closure.relation.columns[i].name for i in (shape.sources if keep_first else shape.targets))
+        done.append(f"{name} takes one step at a time and keeps {', '.join(columns)}")
+    if not done:
+        return Rewritten(checked, "")
+    rules = [rule for rule in checked.rules if rule.relation not in written]
+    program = with_rules(
+        checked, [*rules, *(rule for own in written.values() for rule in own)], relations=relations, facts=facts
+    )
+    return Rewritten(checked, "") if program is None else Rewritten(program, "; ".join(done))
 
 
 def _keeps_sources(closure: Closure, calls: Calls) -> bool:
@@ -61,38 +66,23 @@ def _keeps_sources(closure: Closure, calls: Calls) -> bool:
 class _Linear:
     """Writes a closure as exits, and one rule that extends a chain for each of them."""
 
-    def __init__(self, checked: CheckedProgram, closure: Closure, keep_first: bool) -> None:
-        self.checked = checked
+    def __init__(self, closure: Closure, keep_first: bool) -> None:
         self.closure = closure
         self.keep_first = keep_first
         self.template = next((chain for chain in closure.chains if all(chain.is_own)), closure.chains[0])
         self.name = closure.relation.name
 
-    def run(self) -> CheckedProgram | None:
-        inlined = [_inlined(exit, self.closure) for exit in self.closure.exits]
-        written = self.checked.facts.get(self.name, ())
-        relations, facts = dict(self.checked.relations), dict(self.checked.facts)
-        if all(inlined) and not written:
-            own: list[CoreRule] = list(self.closure.exits)
-            for exit, body in zip(self.closure.exits, inlined, strict=True):
-                assert body is not None
-                own.append(self._extension(body, exit))
-        else:
-            steps = f"step of {self.name}"
-            relations[steps] = replace(self.closure.relation, name=steps)
-            facts.pop(self.name, None)
-            if written:
-                facts[steps] = written
-            own = [replace(exit, relation=steps) for exit in self.closure.exits]
-            own += self._over(steps)
-        rules = []
-        for rule in self.checked.rules:
-            if rule.relation != self.name:
-                rules.append(rule)
-            elif own:
-                rules += own
-                own = []
-        return with_rules(self.checked, rules, relations=relations, facts=facts)
+    def rules(self, relations: dict[str, Relation], facts: dict[str, tuple[Fact, ...]]) -> list[CoreRule]:
+        """Adds a relation of the steps where that is better, with the facts that the program writes for them."""
+        steps = [step for exit in self.closure.exits if (step := _inlined(exit, self.closure)) is not None]
+        if len(steps) == len(self.closure.exits) and self.name not in facts:
+            extensions = map(self._extension, steps, self.closure.exits)
+            return [*self.closure.exits, *extensions]
+        name = f"step of {self.name}"
+        relations[name] = replace(self.closure.relation, name=name)
+        if self.name in facts:
+            facts[name] = facts.pop(self.name)
+        return [*(replace(exit, relation=name) for exit in self.closure.exits), *self._over(name)]
 
     def _over(self, steps: str) -> list[CoreRule]:
         """The closure of a relation that holds the steps."""
