@@ -30,10 +30,13 @@ def run_locally(
     listener: Listener = ignore,
 ) -> dict[str, frozenset[Fact]]:
     """The facts of every output. What the workers cannot run, the plan interpreter does."""
-    relations = {
+    found = run(plan, as_relations(plan, inputs), limits, listener, execution=execution)
+    return {name: relation.facts for name, relation in found.items()}
+
+
+def as_relations(plan: LogicalPlan, inputs: Mapping[str, Iterable[Fact]]) -> dict[str, LocalRelation]:
+    return {
         name: LocalRelation([c.name for c in columns], [c.type for c in columns], read_input(name, columns, inputs))
         for name, columns in plan.inputs.items()
         if name in inputs
     }
-    found = run(plan, relations, limits, listener, execution=execution)
-    return {name: relation.facts for name, relation in found.items()}

@@ -14,8 +14,8 @@ from benchmarks.workloads.workload import Workload
 
 if TYPE_CHECKING:
     from emberlog.config import Execution
-    from emberlog.database import Result
     from emberlog.events import Event
+    from emberlog.result import Result
 
 
 class Rounds:

@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from emberlog.config import Limits as Limits
     from emberlog.config import Recovery as Recovery
     from emberlog.database import Database as Database
-    from emberlog.database import Explained as Explained
-    from emberlog.database import Result as Result
     from emberlog.diagnostics import Diagnostic as Diagnostic
     from emberlog.diagnostics import EmberlogError as EmberlogError
     from emberlog.io.local_relation import LocalRelation as LocalRelation
+    from emberlog.provenance.proof import Proof as Proof
+    from emberlog.provenance.refutation import Refutation as Refutation
+    from emberlog.provenance.trace_form import Trace as Trace
+    from emberlog.result import Explained as Explained
+    from emberlog.result import Result as Result
     from emberlog.syntax.ast import Program as Program
 
 __version__ = "0.1.0"
@@ -28,12 +31,15 @@ _HOME_OF = {
     "Diagnostic": "emberlog.diagnostics",
     "EmberlogError": "emberlog.diagnostics",
     "Execution": "emberlog.config",
-    "Explained": "emberlog.database",
+    "Explained": "emberlog.result",
     "Limits": "emberlog.config",
     "LocalRelation": "emberlog.io.local_relation",
     "Program": "emberlog.syntax.ast",
+    "Proof": "emberlog.provenance.proof",
     "Recovery": "emberlog.config",
-    "Result": "emberlog.database",
+    "Refutation": "emberlog.provenance.refutation",
+    "Result": "emberlog.result",
+    "Trace": "emberlog.provenance.trace_form",
 }
 
 __all__ = (
@@ -45,8 +51,11 @@ __all__ = (
     "Limits",
     "LocalRelation",
     "Program",
+    "Proof",
     "Recovery",
+    "Refutation",
     "Result",
+    "Trace",
     "__version__",
 )
 

@@ -104,6 +104,8 @@ class Execution:
     """Whether the cyclic executor counts what each rule does in each iteration, for the event `RulesProfiled`."""
     recovery: Recovery = Recovery()
     """What the cyclic executor does about workers that die or stall."""
+    provenance: bool = False
+    """Whether the iteration that each fact came in is recorded, for `Result.why` and the like."""
 
     def __post_init__(self) -> None:
         diagnostics = Diagnostics()
@@ -118,6 +120,12 @@ class Execution:
         if self.mode == "async" and self.representation not in ("auto", "hash"):
             hint = "leave the representation to Emberlog, or choose `hash`"
             diagnostics.error("DL508", f"the mode async keeps no facts as `{self.representation}`", None, hint)
+        if self.provenance and self.representation == "lanes":
+            hint = "provenance goes with auto, hash, marks and rows"
+            diagnostics.error("DL508", "lanes do not tell in which iteration a fact came", None, hint)
+        if self.provenance and self.mode == "async":
+            hint = "provenance goes with auto, bsp and decomposed"
+            diagnostics.error("DL508", "the mode async has no iterations that could be recorded", None, hint)
         diagnostics.raise_errors()
 
 

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar, cast, overload
 
-from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits, StreamOptions
+from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits
 from emberlog.datatypes import TYPE_NAMES, DataType
 from emberlog.diagnostics import Diagnostics, EmberlogError, fail, nearest
 from emberlog.events import Listener, ignore
-from emberlog.executors.engine import Engine, Outputs, Request, StreamOutputs
+from emberlog.executors.engine import Engine, Request
 from emberlog.logical.build import build
-from emberlog.logical.explain import explain_text, pass_lines
-from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.statistics import NO_STATISTICS, Statistics
-from emberlog.logical.traverse import plans_of, scans
 from emberlog.optimize.cost_text import cost_text
-from emberlog.optimize.pipeline import Optimized, plan_program
+from emberlog.optimize.pipeline import plan_program
+from emberlog.result import Explained, Result
 from emberlog.semantics.analysis import analyze
-from emberlog.semantics.connection_graph import build_connection_graph
 from emberlog.semantics.functions import BUILT_IN
 from emberlog.semantics.model import CheckedProgram, Column, Match
-from emberlog.source import NOWHERE, Source, Span
+from emberlog.source import NOWHERE, Source
 from emberlog.syntax import ast
 from emberlog.syntax.parser import parse
 
@@ -34,8 +30,6 @@ if TYPE_CHECKING:
     import typing_extensions
     from pyspark.sql import DataFrame, SparkSession
 
-    from emberlog.executors.streaming.handle import StreamRun
-    from emberlog.executors.streaming.progress import StreamProgress
     from emberlog.io.local_relation import LocalRelation
 
     Frame = typing_extensions.TypeVar("Frame", default=DataFrame)
@@ -183,13 +177,20 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         listener: Listener = ignore,
         off: Iterable[str] = (),
         execution: Execution = DEFAULT_EXECUTION,
+        provenance: bool = False,
     ) -> Result[Frame]:
         """Runs a program. Recursive relations are computed before this returns; the others are Spark queries, run when
         they are read (a local database computes everything at once). A program over streams is only made ready: the
         `start` of its result runs it. `iterations` bounds recursions that need a bound; `off` names passes that are
-        left out; `execution` says how recursions are run."""
-        explained = self.check(program, params=params, iterations=iterations, off=off)
+        left out; `execution` says how recursions are run; `provenance` records what `Result.why` and the like need."""
+        if provenance:
+            execution = replace(execution, provenance=True)
+        provenance = execution.provenance
+        explained = self.check(program, params=params, iterations=iterations, off=off, provenance=provenance)
         checked = explained.checked
+        stream = next((relation for relation in checked.relations.values() if relation.is_stream), None)
+        if provenance and stream is not None:
+            raise fail("DL446", f"`{stream.name}` is a stream, and provenance is of relations", stream.span)
         self._check_inputs(explained)
         request = Request(
             checked,
@@ -234,6 +235,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         params: Mapping[str, ast.Value] | None = None,
         iterations: int | None = None,
         off: Iterable[str] = (),
+        provenance: bool = False,
     ) -> Explained:
         """The program, checked against the registered data and planned, but not run. Raises EmberlogError."""
         tree = parsed(program)
@@ -244,14 +246,15 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             iterations=iterations,
             functions=self._functions,
         )
-        optimized = plan_program(checked, off=frozenset(off), statistics=self._statistics(checked))
+        statistics = self._statistics(checked)
+        optimized = plan_program(checked, off=frozenset(off), statistics=statistics, provenance=provenance)
         if _has_streams(checked):
             from emberlog.executors.streaming.division import evaluation_notes
 
             choices = evaluation_notes(checked)
         else:
             choices = self._engine.choices(optimized.plan)
-        return Explained(checked, build(checked), optimized, choices)
+        return Explained(checked, build(checked), optimized, choices, provenance)
 
     def cost(
         self,
@@ -339,155 +342,6 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-@dataclass(frozen=True, slots=True)
-class Explained:
-    """A program that can be run, and how."""
-
-    checked: CheckedProgram
-    logical: LogicalPlan
-    optimized: Optimized
-    choices: tuple[str, ...] = ()
-    """How each stratum will be run, and why, as far as the engine says it beforehand."""
-
-    @property
-    def places(self) -> dict[str, Span]:
-        """Where each rule stands in the program."""
-        return {rule.name: rule.span for rule in self.checked.rules if rule.span is not NOWHERE}
-
-    @property
-    def inputs(self) -> list[str]:
-        """The relations that have to be registered for it to run."""
-        plan = self.optimized.plan
-        read = {scan.relation for stratum in plan.strata for one in plans_of(stratum.root) for scan in scans(one)}
-        return [name for name in plan.inputs if name in read or name in plan.outputs]
-
-    def passes(self) -> str:
-        """What each pass of the optimizer changed, line by line."""
-        return "\n".join(pass_lines(self.optimized, in_full=True))
-
-    def __str__(self) -> str:
-        text = explain_text(self.checked, build_connection_graph(self.checked), self.logical, self.optimized)
-        if not self.choices:
-            return text
-        return "\n".join((text.rstrip("\n"), "", "how it runs", *(f"  {choice}" for choice in self.choices)))
-
-    def _repr_html_(self) -> str:
-        from emberlog.logical.pictures.html import explanation_page
-
-        page = explanation_page(self.checked, build_connection_graph(self.checked), self.logical, self.optimized)
-        return f'<iframe srcdoc="{html.escape(page)}" style="width: 100%; height: 40em; border: 0"></iframe>'
-
-
-class Result(Mapping[str, Frame]):
-    """The relations that a program gives: Spark DataFrames, or LocalRelations from a local database.
-
-    Recursive relations are held in Spark's memory. `close`, or the end of a `with` block, gives it back at once;
-    without them Spark does so some time after the last frame that reads them is gone.
-    """
-
-    def __init__(self, explained: Explained, outputs: Outputs[Frame]) -> None:
-        self.explained = explained
-        self._outputs = outputs
-
-    @property
-    def program(self) -> ast.Program:
-        return self.explained.checked.program
-
-    @property
-    def plan(self) -> LogicalPlan:
-        """What was run."""
-        return self.explained.optimized.plan
-
-    def explain(self) -> str:
-        """How the program was understood, planned and improved."""
-        return str(self.explained)
-
-    def __getitem__(self, name: str) -> Frame:
-        if name not in self._outputs:
-            guess = nearest(name, self._outputs)
-            hint = f"did you mean `{guess}`?" if guess else f"it has {', '.join(self._outputs)}"
-            raise fail("DL401", f"the program has no output `{name}`", None, hint)
-        return self._outputs[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._outputs)
-
-    def __len__(self) -> int:
-        return len(self._outputs)
-
-    def write(self, folder: str | Path, format: str = "csv", *, header: bool = False) -> None:
-        """Writes every relation into a folder of its own name in this one, which must not be there yet."""
-        self._outputs.write(folder, format, header=header)
-
-    def start(
-        self,
-        path: str | Path | None = None,
-        *,
-        checkpointLocation: str | Path,
-        format: str | None = None,
-        outputMode: str = "complete",
-        foreachBatch: Callable[[Mapping[str, Frame], int], None] | None = None,
-        queryName: str | None = None,
-        availableNow: bool = False,
-        processingTime: str | None = None,
-        closes: bool = False,
-        watermark: int | str = 0,
-        slide: int | str | None = None,
-        late: str = "drop",
-        evaluation: Literal["incremental", "simple"] = "incremental",
-        workers: int = 1,
-        options: Mapping[str, str] | None = None,
-        listener: Callable[[StreamProgress], None] | None = None,
-    ) -> StreamRun:
-        """Starts a program over streams, and lets its answers go to files, a table in memory, the console, any format
-        of Spark, or a function that gets the frames of a batch by relation, and its number. See docs/streams.md."""
-        if not isinstance(self._outputs, StreamOutputs):
-            raise fail(
-                "DL342", "this program reads no stream: its answers are there already", None, "read or write them"
-            )
-        chosen = StreamOptions(
-            str(checkpointLocation),
-            None if path is None else str(path),
-            format,
-            outputMode,
-            queryName,
-            dict(options or {}),
-            availableNow,
-            processingTime,
-            closes,
-            watermark,
-            slide,
-            late,
-            evaluation,
-            workers,
-        )
-        return self._outputs.start(chosen, foreachBatch, listener)
-
-    def close(self) -> None:
-        """Gives back the memory of recursive relations, which can no longer be read then."""
-        self._outputs.close()
-
-    def __enter__(self) -> Result[Frame]:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return "\n".join(f"{name}({self._outputs.header(name)})" for name in self._outputs)
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align: left'>{html.escape(name)}</th>"
-            f"<td style='text-align: left'>{html.escape(self._outputs.header(name))}</td></tr>"
-            for name in self._outputs
-        )
-        plan = html.escape(self.explain())
-        return f"<table>{rows}</table><details><summary>plan</summary><pre>{plan}</pre></details>"
 
 
 def parsed(program: ProgramLike) -> ast.Program:

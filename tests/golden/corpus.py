@@ -5,6 +5,7 @@ A case is a folder `<area>/<case>/` here, or one of the examples, with
   facts/<relation>.csv  its inputs (.tsv and .facts too); none if there is no such folder
   options.json          {"params": {…}, "iterations": 20, "limits": {"max_rows": 100}}, all optional
   gaps.json             {"executor": "reason"}: executors that cannot run it yet
+  questions.txt         questions about its facts, with the proofs that answer them
 and one kind of expectation:
   expected/<relation>.csv   the sorted facts of every output
   expected.err              the exact errors, for a program that must fail

@@ -1,4 +1,4 @@
-"""Writes what the golden cases expect, from the reference evaluator and nothing else.
+"""Writes what the golden cases expect, from the reference evaluator and nothing else, and the answers to questions.
 
     python -m tests.golden.update [--only 'recursion/*']
 
@@ -18,6 +18,7 @@ from emberlog.diagnostics import EmberlogError
 from emberlog.executors.reference import evaluate
 from emberlog.io.facts import write_facts
 from tests.golden.corpus import GoldenCase, all_cases, warnings_text
+from tests.golden.questions import answered, questions_file
 
 STREAM_AREAS = ("papers", "streams")
 """In other areas a program over a stream is there to show the error of running it."""
@@ -31,6 +32,8 @@ def update(case: GoldenCase) -> list[str]:
         for name in ("expected", "expected.err", "expected.check"):
             _remove(case.folder / name)
         shutil.copytree(folder, case.folder, dirs_exist_ok=True)
+    if questions_file(case).exists():
+        questions_file(case).write_text(answered(case), encoding="utf-8")
     after = _contents(case.folder)
     return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
 

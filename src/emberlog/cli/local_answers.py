@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from emberlog.cli.answers import Answer, answer_of
 
 if TYPE_CHECKING:
-    from emberlog.database import Result
     from emberlog.io.local_relation import LocalRelation
+    from emberlog.result import Result
 
 
 def read_local_answers(result: Result[LocalRelation], show: int) -> list[Answer]:

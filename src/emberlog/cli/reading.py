@@ -14,7 +14,7 @@ from emberlog.semantics.model import CellValue
 
 if TYPE_CHECKING:
     from emberlog.cli.live_line import LiveLine
-    from emberlog.database import Result
+    from emberlog.result import Result
 
 
 @contextmanager

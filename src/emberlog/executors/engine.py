@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from emberlog.config import Execution, Limits, StreamOptions
 from emberlog.events import Listener
+from emberlog.executors.recording import Recording
+from emberlog.io.shelves import Shelf
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import CheckedProgram, Column, Relation
@@ -48,6 +50,15 @@ class Outputs(Mapping[str, Frame], ABC):
     @abstractmethod
     def write(self, folder: str | Path, format: str, *, header: bool) -> None:
         """Every relation into a folder of its own name in this one."""
+
+    def recorded(self) -> Recording[Shelf] | None:
+        """All relations of the run and the histories of recursive ones, if it was asked for provenance."""
+        return None
+
+    @property
+    def histories(self) -> Mapping[str, Frame]:
+        """The histories, as people look at them."""
+        return {}
 
     @abstractmethod
     def close(self) -> None:

@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TypeAlias
 
 from emberlog.executors.interpreter_aggregates import Groups
 from emberlog.executors.interpreter_faults import Fault
 from emberlog.executors.interpreter_limits import Watch
 from emberlog.executors.interpreter_operators import Facts, Operators, Rows, rule_names
+from emberlog.executors.recording import has_history
 from emberlog.logical.nodes import Fixpoint, FixpointRelation, Plan, Version
 from emberlog.logical.traverse import column_names
 from emberlog.semantics.functions import Functions
 from emberlog.semantics.model import Fact
 
+Histories: TypeAlias = dict[str, list[Fact]]
+"""For each relation what `executors/recording.py` calls its history."""
 
-def run_fixpoint(fixpoint: Fixpoint, outside: Facts, watch: Watch, functions: Functions) -> dict[str, frozenset[Fact]]:
-    """The facts of every relation of the stratum; `outside` has those of all others."""
+
+def run_fixpoint(
+    fixpoint: Fixpoint, outside: Facts, watch: Watch, functions: Functions, histories: Histories | None = None
+) -> dict[str, frozenset[Fact]]:
+    """The facts of every relation of the stratum; `outside` has those of all others. `histories` are filled, if any."""
+    if histories is not None and has_history(fixpoint.recursion.case):
+        histories.update({relation.name: [] for relation in fixpoint.relations})
     has_deltas = all(rule.deltas for relation in fixpoint.relations for rule in relation.rules)
     evaluate = _semi_naive if has_deltas else _naive
-    states = evaluate(fixpoint, outside, watch, functions)
+    states = evaluate(fixpoint, outside, watch, functions, histories or {})
     return {name: frozenset(facts) for name, facts in states.items()}
+
+
+def _record(histories: Histories, iteration: int, facts: Mapping[str, Iterable[Fact]]) -> None:
+    for name, history in histories.items():
+        history += [(*fact, iteration) for fact in facts[name]]
 
 
 class _Stratum(Facts):
@@ -114,7 +128,9 @@ class _Contributions:
         return [plan for rule in self.relation.rules for plan in rule.deltas]
 
 
-def _semi_naive(fixpoint: Fixpoint, outside: Facts, watch: Watch, functions: Functions) -> dict[str, set[Fact]]:
+def _semi_naive(
+    fixpoint: Fixpoint, outside: Facts, watch: Watch, functions: Functions, histories: Histories
+) -> dict[str, set[Fact]]:
     stratum = _Stratum(outside, fixpoint.relations)
     operators = Operators(stratum, watch, functions, frozenset(stratum.full))
     everything = [_Contributions(relation, functions) for relation in fixpoint.relations]
@@ -133,12 +149,15 @@ def _semi_naive(fixpoint: Fixpoint, outside: Facts, watch: Watch, functions: Fun
             except Fault as fault:
                 raise fault.in_relation(relation.name, rule_names(contributions.plans())) from None
         stratum.advance(changes)
+        _record(histories, number - 1, stratum.delta)
         if not any(stratum.delta.values()):
             return stratum.full
         watch.finish_iteration(number, list(stratum.delta.items()), stratum.size())
 
 
-def _naive(fixpoint: Fixpoint, outside: Facts, watch: Watch, functions: Functions) -> dict[str, set[Fact]]:
+def _naive(
+    fixpoint: Fixpoint, outside: Facts, watch: Watch, functions: Functions, histories: Histories
+) -> dict[str, set[Fact]]:
     """Each round applies all rules, the seed included, to the facts of the round before."""
     stratum = _Stratum(outside, fixpoint.relations)
     operators = Operators(stratum, watch, functions, frozenset(stratum.full))
@@ -154,9 +173,13 @@ def _naive(fixpoint: Fixpoint, outside: Facts, watch: Watch, functions: Function
                 new[contributions.relation.name] = contributions.combined(rows)
             except Fault as fault:
                 raise fault.in_relation(contributions.relation.name, rule_names(contributions.plans())) from None
-        added = [(name, facts - stratum.full[name]) for name, facts in new.items()]
+        added = {name: facts - stratum.full[name] for name, facts in new.items()}
+        if rounds is not None:
+            _record(histories, number, new)
         if new == stratum.full:
             break
+        if rounds is None:
+            _record(histories, number - 1, added)
         stratum.full = new
-        watch.finish_iteration(number, added, stratum.size())
+        watch.finish_iteration(number, list(added.items()), stratum.size())
     return stratum.full

@@ -42,6 +42,7 @@ from emberlog.executors.dataframe.plans import PlanCompiler
 from emberlog.executors.dataframe.resources import Kept, Resources
 from emberlog.executors.dataframe.scope import Typed, leaf
 from emberlog.executors.dataframe.watch import Watch
+from emberlog.executors.recording import Recording
 from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, Plan, PlannedStratum, Scan, Version
 from emberlog.logical.traverse import plans_of, scans
 from emberlog.optimize.refinement import Refinement
@@ -58,9 +59,13 @@ class Relations(Mapping[str, DataFrame]):
     """The outputs of a run. Recursive ones are computed and stay in Spark's memory until this is closed, or until
     nothing refers to them any more; the others are queries that Spark runs when they are read."""
 
-    def __init__(self, frames: Mapping[str, DataFrame], resources: Resources) -> None:
+    def __init__(
+        self, frames: Mapping[str, DataFrame], resources: Resources, recording: Recording[DataFrame] | None = None
+    ) -> None:
         self._frames = dict(frames)
-        self._resources = resources
+        self.resources = resources
+        self.recording = recording
+        """All relations of the run, if it was asked for provenance."""
 
     def __getitem__(self, name: str) -> DataFrame:
         return self._frames[name]
@@ -73,7 +78,7 @@ class Relations(Mapping[str, DataFrame]):
 
     def close(self) -> None:
         """Gives back the memory. The frames can no longer be read."""
-        self._resources.release_all()
+        self.resources.release_all()
 
 
 def run(
@@ -93,11 +98,12 @@ def run(
     watch = Watch(spark, limits, listener, places or {})
     try:
         with watch.guarded(), coded_errors(places or {}):
-            frames = _Run(plan, inputs, spark, functions, resources, watch, listener, execution, places or {}).run()
+            one = _Run(plan, inputs, spark, functions, resources, watch, listener, execution, places or {})
+            frames = one.run()
     except BaseException:
         resources.release_all()
         raise
-    return Relations(frames, resources)
+    return Relations(frames, resources, one.recording if execution.provenance else None)
 
 
 class _Run:
@@ -127,11 +133,11 @@ class _Run:
         """What another executor has found of the recursion at hand."""
         sets = inputs_that_must_be_sets(plan)
         self.must_be_sets = sets
-        self.sources = _CompleteRelations(
-            {name: frame.distinct() if name in sets else frame for name, frame in inputs.items()}
-        )
+        complete = {name: frame.distinct() if name in sets else frame for name, frame in inputs.items()}
+        self.recording = Recording(complete)
+        self.sources = _CompleteRelations(complete)
         self.compiler = PlanCompiler(spark, functions, self.sources)
-        self.session = Session(spark, functions, resources, watch, self.compiler)
+        self.session = Session(spark, functions, resources, watch, self.compiler, execution.provenance)
         self.fields = dict(plan.inputs)
         self.weights = dict.fromkeys(inputs, 1)
         """How many scans of inputs and computed relations a query has that reads the relation."""
@@ -145,7 +151,7 @@ class _Run:
         for place, stratum in enumerate(self.strata):
             self.strata[place] = self.refinement.planned(stratum)
             self._stratum(self.strata[place])
-        outputs = {name: self._output(name) for name in self.plan.outputs}
+        outputs = {name: self._output(name) for name in self.plan.answers}
         self.listener(RunFinished(time.monotonic() - since))
         return outputs
 
@@ -240,6 +246,8 @@ class _Run:
             self.sources.frames[name] = result.frame
             self.weights[name] = 1
             self.refinement.tell(name, result.rows)
+            if result.history is not None:
+                self.recording.histories[name] = result.history
 
     def _cyclic(self, stratum: PlannedStratum, fixpoint: Fixpoint) -> dict[str, RelationResult] | None:
         """The facts of a recursive stratum by the cyclic executor; None where the dataframe executor has to do it."""
@@ -284,7 +292,10 @@ class _Run:
         self.bytes_sent, self.representation, self.efforts = result.bytes_sent, result.choice, result.efforts
         if self.execution.profile:
             self.listener(RulesProfiled(index, names, result.profile.rounds()))
-        return {name: RelationResult(frame, result.rows[name], (result.kept,)) for name, frame in result.frames.items()}
+        return {
+            name: RelationResult(frame, result.rows[name], (result.kept,), result.histories.get(name))
+            for name, frame in result.frames.items()
+        }
 
     def _static(self, name: str) -> StaticInput:
         """A relation that a recursion reads. Workers drop repeated rows themselves, which is cheaper."""

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
+from emberlog.datatypes import INT
 from emberlog.executors.cyclic.description import described
 from emberlog.executors.dataframe.faults import coded_errors
 from emberlog.executors.engine import Engine, Outputs, Request, StreamOutputs
+from emberlog.executors.recording import ITERATION, Recording
 from emberlog.executors.run import Relations, run
 from emberlog.executors.session import active_session, start_session
+from emberlog.executors.spark_shelves import shelf_of_frame
 from emberlog.executors.spark_statistics import statistics_of
 from emberlog.executors.streaming.start import StreamProgram, check_inputs
 from emberlog.executors.streaming.stream_answers import StreamAnswers
 from emberlog.io.conversions import as_result
 from emberlog.io.relations import Registered, register
+from emberlog.io.shelves import Shelf
 from emberlog.io.writers import write_relations
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.statistics import RelationStatistics
@@ -94,6 +99,8 @@ class SparkOutputs(Outputs[DataFrame]):
     def __init__(self, request: Request, relations: Relations, *, plain_times: bool) -> None:
         self._relations = relations
         self._places = request.places
+        self._known = request.checked.relations
+        self._plain_times = plain_times
         self._frames = {
             name: as_result(frame, request.checked.relations[name], plain_times=plain_times)
             for name, frame in relations.items()
@@ -115,6 +122,27 @@ class SparkOutputs(Outputs[DataFrame]):
     def write(self, folder: str | Path, format: str, *, header: bool) -> None:
         with coded_errors(self._places):
             write_relations(self._frames, folder, format, header=header)
+
+    def recorded(self) -> Recording[Shelf] | None:
+        recording = self._relations.recording
+        if recording is None:
+            return None
+        resources = self._relations.resources
+        return Recording(
+            {name: shelf_of_frame(frame, resources) for name, frame in recording.relations.items()},
+            {name: shelf_of_frame(frame, resources) for name, frame in recording.histories.items()},
+        )
+
+    @property
+    def histories(self) -> Mapping[str, DataFrame]:
+        recording = self._relations.recording
+        return {name: self._history(name, frame) for name, frame in recording.histories.items()} if recording else {}
+
+    def _history(self, name: str, frame: DataFrame) -> DataFrame:
+        relation = self._known[name]
+        with_iteration = replace(relation, columns=(*relation.columns, Column(ITERATION, INT)))
+        named = frame.toDF(*(column.name for column in with_iteration.columns))
+        return as_result(named, with_iteration, plain_times=self._plain_times)
 
     def close(self) -> None:
         self._relations.close()

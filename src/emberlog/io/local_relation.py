@@ -53,7 +53,7 @@ class LocalRelation:
     def facts(self) -> frozenset[Fact]:
         if self._facts is None:
             assert self._table is not None
-            self._facts = frozenset(_rows(self._table))
+            self._facts = frozenset(facts_of_table(self._table))
         return self._facts
 
     @property
@@ -83,11 +83,16 @@ class LocalRelation:
         if self._facts is None and self.table.num_rows > _MANY and not any(type_.parts for type_ in self.types):
             keys = [(name, "ascending") for name in self._names]
             smallest = pc.select_k_unstable(self.table, min(count, self.table.num_rows), keys)
-            return sorted(_rows(self.table.take(smallest)), key=in_order)
+            return sorted(facts_of_table(self.table.take(smallest)), key=in_order)
         return heapq.nsmallest(count, self.facts, key=in_order)
 
     def renamed(self, names: Sequence[str]) -> LocalRelation:
         return self if self._names == list(names) else LocalRelation(names, self.types, self._data)
+
+    def without_last_column(self) -> LocalRelation:
+        """The same rows but for their last column, without a copy of a table."""
+        names = self._names[:-1]
+        return LocalRelation(names, self.types[:-1], self.table.select(range(len(names))))
 
     def with_times(self, *, plain: bool) -> LocalRelation:
         return LocalRelation(self._names, self.types, self._data, plain_times=plain)
@@ -126,7 +131,7 @@ class LocalRelation:
             return list(self.facts)
         if self._facts is not None and (self.plain_times or not any(map(_holds_time, self.types))):
             return list(self._facts)
-        return list(_rows(self.to_arrow()))
+        return list(facts_of_table(self.to_arrow()))
 
     def __len__(self) -> int:
         return len(self._facts) if self._facts is not None else self.table.num_rows
@@ -158,7 +163,7 @@ def statistics_of(relation: LocalRelation) -> RelationStatistics:
     return statistics_of_facts(relation.facts, len(relation.types))
 
 
-def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+def facts_of_table(table: pa.Table) -> Iterator[tuple[Any, ...]]:
     return zip(*(map(_cell, column.to_pylist()) for column in table.columns), strict=True)
 
 

@@ -107,7 +107,7 @@ def pass_lines(optimized: OptimizedPlan, *, in_full: bool) -> Iterator[str]:
 
 def pass_effect(change: PassChange) -> str:
     if change.is_off:
-        return "switched off"
+        return f"switched off: {change.note}" if change.note else "switched off"
     effect = "nothing" if change.before == change.after else "changed"
     return f"{effect}: {change.note}" if change.note else effect
 

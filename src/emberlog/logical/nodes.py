@@ -236,3 +236,11 @@ class LogicalPlan:
     """Where executors find what the user registered."""
     statistics: Statistics = field(default_factory=dict, compare=False)
     """What is known of the inputs; nothing where a program is planned without its data."""
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The outputs that people see: with queries, those that they ask for."""
+        if not self.queries:
+            return self.outputs
+        asked = {query.relation for query in self.queries}
+        return tuple(name for name in self.outputs if name in asked)

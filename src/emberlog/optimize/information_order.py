@@ -53,7 +53,7 @@ def _next(
     for place, literal in enumerate(pending):
         if isinstance(literal, Match) or (place > 0 and may_fail(literal)):
             continue
-        if _needs(literal) & can_be_bound <= known:
+        if needed_by(literal) & can_be_bound <= known:
             return literal
     atoms = [literal for literal in pending if isinstance(literal, Match)]
 
@@ -68,7 +68,8 @@ def _touches(atom: Match, known: set[str]) -> bool:
     return any(not isinstance(term, Variable) or term.name in known for term in atom.terms)
 
 
-def _needs(literal: Literal) -> set[str]:
+def needed_by(literal: Literal) -> set[str]:
+    """The variables of a literal but those that it computes."""
     match literal:
         case Match(_, terms) | Absent(_, terms):
             return {term.name for term in terms if isinstance(term, Variable)}

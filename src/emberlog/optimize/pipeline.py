@@ -39,6 +39,9 @@ class Pass:
     run: PassFunction
     reason: str
     """Why it is worth running, and why at this place, in one sentence."""
+    keeps_rounds: bool = False
+    """Whether it leaves every relation there, with the facts and the iterations that the written rules give it. With
+    provenance no other pass runs."""
 
     @property
     def name(self) -> str:
@@ -81,20 +84,41 @@ RULE_PASSES = (
 )
 
 PASSES = (
-    Pass(fold_constants, "What is known before the data is there should not be computed for every row."),
-    Pass(push_down_filter, "A row that is dropped early is not joined, sent or sorted."),
-    Pass(prune_columns, "Columns that nobody reads cost memory and network; filters have found their places by now."),
-    Pass(simplify, "The passes before leave nodes behind that do nothing, and emptied plans empty others."),
+    Pass(
+        fold_constants,
+        "What is known before the data is there should not be computed for every row.",
+        keeps_rounds=True,
+    ),
+    Pass(push_down_filter, "A row that is dropped early is not joined, sent or sorted.", keeps_rounds=True),
+    Pass(
+        prune_columns,
+        "Columns that nobody reads cost memory and network; filters have found their places by now.",
+        keeps_rounds=True,
+    ),
+    Pass(
+        simplify,
+        "The passes before leave nodes behind that do nothing, and emptied plans empty others.",
+        keeps_rounds=True,
+    ),
     Pass(eliminate_dead_relations, "What no output needs is not computed; emptied plans have stopped reading by now."),
     Pass(reduce_by_semijoin, "A row that only has to have a partner should not be joined with all of them."),
     Pass(aggregate_eagerly, "What is only counted should be counted before a join repeats it."),
     Pass(
-        derive_delta_rules, "An iteration should only look at what the last one added; so late that deltas are final."
+        derive_delta_rules,
+        "An iteration should only look at what the last one added; so late that deltas are final.",
+        keeps_rounds=True,
     ),
-    Pass(reorder_joins, "A join that gives few rows should come early; last, as a delta wants an order of its own."),
+    Pass(
+        reorder_joins,
+        "A join that gives few rows should come early; last, as a delta wants an order of its own.",
+        keeps_rounds=True,
+    ),
 )
 
 PASS_NAMES = (*(one.name for one in RULE_PASSES), *(one.name for one in PASSES))
+
+FOR_PROVENANCE = "proofs need the relations and the rounds of the rules as they are written"
+"""Why a pass does not run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,39 +148,56 @@ class Optimized:
 
 
 def plan_program(
-    checked: CheckedProgram, *, off: Set[str] = frozenset(), statistics: Statistics = NO_STATISTICS
+    checked: CheckedProgram,
+    *,
+    off: Set[str] = frozenset(),
+    statistics: Statistics = NO_STATISTICS,
+    provenance: bool = False,
 ) -> Optimized:
-    """The optimised plan of a program; passes named in `off` are left out. `statistics` are those of its inputs."""
+    """The optimised plan of a program; passes named in `off` are left out. `statistics` are those of its inputs. With
+    `provenance`, every relation that has a part in the answer is computed as it is written, and stays."""
     _check_names(off)
-    plan = build(checked)
+    plan = _with_all_relations(build(checked)) if provenance else build(checked)
     changes = []
     for one in RULE_PASSES:
         before, written = plan, checked
-        note = ""
-        if one.name not in off:
+        is_off = provenance or one.name in off
+        note = FOR_PROVENANCE if provenance else ""
+        if not is_off:
             rewritten = one.run(written, statistics)
             checked, note = rewritten.checked, rewritten.reason
             # A relation that a pass makes up is no output, also where there is no query to say what is one.
             plan = before if checked is written else replace(build(checked), outputs=before.outputs)
         rules = None if plan is before else (program_lines(written), program_lines(checked))
-        changes.append(PassChange(one.name, one.reason, before, plan, one.name in off, note, rules))
-    optimized = optimize(replace(plan, statistics=statistics) if statistics else plan, off=off)
+        changes.append(PassChange(one.name, one.reason, before, plan, is_off, note, rules))
+    known = replace(plan, statistics=statistics) if statistics else plan
+    optimized = optimize(known, off=off, provenance=provenance)
     return Optimized(optimized.plan, (*changes, *optimized.changes))
 
 
-def optimize(plan: LogicalPlan, *, off: Set[str] = frozenset()) -> Optimized:
-    """Runs every pass but those switched off by name."""
+def _with_all_relations(plan: LogicalPlan) -> LogicalPlan:
+    """The plan with every relation that has a part in an output as an output."""
+    needed = eliminate_dead_relations(plan, PassContext())
+    derived = (name for stratum in needed.strata for name in stratum.relations)
+    return replace(needed, outputs=tuple(dict.fromkeys((*plan.outputs, *derived))))
+
+
+def optimize(plan: LogicalPlan, *, off: Set[str] = frozenset(), provenance: bool = False) -> Optimized:
+    """Runs every pass but those switched off by name, or for provenance."""
     _check_names(off)
     context = PassContext(frozenset(off))
     check_invariants(plan, "build")
     changes = []
     for one in PASSES:
         before = plan
-        if one.name not in off:
+        is_in_the_way = provenance and not one.keeps_rounds
+        is_off = is_in_the_way or one.name in off
+        if not is_off:
             plan = one.run(before, context)
             if plan is not before:
                 check_invariants(plan, one.name)
-        changes.append(PassChange(one.name, one.reason, before, plan, one.name in off))
+        note = FOR_PROVENANCE if is_in_the_way else ""
+        changes.append(PassChange(one.name, one.reason, before, plan, is_off, note))
     if reorder_joins.__name__ in off and plan.statistics:
         plan = replace(plan, statistics=NO_STATISTICS)  # executors go by them, too
     return Optimized(plan, tuple(changes))

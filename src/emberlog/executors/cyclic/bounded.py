@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 import numpy as np
 
 from emberlog.executors.cyclic.chains import BATCH
+from emberlog.executors.cyclic.history import HistoryBatch
 from emberlog.executors.cyclic.joined import Contribution
 from emberlog.executors.cyclic.lanes import Lane, Lanes
 from emberlog.executors.cyclic.resident import Resident
@@ -24,6 +25,8 @@ class BoundedWorker(Worker):
     ) -> None:
         super().__init__(task, statics, report)
         self.previous = {relation.name: Resident(relation, tracks=False) for relation in self.program.relations}
+        self.rounds: list[dict[str, Resident]] = []
+        """The facts of each round, if the task asks for provenance."""
 
     def run(self) -> Running:
         own_seeds = yield from self._owned(self.seed_contributions())
@@ -48,6 +51,8 @@ class BoundedWorker(Worker):
                     resident.add(arrived[name])
             differs = any(not _same(self.previous[name], following[name]) for name in following)
             self.previous = following
+            if self.task.provenance:
+                self.rounds.append(following)
             total = sum(resident.count for resident in following.values())
             received = yield self.empty_mail(int(differs), total, int(self.task.is_checkpoint_due(iteration)))
             everyone = Progress(iteration, sum(m.numbers[0] for m in received), sum(m.numbers[1] for m in received))
@@ -69,6 +74,11 @@ class BoundedWorker(Worker):
 
     def result_count(self, relation: str) -> int:
         return self.previous[relation].count
+
+    def history(self, relation: str) -> Iterator[HistoryBatch]:
+        for iteration, residents in enumerate(self.rounds, start=1):
+            for columns in residents[relation].batches():
+                yield HistoryBatch.of_iteration(columns, iteration)
 
     def _owned(self, contributions: Iterable[tuple[str, Contribution]]) -> Generator[Mail, Mail, dict[str, Lanes]]:
         """The contributions to the facts that this worker owns, from all workers, combined where they were made."""

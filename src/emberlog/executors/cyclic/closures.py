@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from emberlog.executors.cyclic.checkpoints import SavedState, Stale, StateToSave
 from emberlog.executors.cyclic.factored import Factored
+from emberlog.executors.cyclic.history import HistoryBatch, Iterations
 from emberlog.executors.cyclic.kernels.bit_lanes import close_lanes, rows_of_lanes, weigh
 from emberlog.executors.cyclic.kernels.bits import Words, count_bits, list_rows, words_for
 from emberlog.executors.cyclic.kernels.indexes import pack
@@ -40,6 +41,8 @@ SOURCES_PER_SAMPLE = 1024
 MOST_SAMPLES = 3
 SAMPLE_VISITS = 1 << 24
 NO_LIMIT = 1 << 62
+
+NO_ITERATIONS: Iterations = np.empty(0, np.int32)
 
 _DOMAINS, _TOTAL, _ROUNDS = "domains", "total", "rounds"
 
@@ -203,6 +206,17 @@ class Closure(ABC):
 class MarksClosure(Closure):
     """One source at a time."""
 
+    def history(self) -> Iterator[HistoryBatch]:
+        """The facts, each with its round."""
+        per_round, total = self._no_rounds(), 0
+        came_in = np.empty(RESULT_BATCH + self.domain, np.int32)
+        for _, rounds, found, left, right in self._closed(0, RESULT_BATCH, per_round, self._new_lanes, came_in):
+            total += found
+            self.check(Progress(rounds, found, total))
+            if found:
+                yield HistoryBatch(self.pairs.columns(left[:found], right[:found]), came_in[:found].copy())
+        self._finish(total, np.trim_zeros(per_round, "b"))
+
     def _listed(self, listing: Listing) -> Iterator[tuple[Lane, Lane]]:
         begin, so_far = listing.sources or 0, listing.rounds
         for source, rounds, found, left, right in self._closed(begin, RESULT_BATCH, listing.per_round, self._new_lanes):
@@ -215,9 +229,15 @@ class MarksClosure(Closure):
             yield rounds, found
 
     def _closed(
-        self, source: int, at_once: int, per_round: Lane, new_lanes: Callable[[], tuple[Lane, Lane]]
+        self,
+        source: int,
+        at_once: int,
+        per_round: Lane,
+        new_lanes: Callable[[], tuple[Lane, Lane]],
+        came_in: Iterations = NO_ITERATIONS,
     ) -> Iterator[tuple[int, int, int, Lane, Lane]]:
-        """From a source on: the next source, the rounds so far, and how many facts were found, and which."""
+        """From a source on: the next source, the rounds so far, and how many facts were found, and which; `came_in`
+        gets the round of each, if it has room."""
         marks = np.zeros(self.domain, np.uint32)
         queue = np.empty(self.domain + 1, np.uint32)
         rounds = 0
@@ -237,6 +257,7 @@ class MarksClosure(Closure):
                 self.values,
                 left,
                 right,
+                came_in,
             )
             rounds = max(rounds, deepest)
             yield source, rounds, found, left, right

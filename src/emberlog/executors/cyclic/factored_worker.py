@@ -8,10 +8,12 @@ from typing import Protocol
 
 import numpy as np
 
+from emberlog.diagnostics import InternalError
 from emberlog.executors.cyclic.bit_matrix import BitMatrix, RuleSteps
 from emberlog.executors.cyclic.chains import BATCH, ChainRunner, RelationAccess
 from emberlog.executors.cyclic.closures import Closure, LanesClosure, MarksClosure, Pairs, Sources, grouped, sampled
 from emberlog.executors.cyclic.factored import Factored
+from emberlog.executors.cyclic.history import HistoryBatch
 from emberlog.executors.cyclic.indexes import Matches
 from emberlog.executors.cyclic.intersections import Intersection
 from emberlog.executors.cyclic.joined import written_out
@@ -126,6 +128,15 @@ class FactoredWorker(Worker):
             case _:
                 return
 
+    def history(self, relation: str) -> Iterator[HistoryBatch]:
+        match self.solution:
+            case _HashedRows() as hashed:
+                return hashed.history(relation)
+            case MarksClosure() | BitMatrix() as solution:
+                return solution.history()
+            case _:
+                raise InternalError(f"DL902: the history of {relation} was not recorded")
+
     def watch(self, progress: Progress) -> None:
         self.report(progress)
         self.check_limits(progress)
@@ -185,6 +196,7 @@ class FactoredWorker(Worker):
                 self.watch,
                 tells_of_all=not self.task.placement.is_decomposed,
                 checkpoints=self.task.checkpoints,
+                provenance=self.task.provenance,
             )
 
     def _closes_sources(self) -> bool:
@@ -218,13 +230,16 @@ class FactoredWorker(Worker):
 
     def _choose_closure(self, pairs: Pairs, own: Lanes, steps: Steps) -> Generator[Mail, Mail, None]:
         sources = grouped(own[0], own[1], pairs.left.count)
-        if self.asked_for is Representation.AUTO:
+        if self.asked_for is Representation.AUTO and self.task.provenance:
+            self.choice = Choice(Representation.MARKS, "marks: they tell in which iteration a fact came")
+        elif self.asked_for is Representation.AUTO:
             sample = yield from self._sample_of_all(steps, sources)
             self.choice = choose_closure(sample, pairs.right.count)
         else:
             self.choice = Choice(self.asked_for, f"{self.asked_for.value}: asked for")
-        kind = LanesClosure if self.choice.representation is Representation.LANES else MarksClosure
-        self.solution = kind(steps, sources, pairs, self.check_limits, self.report, self.memory // 2)
+        settings = (steps, sources, pairs, self.check_limits, self.report, self.memory // 2)
+        is_lanes = self.choice.representation is Representation.LANES
+        self.solution = LanesClosure(*settings) if is_lanes else MarksClosure(*settings)
 
     def _sample_of_all(self, steps: Steps, sources: Sources) -> Generator[Mail, Mail, ClosureSample]:
         mine = sampled(steps, sources)

@@ -6,7 +6,7 @@ import logging
 import shutil
 import tempfile
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emberlog.config import Execution, Limits
-from emberlog.datatypes import DataType
+from emberlog.datatypes import INT, DataType
 from emberlog.diagnostics import fail
 from emberlog.events import WorkerEffort
 from emberlog.executors.cyclic.checkpoints import FOLDER, Stale
@@ -68,6 +68,7 @@ from emberlog.executors.cyclic.worker import Progress
 from emberlog.executors.dataframe.faults import is_cancelled
 from emberlog.executors.dataframe.job_tag import JobTag
 from emberlog.executors.dataframe.resources import Kept, Resources
+from emberlog.executors.recording import has_history, is_one_with_result
 from emberlog.io.local_rows import local_frame
 from emberlog.io.spark_types import schema_of
 
@@ -98,6 +99,8 @@ class StaticInput:
 @dataclass(frozen=True, slots=True)
 class CyclicResult:
     frames: dict[str, DataFrame]
+    histories: dict[str, DataFrame]
+    """With provenance, of the relations of the recursion that have one."""
     rows: dict[str, int]
     kept: Kept
     """What has to stay for the frames to be read."""
@@ -174,7 +177,7 @@ class Launcher:
                 None,
                 "ask for fewer workers, or give the session more cores",
             )
-        self.outputs = tuple(Output(name, types) for name, types in stage.outputs.items())
+        self.outputs = tuple(_outputs(stage, provenance=execution.provenance))
         self.known = known_outputs(stage.main.program)
         self.shares_disk = self.slots.is_one_machine and not execution.through_spark and not self.slots.encrypts_files
         # Workers share this machine if they share a disk; on others they see for themselves.
@@ -251,7 +254,7 @@ class Launcher:
         self._check_memory(feeds)
         layout = StageLayout(
             {one.tag: self.stage.inputs[name] for name, one in sources.items() if isinstance(one, StageRows)},
-            {} if folder is not None else {one.relation: one.types for one in (*self.outputs, *self.known)},
+            {} if folder is not None else {one.title: one.types for one in (*self.outputs, *self.known)},
         )
         credentials = Credentials(uuid.uuid4().hex, 0, new_key())
         lookout = Lookout(self.jobs.stop)
@@ -295,15 +298,15 @@ class Launcher:
         try:
             self._check(summaries)
         except NotHere as problem:
-            if not self.stage.main.is_recursive:
-                raise
+            if self.execution.provenance or not self.stage.main.is_recursive:
+                raise  # facts that are known do not say in which iteration they came
             handed_over = HandedOver(self.spark, self.outputs, self.known, place, kept)
             raise Outgrown(str(problem), handed_over.of(self.stage.main.program)) from None
         except BaseException:
             if kept is not None:
                 self.resources.release(kept)
             raise
-        counts = {output.relation: sum(one.rows[output.relation] for one in summaries) for output in self.outputs}
+        counts = {output.title: sum(one.rows[output.title] for one in summaries) for output in self.outputs}
         for unsaved in {summary.unsaved for summary in summaries if summary.unsaved}:
             _log.warning("some checkpoints could not be written: %s", unsaved)
         if kept is None:
@@ -314,11 +317,16 @@ class Launcher:
                 shutil.rmtree(done, ignore_errors=True)
             kept = Kept(self.spark.range(0), sum(counts.values()), partial(delete, folder))
             self.resources.adopt(kept)
-        frames = {
-            output.relation: self._read(place, kept, index, output, counts[output.relation])
+        read = {
+            output: self._read(place, kept, index, output, counts[output.title])
             for index, output in enumerate(self.outputs)
         }
-        return CyclicResult(frames, counts, kept, summaries)
+        histories = {output.relation: frame for output, frame in read.items() if output.is_history}
+        frames = {name: frame.drop(frame.columns[-1]) for name, frame in histories.items()}
+        frames |= {output.relation: frame for output, frame in read.items() if not output.is_history}
+        # Where there is nothing but a history, its rows are the facts.
+        rows = {output.relation: counts[output.title] for output in sorted(self.outputs, key=_history_first)}
+        return CyclicResult(frames, histories, rows, kept, summaries)
 
     def _new_place(self, folder: Path | None, attempt: int) -> Path | None:
         """A worker of an earlier attempt may live a little longer: it finds nothing here that it could spoil."""
@@ -417,6 +425,21 @@ class Launcher:
             return self.spark.read.schema(schema).parquet((place / relation_folder(index)).as_uri())
         chosen = [F.col(column) for column in columns_for(output.types)]
         return kept.frame.where(F.col(TAG) == index).select(*chosen).toDF(*output.names)
+
+
+def _outputs(stage: Stage, *, provenance: bool) -> Iterator[Output]:
+    main, case = stage.main, stage.main.program.recursion.case
+    members = {relation.name for relation in main.program.relations} if provenance and main.is_recursive else set()
+    for name, types in stage.outputs.items():
+        is_recorded = name in members and has_history(case)
+        if not is_recorded or not is_one_with_result(case):
+            yield Output(name, types)
+        if is_recorded:
+            yield Output(name, (*types, INT), is_history=True)
+
+
+def _history_first(output: Output) -> bool:
+    return not output.is_history
 
 
 def _summaries(frame: DataFrame) -> tuple[Summary, ...]:

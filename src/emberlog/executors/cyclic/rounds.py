@@ -9,12 +9,13 @@ import numpy as np
 
 from emberlog.executors.cyclic.chains import BATCH
 from emberlog.executors.cyclic.checkpoints import SavedState
+from emberlog.executors.cyclic.history import HistoryBatch, RelationHistory
 from emberlog.executors.cyclic.indexes import Matches
 from emberlog.executors.cyclic.joined import Contribution, width_of
 from emberlog.executors.cyclic.kernels import tables
 from emberlog.executors.cyclic.lanes import Lane, Lanes
 from emberlog.executors.cyclic.resident import Resident, new_store
-from emberlog.executors.cyclic.rules import Atom, Combine, ResidentRelation
+from emberlog.executors.cyclic.rules import Atom, Combine, Probe, ResidentRelation
 from emberlog.executors.cyclic.store_states import restore_resident, save_resident
 from emberlog.executors.cyclic.stores import KeyedStore, SetStore, StaticStore, Store
 from emberlog.executors.cyclic.worker import Mail, Progress, Running, Worker, WorkerTask, gather
@@ -30,6 +31,9 @@ class RoundsWorker(Worker):
         self.residents = {relation.name: self.new_resident(relation) for relation in self.program.relations}
         self.told: list[tuple[int, int]] = []
         """Of each round, how many facts changed and how many there were."""
+        self.histories = {
+            name: RelationHistory(resident) for name, resident in self.residents.items() if task.provenance
+        }
         self.copies: dict[tuple[str, int], Resident] = {}
         if task.workers > 1:
             for name, columns in task.placement.copies.items():
@@ -51,6 +55,7 @@ class RoundsWorker(Worker):
             if self.task.placement.is_decomposed:
                 # A worker without a checkpoint begins anew, and needs the seeds of all. Here they are known already.
                 yield from self._deliver(contributions, changed, iteration)
+        self._note(iteration)
         while True:
             if not alone:
                 yield from self._update_copies()
@@ -58,6 +63,8 @@ class RoundsWorker(Worker):
             derived = yield from self.rule_contributions()
             if alone:
                 everyone, total = changed, self._total()
+                if self._mixes_rounds():
+                    derived = iter(list(self._combined(derived)))
                 for name, lanes in derived:
                     self.keep(self.residents[name], lanes)
                 is_due = self.task.is_checkpoint_due(iteration + 1)
@@ -71,8 +78,25 @@ class RoundsWorker(Worker):
             self.report(progress)
             self.check_limits(progress)
             changed = self._advance()
+            self._note(iteration)
             if is_due:
                 self._save(iteration, is_alone=alone)
+
+    def _mixes_rounds(self) -> bool:
+        """Whether rules could see values that are improved in the same round. That is as good for the result, but a
+        history says which values a round began with."""
+        is_improved_in_place = any(relation.combine for relation in self.program.relations)
+        reads_once = len(self.rules) == 1 and not any(
+            isinstance(step, Probe) and step.atom.relation in self.residents for step in self.rules[0].chain.steps
+        )
+        return bool(self.histories) and is_improved_in_place and not reads_once
+
+    def _note(self, iteration: int) -> None:
+        for history in self.histories.values():
+            history.note(iteration)
+
+    def history(self, relation: str) -> Iterator[HistoryBatch]:
+        return self.histories[relation].batches()
 
     def results(self, relation: str) -> Iterator[list[Lane]]:
         return self.residents[relation].batches()

@@ -60,8 +60,8 @@ class StageLayout:
         columns = [f"{name} {SPARK_KINDS[name[0]]}" for name in self.output_columns]
         return ", ".join([f"{TAG} int", f"{SUMMARY} string", *columns])
 
-    def tag_of(self, relation: str) -> int:
-        return list(self.outputs).index(relation)
+    def tag_of(self, output: str) -> int:
+        return list(self.outputs).index(output)
 
     def collect(self, batches: Iterator[pa.RecordBatch]) -> dict[int, list[pa.RecordBatch]]:
         """The rows that came with the stage, by tag, with the columns of their relation."""
@@ -81,14 +81,14 @@ class StageLayout:
         return self._batch(1, {TAG: pa.array([NO_RELATION], pa.int32()), SUMMARY: pa.array([text])})
 
     def result_batch(
-        self, relation: str, lanes: list[Lane], types: Sequence[DataType], texts: TextTable
+        self, output: str, lanes: list[Lane], types: Sequence[DataType], texts: TextTable
     ) -> pa.RecordBatch:
         rows = len(lanes[0])
         columns = {
             name: arrow_column(lane, data_type, texts, narrow=False)
             for name, lane, data_type in zip(columns_for(types), lanes, types, strict=True)
         }
-        return self._batch(rows, {TAG: pa.array([self.tag_of(relation)] * rows, pa.int32()), **columns})
+        return self._batch(rows, {TAG: pa.array([self.tag_of(output)] * rows, pa.int32()), **columns})
 
     def _batch(self, rows: int, known: Mapping[str, pa.Array]) -> pa.RecordBatch:
         fields = {TAG: pa.int32(), SUMMARY: pa.string(), **{name: KINDS[name[0]] for name in self.output_columns}}

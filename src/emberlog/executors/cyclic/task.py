@@ -61,10 +61,17 @@ DONE, FAULT, UNFIT, SAME_HASH, UNWRITTEN, STALE, LOST = (
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A relation that somebody reads after the recursion."""
+    """A relation that somebody reads after the recursion, or its history."""
 
     relation: str
     types: tuple[DataType, ...]
+    """Those of its columns, and of the iteration behind them in a history."""
+    is_history: bool = False
+
+    @property
+    def title(self) -> str:
+        """No two outputs of a job have the same."""
+        return f"history of {self.relation}" if self.is_history else self.relation
 
     @property
     def names(self) -> list[str]:
@@ -281,6 +288,7 @@ class TaskRun:
                 memory=self.memory,
                 checkpoints=self.checkpoints if stratum.is_recursive else None,
                 partitioning=self.partitioning,
+                provenance=job.execution.provenance,
             )
             worker: Worker
             if stratum.is_recursive:
@@ -302,9 +310,10 @@ class TaskRun:
         self.reached(Phase.RESULT_READ)
 
     def _new_checkpoints(self) -> Checkpoints | None:
-        """They need a disk that the next attempt sees, too. A profile counts from the first round on, or is wrong."""
+        """They need a disk that the next attempt sees, too. A profile counts from the first round on, or is wrong, and
+        so does provenance."""
         job = self.job
-        if job.folder is None or job.execution.profile:
+        if job.folder is None or job.execution.profile or job.execution.provenance:
             return None
         folder, resume = Path(job.folder) / FOLDER, job.resume[self.number] if job.resume else None
         return Checkpoints(folder, self.number, job.execution.recovery, resume, partial(self.reached, Phase.CHECKPOINT))
@@ -334,7 +343,7 @@ class TaskRun:
             for output in self.job.outputs:
                 if output.relation == name:
                     closure = worker.closure if isinstance(worker, FactoredWorker) else None
-                    yield from self._written(worker.results(name), output, closure)
+                    yield from self._written(_drained(worker, output), output, closure)
             if name in self.job.stage.streamed:
                 streams[name] = StreamedStatic(partial(worker.result_count, name), partial(worker.results, name))
             elif name in spread:
@@ -384,8 +393,8 @@ class TaskRun:
             rows = 0
             for lanes in batches:
                 rows += len(lanes[0])
-                yield self.job.layout.result_batch(output.relation, lanes, output.types, self.texts)
-            self.summary.rows[output.relation] = rows
+                yield self.job.layout.result_batch(output.title, lanes, output.types, self.texts)
+            self.summary.rows[output.title] = rows
             return
         folder = relation_folder(self.job.handed_out.index(output))
         files = ResultFiles(
@@ -396,7 +405,7 @@ class TaskRun:
             files.close_file()
         except OSError as error:
             raise Unwritten(os.strerror(error.errno) if error.errno else str(error)) from error
-        self.summary.rows[output.relation] = files.rows
+        self.summary.rows[output.title] = files.rows
 
     def _write(self, batches: Iterator[list[Lane]], files: ResultFiles, closure: Closure | None) -> None:
         """A closure is listed while it is found: what is written is what is done."""
@@ -427,3 +436,9 @@ class TaskRun:
 
 class Unwritten(Exception):
     """Results could not be written; the text says why."""
+
+
+def _drained(worker: Worker, output: Output) -> Iterator[list[Lane]]:
+    if not output.is_history:
+        return worker.results(output.relation)
+    return ([*one.columns, one.iterations.astype(np.int64)] for one in worker.history(output.relation))

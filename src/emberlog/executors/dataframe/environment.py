@@ -54,7 +54,9 @@ class RelationResult:
     """With the columns of the relation, in its order."""
     rows: int
     kept: tuple[Kept, ...]
-    """What has to stay for the frame to be read."""
+    """What has to stay for the frames to be read."""
+    history: DataFrame | None = None
+    """With provenance, what `executors/recording.py` calls the history, if the recursion has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class Session:
     watch: Watch
     complete: PlanCompiler
     """Compiles plans that read only relations that are complete."""
+    provenance: bool = False
 
 
 class Environment:

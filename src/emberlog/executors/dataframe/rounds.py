@@ -5,6 +5,7 @@ For recursions with a bound on their rounds, and for any other whose rules have 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 
 from pyspark.sql import DataFrame
@@ -12,7 +13,9 @@ from pyspark.sql import functions as F
 
 from emberlog.executors.dataframe.contributions import IS_KNOWN
 from emberlog.executors.dataframe.environment import Environment, RelationResult
+from emberlog.executors.dataframe.history import RelationHistory
 from emberlog.executors.dataframe.resources import Kept
+from emberlog.executors.recording import has_history
 from emberlog.logical.nodes import Fixpoint, FixpointRelation, Plan, Version
 
 
@@ -42,6 +45,8 @@ class WholeRounds:
             relation.name: RoundState(environment, relation.name) for relation in environment.fixpoint.relations
         }
         environment.states = self.states
+        is_recorded = environment.session.provenance and has_history(environment.fixpoint.recursion.case)
+        self.histories = {name: RelationHistory(environment, name) for name in self.states if is_recorded}
 
     def run(self) -> dict[str, RelationResult]:
         bound = self.environment.fixpoint.recursion.iterations
@@ -53,12 +58,23 @@ class WholeRounds:
             is_same = not any(changed.values()) and all(
                 kept.rows == self.states[name].rows(Version.FULL) for name, kept in after.items()
             )
+            self._record(number, after)
             self._advance(after)
             if is_same:
                 break
             self._check(sum(changed.values()))
             self.environment.grow(sum(state.rows(Version.FULL) for state in self.states.values()))
         return {name: self._result(state) for name, state in self.states.items()}
+
+    def _record(self, number: int, after: dict[str, Kept]) -> None:
+        """All facts of a round if rounds are bounded, since one can take facts back; otherwise those that are new."""
+        is_bounded = self.environment.fixpoint.recursion.iterations is not None
+        for name, history in self.histories.items():
+            facts = after[name].frame
+            if is_bounded:
+                history.note(number, facts)
+            else:
+                history.note(number - 1, facts.subtract(self.states[name].read(Version.FULL).toDF(*facts.columns)))
 
     def _round(self, relation: FixpointRelation) -> Kept:
         seed = self.environment.seeds[relation.name].frame
@@ -94,5 +110,10 @@ class WholeRounds:
 
     def _result(self, state: RoundState) -> RelationResult:
         if state.kept is None:
-            return RelationResult(self.environment.empty_facts(state.name), 0, ())
-        return RelationResult(state.kept.frame, state.kept.rows, (state.kept,))
+            result = RelationResult(self.environment.empty_facts(state.name), 0, ())
+        else:
+            result = RelationResult(state.kept.frame, state.kept.rows, (state.kept,))
+        if state.name not in self.histories:
+            return result
+        history = self.histories[state.name]
+        return replace(result, history=history.frame(), kept=(*result.kept, *history.segments))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pyspark.sql import DataFrame
 
 from emberlog.executors.dataframe.environment import Environment, RelationResult
+from emberlog.executors.dataframe.history import RelationHistory
 from emberlog.executors.dataframe.state import RelationState, Segment
 from emberlog.logical.nodes import Fixpoint, FixpointRelation, Plan, Version
 from emberlog.logical.traverse import scans
@@ -24,6 +27,9 @@ class SemiNaive:
         self.environment = environment
         self.states = {relation.name: RelationState(environment, relation.name) for relation in self._relations}
         environment.states = self.states
+        is_recorded = environment.session.provenance
+        self.histories = {name: RelationHistory(environment, name) for name in self.states if is_recorded}
+        self.iteration = 0
 
     @property
     def _relations(self) -> tuple[FixpointRelation, ...]:
@@ -41,7 +47,14 @@ class SemiNaive:
                 for state in self.states.values():
                     state.spread()
             self._advance({relation.name: self._round(relation) for relation in self._relations})
-        return {name: state.result() for name, state in self.states.items()}
+        return {name: self._result(name) for name in self.states}
+
+    def _result(self, name: str) -> RelationResult:
+        result = self.states[name].result()
+        if name not in self.histories:
+            return result
+        history = self.histories[name]
+        return replace(result, history=history.frame(), kept=(*result.kept, *history.segments))
 
     def _round(self, relation: FixpointRelation) -> Segment | None:
         """What the rules of a relation change, given what the last round changed."""
@@ -59,6 +72,10 @@ class SemiNaive:
     def _advance(self, changes: dict[str, Segment | None]) -> None:
         for name, changed in changes.items():
             self.states[name].advance(changed)
+        for name, history in self.histories.items():
+            if self.states[name].delta_rows:
+                history.note(self.iteration, self.states[name].delta_facts())
+        self.iteration += 1
 
     def _check(self) -> None:
         self.environment.watch.check_iteration(

@@ -7,13 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
+from emberlog.datatypes import BOOL, FLOAT, INT, STRING, DataType
 from emberlog.diagnostics import fail
+from emberlog.executors.cyclic.history import HistoryBatch, Iterations
 from emberlog.executors.cyclic.lanes import Lane, Lanes, floats_to_lane, joined, lane_to_floats
 from emberlog.executors.cyclic.memory import claim
 from emberlog.executors.cyclic.stores import SetStore
 from emberlog.executors.cyclic.texts import TextCodes
+from emberlog.executors.recording import ITERATION
 from emberlog.io.local_relation import LocalRelation
+from emberlog.logical.nodes import Field
 from emberlog.semantics.model import CellValue
 
 
@@ -50,13 +53,36 @@ def _lane_of_column(column: pa.ChunkedArray, type_: DataType, codes: TextCodes) 
     return column.cast(pa.int64()).to_numpy()  # type: ignore[no-any-return]
 
 
-def decoded(
-    names: Sequence[str], types: Sequence[DataType], batches: Iterable[Sequence[Lane]], codes: TextCodes
-) -> LocalRelation:
+def decoded(columns: Sequence[Field], batches: Iterable[Sequence[Lane]], codes: TextCodes) -> LocalRelation:
+    types = [column.type for column in columns]
     lanes = joined(list(_kept(batches)), len(types))
+    return _relation(columns, _columns(lanes, types, codes))
+
+
+def decoded_history(columns: Sequence[Field], batches: Iterable[HistoryBatch], codes: TextCodes) -> LocalRelation:
+    """A relation with the iteration of each row behind its columns."""
+    types = [column.type for column in columns]
+    iterations: list[Iterations] = []
+
+    def columns_of_batches() -> Iterator[list[Lane]]:
+        for batch in batches:
+            claim(batch.iterations.nbytes)
+            iterations.append(batch.iterations)
+            yield batch.columns
+
+    arrays = _columns(joined(list(_kept(columns_of_batches())), len(types)), types, codes)
+    arrays.append(pa.array(np.concatenate([np.empty(0, np.int32), *iterations])))
+    return _relation((*columns, Field(ITERATION, INT)), arrays)
+
+
+def _columns(lanes: Lanes, types: Sequence[DataType], codes: TextCodes) -> list[pa.Array]:
     texts = pa.array(codes.texts, pa.string()) if STRING in types else None
-    columns = [_column(lane, type_, texts) for lane, type_ in zip(lanes, types, strict=True)]
-    return LocalRelation(names, types, pa.table(columns, names=list(names)))
+    return [_column(lane, type_, texts) for lane, type_ in zip(lanes, types, strict=True)]
+
+
+def _relation(columns: Sequence[Field], arrays: Sequence[pa.Array]) -> LocalRelation:
+    names = [column.name for column in columns]
+    return LocalRelation(names, [column.type for column in columns], pa.table(list(arrays), names=names))
 
 
 def _kept(batches: Iterable[Sequence[Lane]]) -> Iterator[Lanes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,9 +14,12 @@ from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.engine import Engine, Outputs, Request, StreamOutputs
 from emberlog.executors.local.recursion import plan_recursion
 from emberlog.executors.local.run import FEW_DERIVED, FEW_READ, INTERPRETER, MANY_READ, how_it_runs, run
+from emberlog.executors.recording import Recording
+from emberlog.io.arrow_shelves import shelf_of
 from emberlog.io.local_relation import LocalRelation, statistics_of
 from emberlog.io.local_sources import LocalSource, register
 from emberlog.io.local_writers import write_relations
+from emberlog.io.shelves import Shelf
 from emberlog.logical.nodes import Fixpoint, LogicalPlan, Plan
 from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import CheckedProgram, Column, Relation
@@ -77,6 +80,7 @@ class LocalEngine(Engine[LocalRelation]):
         known = request.checked.relations
         inputs = {name: self._registered[name].relation(known[name]) for name in request.inputs}
         execution = replace(request.execution, workers=request.execution.workers or self._workers)
+        recording: Recording[LocalRelation] = Recording()
         found = run(
             request.plan,
             inputs,
@@ -85,9 +89,11 @@ class LocalEngine(Engine[LocalRelation]):
             execution=execution,
             places=request.places,
             interpret_small=True,
+            recording=recording,
         )
         plain_times = any(relation.plain_times for relation in inputs.values())
-        return LocalOutputs({name: relation.with_times(plain=plain_times) for name, relation in found.items()})
+        outputs = {name: relation.with_times(plain=plain_times) for name, relation in found.items()}
+        return LocalOutputs(outputs, recording if execution.provenance else None)
 
     def rows_by_node(
         self, plan: LogicalPlan, checked: CheckedProgram, inputs: Sequence[str], limits: Limits
@@ -107,8 +113,9 @@ class LocalEngine(Engine[LocalRelation]):
 
 
 class LocalOutputs(Outputs[LocalRelation]):
-    def __init__(self, relations: dict[str, LocalRelation]) -> None:
+    def __init__(self, relations: dict[str, LocalRelation], recording: Recording[LocalRelation] | None) -> None:
         self._relations = relations
+        self._recording = recording
 
     def __getitem__(self, name: str) -> LocalRelation:
         return self._relations[name]
@@ -124,6 +131,18 @@ class LocalOutputs(Outputs[LocalRelation]):
 
     def write(self, folder: str | Path, format: str, *, header: bool) -> None:
         write_relations(self._relations, folder, format, header=header)
+
+    def recorded(self) -> Recording[Shelf] | None:
+        if self._recording is None:
+            return None
+        return Recording(
+            {name: shelf_of(relation) for name, relation in self._recording.relations.items()},
+            {name: shelf_of(history) for name, history in self._recording.histories.items()},
+        )
+
+    @property
+    def histories(self) -> Mapping[str, LocalRelation]:
+        return self._recording.histories if self._recording else {}
 
     def close(self) -> None:
         """There is nothing to give back."""

@@ -26,11 +26,21 @@ from emberlog.executors.cyclic.representation import Representation
 from emberlog.executors.cyclic.stage import place_as_asked, wanted_whole
 from emberlog.executors.cyclic.texts import TextCodes, texts_of
 from emberlog.executors.cyclic.worker import Progress, Worker, WorkerTask
-from emberlog.executors.local.encoding import decoded, encoded
+from emberlog.executors.local.encoding import decoded, decoded_history, encoded
+from emberlog.executors.recording import has_history, is_one_with_result
 from emberlog.io.local_relation import LocalRelation
-from emberlog.logical.nodes import Definition, Fixpoint
+from emberlog.logical.nodes import Definition, Field, Fixpoint
 from emberlog.logical.statistics import NO_STATISTICS, Statistics
 from emberlog.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class LocalOutcome:
+    relations: Mapping[str, LocalRelation]
+    histories: Mapping[str, LocalRelation]
+    """In which iteration each fact came, if there is provenance."""
+    profile: Profile
+    efforts: tuple[WorkerEffort, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +57,7 @@ class LocalStratum:
     memory: int | None
     """Bytes for the facts of each worker; None for what the machine has."""
     division: Division
+    provenance: bool = False
 
     def run(
         self,
@@ -56,9 +67,8 @@ class LocalStratum:
         began: float,
         stratum: int,
         places: Mapping[str, Span],
-    ) -> tuple[dict[str, LocalRelation], Profile, tuple[WorkerEffort, ...]]:
-        """The facts of each of its relations, what its rules did, and what its workers did. `relations` has those
-        that it reads, `began` the time that the timeout counts from."""
+    ) -> LocalOutcome:
+        """`relations` has those that it reads, `began` the time that the timeout counts from."""
         try:
             with allowed(self.memory * self.workers if self.memory is not None else memory_for_each(1)):
                 return self._facts(relations, limits, tell, began, stratum)
@@ -82,7 +92,7 @@ class LocalStratum:
         tell: Callable[[Progress], None],
         began: float,
         stratum: int,
-    ) -> tuple[dict[str, LocalRelation], Profile, tuple[WorkerEffort, ...]]:
+    ) -> LocalOutcome:
         codes = TextCodes()
         for text in texts_of(self.program):
             codes.code(text)
@@ -106,6 +116,7 @@ class LocalStratum:
                 stratum,
                 self.memory,
                 partitioning=partitioning,
+                provenance=self.provenance,
             )
             shares = {
                 name: share_of(rows, self.placement.statics[name], number, partitioning)
@@ -120,7 +131,14 @@ class LocalStratum:
             team.append(worker)
         run_workers(team)
         # Some workers find their facts only when they are read.
-        found = {relation.name: self._gathered(relation.name, team, codes) for relation in self.program.relations}
+        histories = {name: self._history(name, team, codes) for name in self._recorded}
+        is_one = is_one_with_result(self.program.recursion.case)
+        found = {
+            relation.name: histories[relation.name].without_last_column()
+            if is_one and relation.name in histories
+            else self._gathered(relation.name, team, codes)
+            for relation in self.program.relations
+        }
         for number in range(self.workers):
             progress.finish(number)
         profile = Profile()
@@ -128,12 +146,25 @@ class LocalStratum:
             if worker.recorder is not None:
                 profile.add(worker.recorder.profile)
         efforts = tuple(worker.effort.of_worker(number) for number, worker in enumerate(team))
-        return found, profile, efforts
+        return LocalOutcome(found, histories, profile, efforts)
+
+    @property
+    def _recorded(self) -> list[str]:
+        """The relations that get a history."""
+        if not self.provenance or not self.is_recursive or not has_history(self.program.recursion.case):
+            return []
+        return [relation.name for relation in self.program.relations]
 
     def _gathered(self, name: str, team: list[Worker], codes: TextCodes) -> LocalRelation:
-        columns = next(relation.columns for relation in self.fixpoint.relations if relation.name == name)
         batches = (lanes for worker in team for lanes in worker.results(name))
-        return decoded([column.name for column in columns], [column.type for column in columns], batches, codes)
+        return decoded(self._columns(name), batches, codes)
+
+    def _history(self, name: str, team: list[Worker], codes: TextCodes) -> LocalRelation:
+        batches = (batch for worker in team for batch in worker.history(name))
+        return decoded_history(self._columns(name), batches, codes)
+
+    def _columns(self, name: str) -> tuple[Field, ...]:
+        return next(relation.columns for relation in self.fixpoint.relations if relation.name == name)
 
 
 def plan_recursion(fixpoint: Fixpoint, execution: Execution, statistics: Statistics = NO_STATISTICS) -> LocalStratum:
@@ -162,6 +193,7 @@ def _planned(fixpoint: Fixpoint, execution: Execution, statistics: Statistics, *
         representation,
         execution.memory,
         division_of(program, placement, execution),
+        execution.provenance,
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, assert_never
 
 from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits
+from emberlog.datatypes import INT
 from emberlog.diagnostics import InternalError, fail
 from emberlog.events import (
     ExecutorChosen,
@@ -28,9 +29,10 @@ from emberlog.events import (
 from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.cyclic.placement import Placement
 from emberlog.executors.interpreter import answers, needed_strata, run_definition
-from emberlog.executors.interpreter_fixpoint import run_fixpoint
+from emberlog.executors.interpreter_fixpoint import Histories, run_fixpoint
 from emberlog.executors.interpreter_limits import Watch
 from emberlog.executors.interpreter_operators import Facts, Rows
+from emberlog.executors.recording import ITERATION, Recording
 from emberlog.io.local_relation import LocalRelation
 from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, PlannedStratum, Version
 from emberlog.logical.traverse import plans_of, scans
@@ -62,13 +64,14 @@ def run(
     execution: Execution = DEFAULT_EXECUTION,
     places: Mapping[str, Span] | None = None,
     interpret_small: bool = False,
+    recording: Recording[LocalRelation] | None = None,
 ) -> dict[str, LocalRelation]:
     """The facts of every output, restricted by the queries. Inputs may hold a fact twice. `places` say where the rules
-    stand, for errors."""
+    stand, for errors. `recording` is filled if the execution asks for provenance."""
     if execution.executor == "dataframe":
         raise fail("DL508", "a local database has no executor `dataframe`", None, "it is one of auto, cyclic")
     small = interpret_small and execution.executor == "auto"
-    return _Run(plan, inputs, limits, listener, execution, places or {}, small).run()
+    return _Run(plan, inputs, limits, listener, execution, places or {}, small, recording or Recording()).run()
 
 
 def how_it_runs(placement: Placement, workers: int, *, is_recursive: bool = True) -> str:
@@ -105,6 +108,7 @@ class _Run:
         execution: Execution,
         places: Mapping[str, Span],
         interpret_small: bool,
+        recording: Recording[LocalRelation],
     ) -> None:
         self.plan = plan
         self.places = places
@@ -115,7 +119,10 @@ class _Run:
         self.listener = listener
         self.execution = execution
         self.inputs = inputs
-        self.relations = dict(inputs)
+        self.relations = recording.relations
+        """All that are complete."""
+        self.relations.update(inputs)
+        self.histories = recording.histories
         self.refinement = Refinement(plan)
         self.watch = Watch(limits, self._heard)
         self.stratum: PlannedStratum | None = None
@@ -128,7 +135,7 @@ class _Run:
         self.listener(RunStarted(len(strata)))
         for stratum in strata:
             self._run_stratum(self.refinement.planned(stratum))
-        outputs = {name: self._output(name) for name in self.plan.outputs}
+        outputs = {name: self._output(name) for name in self.plan.answers}
         self.listener(RunFinished(time.monotonic() - self.began))
         return outputs
 
@@ -202,13 +209,18 @@ class _Run:
     def _by_interpreter(self, stratum: PlannedStratum, fixpoint: Fixpoint, why: str) -> dict[str, LocalRelation]:
         _log.info("%s: evaluated by %s: %s", ", ".join(stratum.relations), INTERPRETER, why)
         self.listener(ExecutorChosen(stratum.index, stratum.relations, "interpreter", INTERPRETER, why))
-        new = run_fixpoint(fixpoint, _Known(self.relations), self.watch, self.plan.functions)
+        histories: Histories | None = {} if self.execution.provenance else None
+        new = run_fixpoint(fixpoint, _Known(self.relations), self.watch, self.plan.functions, histories)
+        for relation in fixpoint.relations:
+            if histories and relation.name in histories:
+                columns = (*relation.columns, Field(ITERATION, INT))
+                self.histories[relation.name] = _relation(columns, frozenset(histories[relation.name]))
         return {relation.name: _relation(relation.columns, new[relation.name]) for relation in fixpoint.relations}
 
     def _by_workers(self, stratum: PlannedStratum, planned: LocalStratum, why: str) -> dict[str, LocalRelation]:
         how = how_it_runs(planned.placement, planned.workers, is_recursive=planned.is_recursive)
         self.listener(ExecutorChosen(stratum.index, stratum.relations, "cyclic", how, why))
-        found, profile, self.efforts = planned.run(
+        outcome = planned.run(
             self.relations,
             self.limits,
             lambda progress: self._heard(progress.iteration, progress.changed, progress.total),
@@ -216,9 +228,11 @@ class _Run:
             stratum.index,
             self.places,
         )
+        self.efforts = outcome.efforts
+        self.histories.update(outcome.histories)
         if self.execution.profile:
-            self.listener(RulesProfiled(stratum.index, stratum.relations, profile.rounds()))
-        return found
+            self.listener(RulesProfiled(stratum.index, stratum.relations, outcome.profile.rounds()))
+        return dict(outcome.relations)
 
     def _heard(self, iteration: int, changed: int, total: int) -> None:
         """An iteration of the stratum is over."""

@@ -13,6 +13,7 @@ from emberlog.config import DEFAULT_LIMITS
 from emberlog.executors.cyclic.compile import compile_fixpoint
 from emberlog.executors.cyclic.local import share_of, worker_for
 from emberlog.executors.cyclic.mode import Mode
+from emberlog.executors.cyclic.partitioning import Hashed
 from emberlog.executors.cyclic.placement import place
 from emberlog.executors.cyclic.worker import Mail, Worker, WorkerTask
 from emberlog.logical.nodes import Fixpoint
@@ -57,7 +58,7 @@ def team(text: str) -> list[Worker]:
     for number in range(WORKERS):
         task = WorkerTask(program, placement, number, WORKERS, {}, DEFAULT_LIMITS)
         shares = {
-            name: share_of(rows, placement.statics[name], number, WORKERS)
+            name: share_of(rows, placement.statics[name], number, Hashed(WORKERS))
             for name, rows in statics().items()
             if name in program.statics
         }

@@ -8,6 +8,7 @@ from emberlog.executors.cyclic.kernels.marks import close_sources
 from emberlog.executors.cyclic.numbering import packed
 
 NOTHING = np.empty(0, np.int64)
+NO_ROUNDS = np.empty(0, np.int32)
 
 
 def closed(
@@ -18,13 +19,27 @@ def closed(
     one = packed(ends[:, 0], ends[:, 1], count)
     seed_starts = np.cumsum([0, *map(len, seeds)])
     flat = np.array([seed for group in seeds for seed in group], np.uint32)
-    left, right = np.empty(2000, np.int64), np.empty(2000, np.int64)
+    left, right, came_in = np.empty(2000, np.int64), np.empty(2000, np.int64), np.empty(2000, np.int32)
     per_round = np.zeros(count + 1, np.int64)
     marks, queue = np.zeros(count, np.uint32), np.empty(count + 1, np.uint32)
     pivots, values = np.arange(len(seeds)) + 100, -np.arange(count)
     source, found, rounds = close_sources(
-        one.starts, one.targets, seed_starts, flat, first, marks, queue, rows, per_round, pivots, values, left, right
+        one.starts,
+        one.targets,
+        seed_starts,
+        flat,
+        first,
+        marks,
+        queue,
+        rows,
+        per_round,
+        pivots,
+        values,
+        left,
+        right,
+        came_in,
     )
+    assert np.bincount(came_in[:found], minlength=rounds).tolist() == per_round[:rounds].tolist()
     facts = list(zip(left[:found].tolist(), right[:found].tolist(), strict=True))
     return source, found, rounds, facts, per_round[:rounds].tolist()
 
@@ -51,7 +66,6 @@ def test_counting_needs_no_room() -> None:
     steps = packed(np.array([0, 1]), np.array([1, 2]), 3)
     seeds = np.array([0, 1], np.uint32)
     marks, queue, per_round = np.zeros(3, np.uint32), np.empty(4, np.uint32), np.zeros(4, np.int64)
-    assert close_sources(
-        steps.starts, steps.targets, np.array([0, 1, 2]), seeds, 0, marks, queue, 99, per_round, *[NOTHING] * 4
-    ) == (2, 5, 3)
+    inputs = (steps.starts, steps.targets, np.array([0, 1, 2]), seeds, 0, marks, queue, 99, per_round)
+    assert close_sources(*inputs, NOTHING, NOTHING, NOTHING, NOTHING, NO_ROUNDS) == (2, 5, 3)
     assert per_round.tolist() == [2, 2, 1, 0]

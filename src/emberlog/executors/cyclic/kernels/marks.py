@@ -28,15 +28,18 @@ def close_sources(
     values: Lane,
     pivot_lane: Lane,
     value_lane: Lane,
+    round_lane: npt.NDArray[np.int32],
 ) -> tuple[int, int, int]:
     """Closes sources from `first` on until about `rows` facts are found.
 
     Gives the number of the next source, the facts and the largest number of rounds; `per_round` counts the facts that
     come in each. The lanes get the facts, if they
-    have room for them; they need room for one source more than `rows`. `queue` needs one place more than the domain.
+    have room for them; they need room for one source more than `rows`. So does `round_lane`, which gets the round that
+    each fact came in. `queue` needs one place more than the domain.
     """
     source_count = seed_starts.shape[0] - 1
     is_kept = pivot_lane.shape[0] > 0
+    has_rounds = round_lane.shape[0] > 0
     source = first
     found = 0
     rounds = 0
@@ -54,6 +57,8 @@ def close_sources(
         while head < tail:
             end_of_round = tail
             per_round[depth] += end_of_round - head
+            if has_rounds:
+                round_lane[found + head : found + end_of_round] = depth
             depth += 1
             for position in range(head, end_of_round):
                 number = queue[position]

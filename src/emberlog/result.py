@@ -1,0 +1,275 @@
+"""What running a program gives: its relations, how it was planned, and answers to questions about its facts."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, TypeVar, overload
+
+from emberlog.config import StreamOptions
+from emberlog.diagnostics import fail, nearest
+from emberlog.executors.engine import Outputs, StreamOutputs
+from emberlog.executors.recording import what_is_recorded
+from emberlog.logical.explain import explain_text, pass_lines
+from emberlog.logical.nodes import LogicalPlan
+from emberlog.logical.traverse import plans_of, scans
+from emberlog.optimize.pipeline import Optimized
+from emberlog.provenance.proof import Proof
+from emberlog.provenance.questions import Questions
+from emberlog.provenance.refutation import Refutation
+from emberlog.provenance.trace_form import Trace
+from emberlog.semantics.connection_graph import build_connection_graph
+from emberlog.semantics.model import CheckedProgram
+from emberlog.source import NOWHERE, Span
+from emberlog.syntax import ast
+
+if TYPE_CHECKING:
+    import typing_extensions
+    from pyspark.sql import DataFrame
+
+    from emberlog.executors.streaming.handle import StreamRun
+    from emberlog.executors.streaming.progress import StreamProgress
+
+    Frame = typing_extensions.TypeVar("Frame", default=DataFrame)
+else:
+    Frame = TypeVar("Frame")
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A program that can be run, and how."""
+
+    checked: CheckedProgram
+    logical: LogicalPlan
+    optimized: Optimized
+    choices: tuple[str, ...] = ()
+    """How each stratum will be run, and why, as far as the engine says it beforehand."""
+    provenance: bool = False
+    """Whether all that has a part in an answer is computed, and stays for questions."""
+
+    @property
+    def places(self) -> dict[str, Span]:
+        """Where each rule stands in the program."""
+        return {rule.name: rule.span for rule in self.checked.rules if rule.span is not NOWHERE}
+
+    @property
+    def inputs(self) -> list[str]:
+        """The relations that have to be registered for it to run."""
+        plan = self.optimized.plan
+        if self.provenance:
+            return list(plan.inputs)
+        read = {scan.relation for stratum in plan.strata for one in plans_of(stratum.root) for scan in scans(one)}
+        return [name for name in plan.inputs if name in read or name in plan.outputs]
+
+    def passes(self) -> str:
+        """What each pass of the optimizer changed, line by line."""
+        return "\n".join(pass_lines(self.optimized, in_full=True))
+
+    def __str__(self) -> str:
+        text = explain_text(self.checked, build_connection_graph(self.checked), self.logical, self.optimized)
+        sections = {"how it runs": self.choices, "recorded for provenance": self._recorded}
+        blocks = ("\n".join((title, *(f"  {line}" for line in lines))) for title, lines in sections.items() if lines)
+        return "\n\n".join((text, *blocks))
+
+    @property
+    def _recorded(self) -> tuple[str, ...]:
+        if not self.provenance:
+            return ()
+        return tuple(
+            f"{', '.join(stratum.relations)}: {what_is_recorded(stratum.recursion.case)}"
+            for stratum in self.checked.strata
+            if stratum.recursion is not None
+        )
+
+    def _repr_html_(self) -> str:
+        from emberlog.logical.pictures.html import explanation_page
+
+        page = explanation_page(self.checked, build_connection_graph(self.checked), self.logical, self.optimized)
+        return f'<iframe srcdoc="{html.escape(page)}" style="width: 100%; height: 40em; border: 0"></iframe>'
+
+
+class Result(Mapping[str, Frame]):
+    """The relations that a program gives: Spark DataFrames, or LocalRelations from a local database.
+
+    Recursive relations are held in Spark's memory. `close`, or the end of a `with` block, gives it back at once;
+    without them Spark does so some time after the last frame that reads them is gone.
+    """
+
+    def __init__(self, explained: Explained, outputs: Outputs[Frame]) -> None:
+        self.explained = explained
+        self._outputs = outputs
+        self._questions: Questions | None = None
+
+    @property
+    def program(self) -> ast.Program:
+        return self.explained.checked.program
+
+    @property
+    def plan(self) -> LogicalPlan:
+        """What was run."""
+        return self.explained.optimized.plan
+
+    def explain(self) -> str:
+        """How the program was understood, planned and improved."""
+        return str(self.explained)
+
+    def __getitem__(self, name: str) -> Frame:
+        if name not in self._outputs:
+            guess = nearest(name, self._outputs)
+            hint = f"did you mean `{guess}`?" if guess else f"it has {', '.join(self._outputs)}"
+            raise fail("DL401", f"the program has no output `{name}`", None, hint)
+        return self._outputs[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._outputs)
+
+    def __len__(self) -> int:
+        return len(self._outputs)
+
+    def write(self, folder: str | Path, format: str = "csv", *, header: bool = False) -> None:
+        """Writes every relation into a folder of its own name in this one, which must not be there yet."""
+        self._outputs.write(folder, format, header=header)
+
+    def start(
+        self,
+        path: str | Path | None = None,
+        *,
+        checkpointLocation: str | Path,
+        format: str | None = None,
+        outputMode: str = "complete",
+        foreachBatch: Callable[[Mapping[str, Frame], int], None] | None = None,
+        queryName: str | None = None,
+        availableNow: bool = False,
+        processingTime: str | None = None,
+        closes: bool = False,
+        watermark: int | str = 0,
+        slide: int | str | None = None,
+        late: str = "drop",
+        evaluation: Literal["incremental", "simple"] = "incremental",
+        workers: int = 1,
+        options: Mapping[str, str] | None = None,
+        listener: Callable[[StreamProgress], None] | None = None,
+    ) -> StreamRun:
+        """Starts a program over streams, and lets its answers go to files, a table in memory, the console, any format
+        of Spark, or a function that gets the frames of a batch by relation, and its number. See docs/streams.md."""
+        if not isinstance(self._outputs, StreamOutputs):
+            raise fail(
+                "DL342", "this program reads no stream: its answers are there already", None, "read or write them"
+            )
+        chosen = StreamOptions(
+            str(checkpointLocation),
+            None if path is None else str(path),
+            format,
+            outputMode,
+            queryName,
+            dict(options or {}),
+            availableNow,
+            processingTime,
+            closes,
+            watermark,
+            slide,
+            late,
+            evaluation,
+            workers,
+        )
+        return self._outputs.start(chosen, foreachBatch, listener)
+
+    # --- provenance -------------------------------------------------------------------------------------------------
+
+    @overload
+    def why(
+        self,
+        relation: str,
+        fact: Sequence[object],
+        *,
+        all: Literal[False] = False,
+        limit: int = 10,
+        depth: int | None = None,
+        contributions: int = 10,
+    ) -> Proof: ...
+
+    @overload
+    def why(
+        self,
+        relation: str,
+        fact: Sequence[object],
+        *,
+        all: Literal[True],
+        limit: int = 10,
+        depth: int | None = None,
+        contributions: int = 10,
+    ) -> tuple[Proof, ...]: ...
+
+    def why(
+        self,
+        relation: str,
+        fact: Sequence[object],
+        *,
+        all: bool = False,
+        limit: int = 10,
+        depth: int | None = None,
+        contributions: int = 10,
+    ) -> Proof | tuple[Proof, ...]:
+        """A smallest proof of a fact, `result.why("tc", (1, 4))`; with `all`, that and others, `limit` at most.
+
+        None in the fact is any value, if only one fact agrees. `depth` ends the proof early; of an aggregate that all
+        its contributions decide, so many `contributions` are listed. The run must have had `provenance=True`."""
+        if all:
+            return self._asked().all_whys(relation, fact, limit=limit, contributions=contributions)
+        return self._asked().why(relation, fact, depth=depth, contributions=contributions)
+
+    def why_not(self, relation: str, fact: Sequence[object], *, depth: int = 1) -> Refutation:
+        """Why a fact is not there: how far the body of each rule holds, and what fails; None in the fact is any value.
+        With a larger `depth`, the same for the facts that are missing then."""
+        return self._asked().why_not(relation, fact, depth=depth)
+
+    def trace(self, relation: str, fact: Sequence[object] | None = None, *, limit: int = 20) -> Trace:
+        """How facts came and changed, iteration by iteration: `result.trace("hcc", (4, None))`. None is any value; of
+        each iteration at most `limit` facts are listed."""
+        return self._asked().trace(relation, fact, limit=limit)
+
+    def history(self, relation: str) -> Frame:
+        """All facts that a recursive relation ever had, with the iteration that brought them in the last column."""
+        self._asked()  # says so if there is none
+        if relation not in self._outputs.histories:
+            guess = nearest(relation, self._outputs.histories)
+            hint = f"did you mean `{guess}`?" if guess else "what is not recursive, or has stages, has none"
+            raise fail("DL401", f"there is no history of `{relation}`", None, hint)
+        return self._outputs.histories[relation]
+
+    def _asked(self) -> Questions:
+        if self._questions is None:
+            recording = self._outputs.recorded()
+            if recording is None:
+                raise fail("DL440", "this run recorded no provenance", None, "say datalog(…, provenance=True)")
+            self._questions = Questions(self.explained.checked, recording.relations, recording.histories)
+        return self._questions
+
+    # --- the end ----------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Gives back the memory of recursive relations, which can no longer be read then."""
+        self._outputs.close()
+
+    def __enter__(self) -> Result[Frame]:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name}({self._outputs.header(name)})" for name in self._outputs)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align: left'>{html.escape(name)}</th>"
+            f"<td style='text-align: left'>{html.escape(self._outputs.header(name))}</td></tr>"
+            for name in self._outputs
+        )
+        plan = html.escape(self.explain())
+        return f"<table>{rows}</table><details><summary>plan</summary><pre>{plan}</pre></details>"

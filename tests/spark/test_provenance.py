@@ -1,0 +1,63 @@
+"""Provenance on Spark: the same answers as in this process, whoever runs the recursion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import emberlog
+from emberlog.config import Execution
+
+PROGRAM = """
+hcc(X, X) :- arc(X, _).
+hcc(Y, min<Z>) :- hcc(X, Z), arc(X, Y).
+cc(countd<Y>) :- hcc(_, Y).
+tc(X, Y) :- arc(X, Y).
+tc(X, Y) :- tc(X, Z), arc(Z, Y).
+start(X) :- arc(X, _), !tc(_, X).
+@iterations(3)
+rank(X, sum<V>) :- arc(X, _), V = 0.5.
+rank(Y, sum<V>) :- rank(X, R), arc(X, Y), V = 0.5 * R.
+"""
+ARCS = [(1, 2), (2, 3), (3, 4), (5, 6), (7, 8)]
+
+
+def answers(result: emberlog.Result[Any]) -> list[str]:
+    return [
+        str(answer)
+        for answer in (
+            result.why("hcc", (4, 1)),
+            result.why("tc", (1, 4)),
+            result.why("start", (5,)),
+            result.why("cc", (3,)),
+            result.why("rank", (3, None)),
+            result.why_not("tc", (5, 1)),
+            result.why_not("rank", (9, None)),
+            result.trace("hcc"),
+            result.trace("rank", (3, None)),
+        )
+    ]
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[str]:
+    db = emberlog.Database(engine="local")
+    db["arc"] = ARCS
+    return answers(db.datalog(PROGRAM, provenance=True))
+
+
+@pytest.mark.parametrize(
+    "execution",
+    [Execution(), Execution(executor="dataframe"), Execution(through_spark=True)],
+    ids=["cyclic", "dataframe", "through-spark"],
+)
+def test_answers_are_those_of_this_process(spark: SparkSession, execution: Execution, expected: list[str]) -> None:
+    db = emberlog.Database(spark)
+    db["arc"] = ARCS
+    with db.datalog(PROGRAM, provenance=True, execution=execution) as result:
+        assert answers(result) == expected
+        history = result.history("tc")
+        assert history.columns == ["X", "Y", "iteration"]
+        assert {tuple(row) for row in history.where("X = 1").collect()} == {(1, 2, 0), (1, 3, 1), (1, 4, 2)}

@@ -1,0 +1,185 @@
+"""Questions to the result of a run, on a database without Spark."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+import emberlog
+from emberlog.config import Execution
+from emberlog.diagnostics import EmberlogError
+
+TC = "r1: tc(X, Y) :- arc(X, Y). r2: tc(X, Y) :- tc(X, Z), arc(Z, Y)."
+
+Local = emberlog.Result["emberlog.LocalRelation"]
+
+
+@pytest.fixture
+def db() -> emberlog.Database[emberlog.LocalRelation]:
+    db = emberlog.Database(engine="local")
+    db["arc"] = [(1, 2), (1, 3), (2, 4), (3, 4), (4, 5), (5, 1)]
+    return db
+
+
+Db = emberlog.Database["emberlog.LocalRelation"]
+
+
+def code_of(error: pytest.ExceptionInfo[EmberlogError]) -> str:
+    return error.value.diagnostics[0].code
+
+
+def test_a_proof_of_a_user_function(db: Db) -> None:
+    db.function("double", lambda x: 2 * x, ["int"], "int")
+    result = db.datalog("twice(X, D) :- arc(X, _), D = double(X).", provenance=True)
+    assert str(result.why("twice", (5, 10))).splitlines() == [
+        "twice(5, 10)           r1",
+        "├ arc(5, 1)            input arc",
+        "└ D = double(5) = 10   holds",
+    ]
+    assert "20 = double(5)" in str(result.why_not("twice", (5, 20)))
+
+
+def test_a_proof_of_a_user_aggregate(db: Db) -> None:
+    db.aggregate("spread", lambda values: len(values) - 1, "int")
+    result = db.datalog("range(X, spread<Y>) :- arc(X, Y).", provenance=True)
+    assert str(result.why("range", (1, 1))).splitlines() == [
+        "range(1, 1)",
+        "├ spread<2>     r1",
+        "│ └ arc(1, 2)   input arc",
+        "└ spread<3>     r1",
+        "  └ arc(1, 3)   input arc",
+    ]
+
+
+def test_only_some_contributions_are_listed(db: Db) -> None:
+    db["number"] = [(n,) for n in range(100)]
+    proof = db.datalog("total(sum<N>) :- number(N).", provenance=True).why("total", (4950,), contributions=3)
+    assert str(proof).splitlines()[-1] == "└ … 97 more for sum"
+
+
+def test_alternatives_come_with_the_smallest_first(db: Db) -> None:
+    result = db.datalog(TC, provenance=True)
+    proofs = result.why("tc", (1, 5), all=True)
+    assert [("Z = 2" in str(proof), "Z = 3" in str(proof)) for proof in proofs] == [(True, False), (False, True)]
+    assert len(result.why("tc", (1, 5), all=True, limit=1)) == 1
+
+
+def test_no_proof_goes_round_in_a_circle(db: Db) -> None:
+    """tc(1, 2) could also be had from tc(1, 1), which needs tc(1, 2) itself."""
+    db["arc"] = [(1, 2), (2, 1)]
+    result = db.datalog(TC, provenance=True)
+    assert len(result.why("tc", (1, 2), all=True)) == 1
+
+
+def test_a_proof_can_end_early(db: Db) -> None:
+    proof = db.datalog(TC, provenance=True).why("tc", (1, 5), depth=1)
+    assert str(proof).splitlines() == [
+        "tc(1, 5)      r2, iteration 2   Z = 4",
+        "├ tc(1, 4)    not shown further",
+        "└ arc(4, 5)   not shown further",
+    ]
+
+
+def test_a_query_restricts_what_is_shown_but_not_what_can_be_asked(db: Db) -> None:
+    result = db.datalog(f"{TC} tc(5, Y)?", provenance=True)
+    assert list(result) == ["tc"]
+    assert {fact[0] for fact in result["tc"]} == {5}
+    assert result.why("tc", (1, 5)).tree.root.iteration == 2
+    assert "switched off: proofs need the relations" in result.explain()
+    assert "recorded for provenance\n  tc: the iteration of each fact" in result.explain()
+
+
+def test_without_provenance_a_query_is_rewritten_as_ever(db: Db) -> None:
+    result = db.datalog(f"{TC} tc(5, Y)?")
+    assert "recorded for provenance" not in result.explain()
+    with pytest.raises(EmberlogError) as error:
+        result.why("tc", (5, 1))
+    assert code_of(error) == "DL440"
+
+
+@pytest.mark.parametrize(
+    ("relation", "fact", "code"),
+    [
+        ("tca", (1, 4), "DL401"),
+        ("tc", (1,), "DL441"),
+        ("tc", (1, "four"), "DL441"),
+        ("tc", (1, True), "DL441"),
+        ("tc", (1, 9), "DL442"),
+        ("tc", (1, None), "DL443"),
+    ],
+)
+def test_questions_that_have_no_answer(db: Db, relation: str, fact: tuple[object, ...], code: str) -> None:
+    with pytest.raises(EmberlogError) as error:
+        db.datalog(TC, provenance=True).why(relation, fact)
+    assert code_of(error) == code
+
+
+def test_a_fact_that_is_there_is_not_refuted(db: Db) -> None:
+    with pytest.raises(EmberlogError) as error:
+        db.datalog(TC, provenance=True).why_not("tc", (1, 4))
+    assert code_of(error) == "DL445"
+
+
+def test_history(db: Db) -> None:
+    result = db.datalog(f"{TC} leaf(X) :- arc(_, X), !arc(X, _).", provenance=True)
+    assert (1, 5, 2) in result.history("tc").collect()
+    assert result.history("tc").columns == ["X", "Y", "iteration"]
+    with pytest.raises(EmberlogError) as error:
+        result.history("leaf")
+    assert code_of(error) == "DL401"
+
+
+def test_json_has_a_node_for_every_fact_and_every_child_is_there(db: Db) -> None:
+    drawn = db.datalog(TC, provenance=True).why("tc", (1, 5)).to_json()
+    again = json.loads(json.dumps(drawn))
+    assert again["rules"]["r2"] == {"text": "r2: tc(X, Y) :- tc(X, Z), arc(Z, Y).", "line": 1}
+    root, *others = again["nodes"]
+    assert root == {
+        "id": 0,
+        "kind": "derived",
+        "text": "tc(1, 5)",
+        "how": "r2, iteration 2",
+        "relation": "tc",
+        "fact": [1, 5],
+        "iteration": 2,
+        "rule": "r2",
+        "bindings": {"X": 1, "Y": 5, "Z": 4},
+        "children": [1, 2],
+    }
+    ids = {node["id"] for node in again["nodes"]}
+    assert all(set(node.get("children", ())) <= ids for node in others)
+
+
+def test_moments_can_be_given_as_such() -> None:
+    db = emberlog.Database(engine="local")
+    noon = datetime(2024, 5, 1, 12, tzinfo=UTC)
+    db["seen"] = [("a", noon)]
+    result = db.datalog("late(W, T) :- seen(W, T).", provenance=True)
+    assert result.why("late", ("a", noon)).tree.root.relation == "late"
+
+
+def test_a_deep_proof_needs_no_deep_recursion() -> None:
+    db = emberlog.Database(engine="local")
+    db["arc"] = [(n, n + 1) for n in range(3_000)]
+    result = db.datalog("reach(0). reach(Y) :- reach(X), arc(X, Y).", provenance=True)
+    proof = result.why("reach", (3_000,))
+    assert proof.tree.root.iteration == 3_000
+    assert len(str(proof).splitlines()) == 6_001
+
+
+def test_lanes_do_not_go_with_provenance(db: Db) -> None:
+    with pytest.raises(EmberlogError) as error:
+        db.datalog(TC, provenance=True, execution=Execution(representation="lanes"))
+    assert code_of(error) == "DL508"
+
+
+def test_facts_in_arrow_tables_are_found_by_their_values() -> None:
+    """More facts than are made into Python objects without being asked for."""
+    db = emberlog.Database(engine="local")
+    db["arc"] = [(n, n + 1) for n in range(300)]
+    result = db.datalog(TC, provenance=True)
+    assert result["tc"].count() == 300 * 301 // 2
+    assert result.why("tc", (7, 300)).tree.root.iteration == 292
+    assert "no fact matches" in str(result.why_not("tc", (7, 7)))
