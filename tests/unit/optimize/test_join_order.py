@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emberlog.logical.statistics import ColumnStatistics
@@ -56,6 +56,7 @@ def test_a_long_body_is_ordered_step_by_step() -> None:
         max_size=5,
     )
 )
+@settings(deadline=None)
 def test_no_other_order_is_much_better(tables: list[tuple[int, set[str]]]) -> None:
     """A set of inputs can have another estimate on another way, so the best by estimate is not always found."""
     inputs = [table(rows, **dict.fromkeys(sorted(names), float(rows))) for rows, names in tables]
