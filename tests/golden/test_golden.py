@@ -146,6 +146,7 @@ def test_cases_hold_nothing_that_nobody_reads() -> None:
         "expected.err",
         "expected.check",
         "README.md",
+        "questions.txt",
     }
     for case in all_cases():
         assert {path.name for path in case.folder.iterdir()} <= known, case.name
