@@ -74,6 +74,12 @@ def golden_update(arguments: list[str]) -> int:
     return module("tests.golden.update", *arguments) or module(*fixtures, EMBERLOG_UPDATE="1")
 
 
+def proofs_full(arguments: list[str]) -> int:
+    """checks proofs of all facts: of the golden cases, and of 500 random programs"""
+    tests = ("tests/golden/test_provenance.py", "tests/property/test_provenance.py")
+    return module("pytest", *tests, "--timeout=3600", *arguments, EMBERLOG_PROOFS="all", EMBERLOG_EXAMPLES="500")
+
+
 def property_full(arguments: list[str]) -> int:
     """the property tests with many more examples"""
     return module("pytest", "tests/property", "--timeout=3600", *arguments, EMBERLOG_EXAMPLES="2000")
@@ -152,6 +158,7 @@ TASKS = {
     "golden-update": golden_update,
     "property-full": property_full,
     "metamorphic": metamorphic,
+    "proofs-full": proofs_full,
     "async-full": async_full,
     "streams-full": streams_full,
     "stream-kills": stream_kills,

@@ -21,7 +21,6 @@ RECORDERS: Mapping[str, Execution] = {
     INTERPRETER: Execution(),
     **{name: execution for name, execution in SETUPS.items() if execution.mode != "async"},
     "hash": Execution(representation="hash"),
-    "rows": Execution(representation="rows", workers=2),
 }
 
 

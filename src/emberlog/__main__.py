@@ -8,10 +8,10 @@ import sys
 from collections.abc import Sequence
 
 from emberlog import __version__
-from emberlog.cli import check, doctor, exit_codes, explain, format, repl, run, stream
+from emberlog.cli import check, doctor, exit_codes, explain, format, repl, run, stream, trace, why, why_not
 from emberlog.cli.terminal import survive_narrow_encodings
 
-COMMANDS = (run, stream, repl, check, explain, format, doctor)
+COMMANDS = (run, stream, repl, check, explain, why, why_not, trace, format, doctor)
 """One module per command; a new one needs `register` and its place here."""
 
 GUIDE = """\
@@ -27,6 +27,8 @@ then:
   emberlog repl reach.dl                   try more rules and queries
   emberlog explain reach.dl                how is it evaluated?
   emberlog explain reach.dl --output reach.html    the same as a page with pictures
+  emberlog why reach.dl 'reach(1, 3)'      why is this fact there?
+  emberlog why-not reach.dl 'reach(3, 1)'  and why is this one not?
   emberlog fmt reach.dl                    write it neatly
   emberlog explain DL203                   what does this error mean?
   emberlog doctor                          is everything there that a run needs?

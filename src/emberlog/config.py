@@ -120,9 +120,10 @@ class Execution:
         if self.mode == "async" and self.representation not in ("auto", "hash"):
             hint = "leave the representation to Emberlog, or choose `hash`"
             diagnostics.error("DL508", f"the mode async keeps no facts as `{self.representation}`", None, hint)
-        if self.provenance and self.representation == "lanes":
-            hint = "provenance goes with auto, hash, marks and rows"
-            diagnostics.error("DL508", "lanes do not tell in which iteration a fact came", None, hint)
+        if self.provenance and self.representation in ("lanes", "rows"):
+            hint = "provenance goes with auto, hash and marks"
+            what = f"the representation `{self.representation}` does not tell in which iteration a fact came"
+            diagnostics.error("DL508", what, None, hint)
         if self.provenance and self.mode == "async":
             hint = "provenance goes with auto, bsp and decomposed"
             diagnostics.error("DL508", "the mode async has no iterations that could be recorded", None, hint)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import html
 from abc import ABC, abstractmethod
 
+from emberlog.provenance.graphs import outline_graphviz, outline_mermaid
 from emberlog.provenance.json_form import outline_object
 from emberlog.provenance.outline import Outline
+from emberlog.provenance.page import outline_page
 from emberlog.provenance.text import outline_text
 
 
 class Explanation(ABC):
-    """Printed, it is a tree of plain text."""
+    """Printed, it is a tree of plain text; a notebook shows a tree that opens and closes."""
 
     @property
     @abstractmethod
@@ -25,3 +28,19 @@ class Explanation(ABC):
     def to_json(self) -> dict[str, object]:
         """An object of plain values, for programs; docs/provenance.md describes it."""
         return outline_object(self.outline)
+
+    def to_graphviz(self) -> str:
+        """For Graphviz: `dot -Tsvg`."""
+        return outline_graphviz(self.outline)
+
+    def to_mermaid(self) -> str:
+        """For pages and repositories that draw Mermaid."""
+        return outline_mermaid(self.outline)
+
+    def to_html(self) -> str:
+        """A page that needs nothing from elsewhere."""
+        return outline_page(self.outline)
+
+    def _repr_html_(self) -> str:
+        page = html.escape(self.to_html())
+        return f'<iframe srcdoc="{page}" style="width: 100%; height: 36em; border: 0"></iframe>'

@@ -5,6 +5,7 @@ A fact that is used twice has one node, and two places where it stands.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -60,3 +61,31 @@ class Outline:
     nodes: tuple[Node, ...]
     """The first is the fact that was asked about."""
     checked: CheckedProgram
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the outline: a place where a node stands."""
+
+    place: int
+    """Of the node."""
+    level: int
+    is_last: bool
+    """Of the children of the row above it."""
+    is_repeated: bool
+    """What is below the node stands below an earlier row."""
+
+
+def rows(drawn: Outline) -> Iterator[Row]:
+    """From the top to the bottom. A proof can be deeper than Python recurses."""
+    shown: set[int] = set()
+    pending = [(0, 0, True)]
+    while pending:
+        place, level, is_last = pending.pop()
+        children = drawn.nodes[place].children
+        is_repeated = place in shown and bool(children)
+        yield Row(place, level, is_last, is_repeated)
+        if not is_repeated:
+            shown.add(place)
+            last = len(children) - 1
+            pending += [(children[number], level + 1, number == last) for number in range(last, -1, -1)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from emberlog.provenance.outline import Kind, Node, Outline
+from emberlog.provenance.outline import Kind, Node, Outline, rows
 from emberlog.provenance.wording import bindings_text
 
 WIDEST = 60
@@ -23,23 +23,24 @@ def outline_text(drawn: Outline) -> str:
 
 def _lines(drawn: Outline) -> Iterator[tuple[str, str]]:
     """Both sides of each line. A fact is proved where it stands first."""
-    shown: set[int] = set()
-    pending: list[tuple[int, str, str]] = [(0, "", "")]
-    while pending:
-        place, first, rest = pending.pop()
-        node = drawn.nodes[place]
-        if place in shown and node.children:
-            yield f"{first}{node.text}", f"{node.how}, {REPEATED}" if node.how else REPEATED
-            continue
-        shown.add(place)
-        yield f"{first}{node.text}", _right(node)
-        last = len(node.children) - 1
-        for number in range(last, -1, -1):
-            branch, below = ("└ ", "  ") if number == last else ("├ ", "│ ")
-            pending.append((node.children[number], rest + branch, rest + below))
+    below: list[str] = []
+    """By level, what stands before everything that is below the row there."""
+    for row in rows(drawn):
+        node = drawn.nodes[row.place]
+        del below[row.level :]
+        before = below[-1] if below else ""
+        branch, line = ("└ ", "  ") if row.is_last else ("├ ", "│ ")
+        if row.level == 0:
+            branch = line = ""
+        below.append(before + line)
+        yield f"{before}{branch}{node.text}", repeated_text(node) if row.is_repeated else right_text(node)
 
 
-def _right(node: Node) -> str:
+def repeated_text(node: Node) -> str:
+    return f"{node.how}, {REPEATED}" if node.how else REPEATED
+
+
+def right_text(node: Node) -> str:
     if node.kind in (Kind.CONDITION, Kind.ABSENCE):
         return HOLDS
     return "   ".join(part for part in (node.how, bindings_text(node.hidden)) if part)

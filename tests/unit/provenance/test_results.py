@@ -169,10 +169,18 @@ def test_a_deep_proof_needs_no_deep_recursion() -> None:
     assert len(str(proof).splitlines()) == 6_001
 
 
-def test_lanes_do_not_go_with_provenance(db: Db) -> None:
+@pytest.mark.parametrize("options", [{"representation": "lanes"}, {"representation": "rows"}, {"mode": "async"}])
+def test_what_has_no_iterations_does_not_go_with_provenance(db: Db, options: dict[str, str]) -> None:
     with pytest.raises(EmberlogError) as error:
-        db.datalog(TC, provenance=True, execution=Execution(representation="lanes"))
+        db.datalog(TC, provenance=True, execution=Execution(**options))  # type: ignore[arg-type]
     assert code_of(error) == "DL508"
+
+
+def test_a_stream_has_no_provenance() -> None:
+    db = emberlog.Database(engine="local")
+    with pytest.raises(EmberlogError) as error:
+        db.datalog("STREAM ride(Ts: Timestamp, City: String). seen(C) :- ride(_, C).", provenance=True)
+    assert code_of(error) == "DL446"
 
 
 def test_facts_in_arrow_tables_are_found_by_their_values() -> None:

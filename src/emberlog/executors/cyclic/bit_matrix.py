@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from emberlog.executors.cyclic.checkpoints import Checkpoints, SavedState, Stale
 from emberlog.executors.cyclic.closures import Pairs, shown
-from emberlog.executors.cyclic.history import HistoryBatch
 from emberlog.executors.cyclic.kernels.bit_rows import (
     PLACE_BITS,
     DeltaRows,
@@ -70,7 +69,6 @@ class BitMatrix:
         *,
         tells_of_all: bool,
         checkpoints: Checkpoints | None = None,
-        provenance: bool = False,
     ) -> None:
         self.rules = rules
         self.pairs = pairs
@@ -95,7 +93,6 @@ class BitMatrix:
         claim(8 * self.width * (len(self.rows) + 2 * len(self.delta_numbers)))
         words = np.zeros((len(self.rows), self.width), np.uint64)
         self.full = FullRows(words, rows_of_delta, right_origins, workers, worker)
-        self.gains = RowGains(words) if provenance else None
 
     def run(self) -> Running:
         delta = empty_delta(len(self.delta_numbers), self.width)
@@ -107,8 +104,6 @@ class BitMatrix:
             iteration = 0
         else:
             changed, iteration = self._take_up(saved, coming), saved.iteration
-        if self.gains is not None:
-            self.gains.note(iteration)
         while True:
             delta, coming = coming, delta
             is_due = self.checkpoints is not None and self.checkpoints.is_due(iteration + 1)
@@ -137,8 +132,6 @@ class BitMatrix:
                 self.watch(Progress(iteration, changed, self.total))
             changed = added
             self.total += added
-            if self.gains is not None:
-                self.gains.note(iteration)
             if all(message.numbers[2] for message in received):
                 self._save(iteration, changed, coming)
 
@@ -198,36 +191,8 @@ class BitMatrix:
             if found:
                 yield self.pairs.columns(left[:found], right[:found])
 
-    def history(self) -> Iterator[HistoryBatch]:
-        assert self.gains is not None
-        pivots, values = shown(self.pairs.left)[self.rows], shown(self.pairs.right)
-        for iteration, rows, partners in self.gains.listed:
-            yield HistoryBatch.of_iteration(self.pairs.columns(pivots[rows], values[partners]), iteration)
-
     def count(self) -> int:
         return self.total
-
-
-class RowGains:
-    """Which pairs came in which iteration: the matrix says only that they are there."""
-
-    def __init__(self, words: Words) -> None:
-        self.words = words
-        self.known = np.zeros_like(words)
-        self.listed: list[tuple[int, Numbers, Numbers]] = []
-        """An iteration, the rows of the pairs that came in it, and their partners."""
-
-    def note(self, iteration: int) -> None:
-        rows, width = self.words.shape
-        partners = np.arange(64 * width)
-        gained = self.words & ~self.known
-        row = 0
-        while row < rows:
-            left, right = (np.empty(RESULT_BATCH + 64 * width, np.int64) for _ in range(2))
-            row, found = list_rows(gained, row, rows, RESULT_BATCH, np.arange(rows), partners, left, right)
-            if found:
-                self.listed.append((iteration, left[:found].astype(np.uint32), right[:found].astype(np.uint32)))
-        self.known |= gained
 
 
 def _ends(steps: Steps) -> tuple[Numbers, Numbers]:

@@ -93,6 +93,8 @@ class FactoredWorker(Worker):
         seeds = [(name, lanes) for name, one in self.seed_contributions() for lanes in written_out(one)]
         if self.asked_for is Representation.HASH:
             self.choice = Choice(Representation.HASH, "hash: asked for")
+        elif self.task.provenance and not self._closes_sources():
+            self.choice = Choice(Representation.HASH, "hash: its rows tell in which iteration a fact came")
         elif (step_lanes := self._all_steps()) is None:
             self.choice = Choice(Representation.HASH, "hash: the steps of a rule are many more than the facts it reads")
         else:
@@ -132,8 +134,8 @@ class FactoredWorker(Worker):
         match self.solution:
             case _HashedRows() as hashed:
                 return hashed.history(relation)
-            case MarksClosure() | BitMatrix() as solution:
-                return solution.history()
+            case MarksClosure() as closure:
+                return closure.history()
             case _:
                 raise InternalError(f"DL902: the history of {relation} was not recorded")
 
@@ -196,7 +198,6 @@ class FactoredWorker(Worker):
                 self.watch,
                 tells_of_all=not self.task.placement.is_decomposed,
                 checkpoints=self.task.checkpoints,
-                provenance=self.task.provenance,
             )
 
     def _closes_sources(self) -> bool:

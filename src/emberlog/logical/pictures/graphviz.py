@@ -21,14 +21,14 @@ _STYLE = {
 
 def drawings_dot(drawings: Sequence[Drawing], title: str) -> str:
     lines = [
-        f"digraph {_quoted(title)} {{",
+        f"digraph {quoted(title)} {{",
         '  graph [rankdir=TB, fontname="Helvetica", labeljust=l, nodesep=0.3, ranksep=0.4];',
         '  node [fontname="Menlo, Consolas, monospace", fontsize=11, margin="0.15,0.08"];',
         '  edge [fontname="Helvetica", fontsize=10, color="#9aa4b1", fontcolor="#5a6572"];',
     ]
     for drawing in drawings:
         lines.append(f"  subgraph cluster_{drawing.name} {{")
-        label = _quoted(f"{drawing.title}\n{drawing.subtitle}")
+        label = quoted(f"{drawing.title}\n{drawing.subtitle}")
         lines.append(f'    label={label}; color="#d5dae0"; style=rounded;')
         lines += [f"    {line}" for line in _statements(drawing)]
         lines.append("  }")
@@ -37,11 +37,11 @@ def drawings_dot(drawings: Sequence[Drawing], title: str) -> str:
 
 def _statements(drawing: Drawing) -> Iterator[str]:
     for name, node, above in drawing.named_nodes():
-        yield f"{name} [label={_quoted(node.label)}, {_STYLE[node.look]}];"
+        yield f"{name} [label={quoted(node.label)}, {_STYLE[node.look]}];"
         if above is not None:
-            yield f"{above} -> {name}" + (f" [label={_quoted(node.role)}];" if node.role else ";")
+            yield f"{above} -> {name}" + (f" [label={quoted(node.role)}];" if node.role else ";")
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

@@ -25,7 +25,7 @@ _ROUND = (Look.GOAL, Look.FACTS, Look.REFERENCE, Look.DELTA)
 def drawings_mermaid(drawings: Sequence[Drawing], title: str) -> str:
     lines = ["---", f"title: {json.dumps(title, ensure_ascii=False)}", "---", "flowchart TB"]
     for drawing in drawings:
-        label = _quoted(f"{drawing.title} ({drawing.subtitle})")
+        label = quoted(f"{drawing.title} ({drawing.subtitle})")
         lines.append(f"  subgraph {drawing.name} [{label}]")
         lines += [f"    {line}" for line in _statements(drawing)]
         lines.append("  end")
@@ -36,12 +36,12 @@ def drawings_mermaid(drawings: Sequence[Drawing], title: str) -> str:
 def _statements(drawing: Drawing) -> Iterator[str]:
     for name, node, above in drawing.named_nodes():
         opening, closing = ("([", "])") if node.look in _ROUND else ("[", "]")
-        yield f"{name}{opening}{_quoted(node.label)}{closing}:::{node.look.value}"
+        yield f"{name}{opening}{quoted(node.label)}{closing}:::{node.look.value}"
         if above is not None:
-            yield f"{above} -->|{_quoted(node.role)}| {name}" if node.role else f"{above} --> {name}"
+            yield f"{above} -->|{quoted(node.role)}| {name}" if node.role else f"{above} --> {name}"
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """Mermaid has no escapes in strings, only numbered entities, and reads HTML and Markdown in them."""
     entities = {'"': "#quot;", "#": "#35;", "&": "#38;", "<": "#lt;", ">": "#gt;", "`": "#96;", "\n": "<br/>"}
     return '"' + "".join(entities.get(character, character) for character in text) + '"'

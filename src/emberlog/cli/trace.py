@@ -1,0 +1,46 @@
+"""`emberlog trace`: how facts came and changed, iteration by iteration."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from emberlog.cli import exit_codes
+from emberlog.cli.asking import add_question_options, asked
+from emberlog.cli.parameters import positive_int
+
+NAME = "trace"
+
+EXAMPLES = """\
+examples:
+  emberlog trace cc.dl 'hcc(4, X)'     how the value of a group changed
+  emberlog trace cc.dl 'hcc(_, _)'     everything, the first facts of each iteration
+"""
+
+
+def register(commands: Any) -> None:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        NAME,
+        help="show how facts came and changed",
+        description="Runs a program and shows, iteration by iteration, which facts came and what they replaced.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_question_options(parser)
+    parser.add_argument("--limit", metavar="N", type=positive_int, default=20, help="facts of an iteration shown (20)")
+    parser.add_argument("--json", action="store_true", help="plain values, for programs")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with asked(arguments) as (result, relation, fact):
+        trace = result.trace(relation, fact, limit=arguments.limit)
+        if arguments.json:
+            import json
+
+            text = json.dumps(trace.to_json(), indent=2, ensure_ascii=False)
+        else:
+            text = str(trace)
+    sys.stdout.write(f"{text}\n")
+    return exit_codes.FINE

@@ -1,0 +1,57 @@
+"""`emberlog why`: a smallest proof of a fact."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from emberlog.cli import exit_codes
+from emberlog.cli.asking import add_form_options, add_question_options, asked, form_of, in_form, tell
+from emberlog.cli.parameters import positive_int, whole_number
+
+NAME = "why"
+
+EXAMPLES = """\
+examples:
+  emberlog why tc.dl 'tc(1, 4)'                       a smallest proof, down to input facts
+  emberlog why tc.dl 'tc(1, 4)' --all                 other proofs, too
+  emberlog why cc.dl 'hcc(4, X)'                      of the one fact that agrees
+  emberlog why tc.dl 'tc(1, 4)' --output why.html     a page to open and close; also .json, .dot and .mmd
+
+The program is run for it with provenance, in this process unless --engine spark says otherwise.
+"""
+
+
+def register(commands: Any) -> None:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        NAME,
+        help="show why a fact is there",
+        description="Runs a program and proves one of its facts: rules, values of variables, iterations, input facts.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_question_options(parser)
+    parser.add_argument("--all", action="store_true", help="other proofs, too, as text")
+    parser.add_argument("--limit", metavar="N", type=positive_int, default=10, help="proofs with --all (10)")
+    parser.add_argument("--depth", metavar="N", type=positive_int, help="end the proof after so many steps")
+    parser.add_argument(
+        "--contributions",
+        metavar="N",
+        type=whole_number,
+        default=10,
+        help="listed of a sum, a count and their like (10)",
+    )
+    add_form_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with asked(arguments) as (result, relation, fact):
+        if arguments.all:
+            proofs = result.why(relation, fact, all=True, limit=arguments.limit, contributions=arguments.contributions)
+            text = "\nor\n\n".join(in_form(proof, "text") for proof in proofs)
+        else:
+            proof = result.why(relation, fact, depth=arguments.depth, contributions=arguments.contributions)
+            text = in_form(proof, form_of(arguments))
+    tell(arguments, text)
+    return exit_codes.FINE
