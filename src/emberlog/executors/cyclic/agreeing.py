@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from emberlog.executors.cyclic.division import Kind
 from emberlog.executors.cyclic.exchange import Exchange
 from emberlog.executors.cyclic.lanes import Lanes, joined
-from emberlog.executors.cyclic.partitioning import Hashed, Kind, Partitioning, as_lanes, divided, from_lanes
+from emberlog.executors.cyclic.partitioning import Hashed, Partitioning, as_lanes, divided, from_lanes
 from emberlog.executors.cyclic.walks import Walk
 from emberlog.executors.cyclic.worker import Message
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 
 from emberlog.config import Execution
 from emberlog.diagnostics import fail
 from emberlog.executors.cyclic.compile import CyclicProgram
 from emberlog.executors.cyclic.mode import Mode
-from emberlog.executors.cyclic.partitioning import Kind
 from emberlog.executors.cyclic.placement import Placement
 from emberlog.executors.cyclic.walks import Walk, walks_of
+
+
+class Kind(Enum):
+    HASH = "hash"
+    RANGE = "range"
+    LOCALITY = "locality"
 
 
 @dataclass(frozen=True, slots=True)

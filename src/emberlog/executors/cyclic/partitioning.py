@@ -7,24 +7,18 @@ what it derives is its own, and a local fixpoint goes far before anything is sen
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import TypeAlias, assert_never
 
 import numpy as np
 import numpy.typing as npt
 
+from emberlog.executors.cyclic.division import Kind
 from emberlog.executors.cyclic.kernels.hashing import owners as hashed_owners
 from emberlog.executors.cyclic.kernels.steps import breadth_first_ranks
 from emberlog.executors.cyclic.lanes import Lane, Lanes
 from emberlog.executors.cyclic.numbering import Domain, domain_of, packed
 
 Owners: TypeAlias = npt.NDArray[np.int32]
-
-
-class Kind(Enum):
-    HASH = "hash"
-    RANGE = "range"
-    LOCALITY = "locality"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ import pytest
 from emberlog.config import Execution, Limits
 from emberlog.diagnostics import EmberlogError
 from emberlog.events import Event, StratumFinished
+from emberlog.executors.cyclic.division import Kind
 from emberlog.executors.cyclic.lanes import Lanes
-from emberlog.executors.cyclic.partitioning import Hashed, Kind, as_lanes, divided, from_lanes
+from emberlog.executors.cyclic.partitioning import Hashed, as_lanes, divided, from_lanes
 from emberlog.executors.cyclic.stage import plan_stage
 from emberlog.executors.cyclic.walks import Walk
 from emberlog.optimize.pipeline import plan_program
