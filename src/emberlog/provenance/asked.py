@@ -60,7 +60,7 @@ def asked_fact(base: FactBase, relation: str, pattern: tuple[CellValue, ...]) ->
             "DL442",
             f"there is no fact {pattern_text(relation, pattern)}",
             None,
-            "why_not tells what is missing for it",
+            "`why_not`, or `emberlog why-not`, tells what is missing for it",
         )
     if len(found) > 1:
         examples = " and ".join(pattern_text(relation, fact) for fact in found)

@@ -52,4 +52,6 @@ def division_of(
         return Division(Kind.LOCALITY, walks, "what is linked together is derived together, without any exchange")
     if placement.mode is Mode.ASYNC:
         return Division(Kind.HASH, (), "the rules walk no arcs of a relation")
+    if placement.mode is Mode.DECOMPOSED:
+        return Division(Kind.HASH, (), "nothing is exchanged")
     return Division(Kind.HASH, (), "in rounds every worker waits for all others, wherever values are")
