@@ -73,7 +73,7 @@ def test_a_store_stops_before_it_passes_the_budget(width: int) -> None:
         store = SetStore(width)
         with pytest.raises(TooLarge):
             store.add(batch)
-    assert used_memory() <= before + 33 * MIB
+    assert used_memory() <= before + 40 * MIB  # all rows would take more than 64
     assert store.count > 0
 
 
