@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from emberlog.cli.limits import add_limit_options, limits_of
-from emberlog.cli.parameters import add_fact_options, add_program_options, as_mapping, setting
+from emberlog.cli.parameters import add_fact_options, add_program_options, add_spark_options, as_mapping
 
 if TYPE_CHECKING:
     from emberlog.provenance.explanation import Explanation
@@ -30,8 +30,7 @@ def add_question_options(parser: argparse.ArgumentParser) -> None:
     add_limit_options(parser)
     group = parser.add_argument_group("how it runs")
     group.add_argument("--engine", choices=ENGINES, default=ENGINES[0], help="this process, or Spark (local)")
-    group.add_argument("--master", metavar="URL", help="where Spark runs (local[*])")
-    group.add_argument("--conf", metavar="NAME=VALUE", action="append", type=setting, default=[], help="of Spark")
+    add_spark_options(group)
 
 
 def add_form_options(parser: argparse.ArgumentParser) -> None:

@@ -92,7 +92,10 @@ def setting(text: str) -> tuple[str, str]:
     return name, value
 
 
-def add_fact_options(group: Any) -> None:
+ONE_RELATION = "the facts of one relation; may be repeated, and goes before --facts"
+
+
+def add_fact_options(group: Any, input_help: str = ONE_RELATION) -> None:
     """Where the facts are that a program reads."""
     group.add_argument("--facts", metavar="DIR", help="a folder with a file for each relation; default: facts/")
     group.add_argument(
@@ -102,6 +105,19 @@ def add_fact_options(group: Any) -> None:
         action="append",
         type=named_path,
         default=[],
-        help="the facts of one relation; may be repeated, and goes before --facts",
+        help=input_help,
     )
     group.add_argument("--header", action="store_true", help="text files begin with the names of their columns")
+
+
+def add_spark_options(group: Any) -> None:
+    """Which Spark runs it."""
+    group.add_argument("--master", metavar="URL", help="where Spark runs (local[*])")
+    group.add_argument(
+        "--conf",
+        metavar="NAME=VALUE",
+        action="append",
+        type=setting,
+        default=[],
+        help="a setting of Spark; may be repeated",
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from emberlog.cli import exit_codes
 from emberlog.cli.limits import add_limit_options, limits_of
-from emberlog.cli.parameters import add_fact_options, add_program_options, as_mapping, setting, whole_number
+from emberlog.cli.parameters import add_fact_options, add_program_options, add_spark_options, as_mapping, whole_number
 from emberlog.config import EXECUTORS, MODES, PARTITIONINGS, REPRESENTATIONS
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def register(commands: Any) -> None:
     _add_data_options(parser.add_argument_group("facts"))
     add_limit_options(parser)
     _add_execution_options(parser.add_argument_group("how it runs"))
-    _add_spark_options(parser.add_argument_group("Spark"))
+    add_spark_options(parser.add_argument_group("Spark"))
     parser.set_defaults(run=run)
 
 
@@ -83,18 +83,6 @@ def _add_execution_options(group: Any) -> None:
         help="tell where the time went; write it as a page, too, if a file is named",
     )
     group.add_argument("--off", metavar="PASS", action="append", default=[], help="leave a pass of the optimizer out")
-
-
-def _add_spark_options(group: Any) -> None:
-    group.add_argument("--master", metavar="URL", help="where Spark runs (local[*])")
-    group.add_argument(
-        "--conf",
-        metavar="NAME=VALUE",
-        action="append",
-        type=setting,
-        default=[],
-        help="a setting of Spark; may be repeated",
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:

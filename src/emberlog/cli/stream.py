@@ -7,7 +7,14 @@ from typing import Any
 
 from emberlog.cli import exit_codes
 from emberlog.cli.limits import add_limit_options, limits_of
-from emberlog.cli.parameters import add_program_options, as_mapping, named_path, positive_int, setting, whole_number
+from emberlog.cli.parameters import (
+    add_fact_options,
+    add_program_options,
+    add_spark_options,
+    as_mapping,
+    positive_int,
+    whole_number,
+)
 from emberlog.config import EVALUATIONS, LATE_TUPLES, OUTPUT_MODES
 
 NAME = "stream"
@@ -42,22 +49,14 @@ def register(commands: Any) -> None:
     _add_output_options(parser.add_argument_group("answers"))
     _add_time_options(parser.add_argument_group("slides"))
     add_limit_options(parser)
-    _add_spark_options(parser.add_argument_group("Spark"))
+    spark = parser.add_argument_group("Spark")
+    spark.add_argument("--workers", metavar="N", type=positive_int, default=1, help="that share the window (1)")
+    add_spark_options(spark)
     parser.set_defaults(run=run)
 
 
 def _add_input_options(group: Any) -> None:
-    group.add_argument(
-        "--input",
-        dest="inputs",
-        metavar="RELATION=PATH",
-        action="append",
-        type=named_path,
-        default=[],
-        help="the folder of a stream, or the facts of a relation; may be repeated",
-    )
-    group.add_argument("--facts", metavar="DIR", help="a folder with a file for each relation; default: facts/")
-    group.add_argument("--header", action="store_true", help="text files begin with the names of their columns")
+    add_fact_options(group, "the folder of a stream, or the facts of a relation; may be repeated")
     group.add_argument("--kind", metavar="KIND", help="of the files of streams, as in csv; default: as the first file")
 
 
@@ -80,19 +79,6 @@ def _add_time_options(group: Any) -> None:
         "--evaluation", choices=EVALUATIONS, default=EVALUATIONS[0], help="from slide to slide, or from scratch"
     )
     group.add_argument("--once", action="store_true", help="evaluate what is there, close the last slide, and end")
-
-
-def _add_spark_options(group: Any) -> None:
-    group.add_argument("--workers", metavar="N", type=positive_int, default=1, help="that share the window (1)")
-    group.add_argument("--master", metavar="URL", help="where Spark runs (local[*])")
-    group.add_argument(
-        "--conf",
-        metavar="NAME=VALUE",
-        action="append",
-        type=setting,
-        default=[],
-        help="a setting of Spark; may be repeated",
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:
