@@ -298,7 +298,7 @@ class TaskRun:
                 worker = DefinitionWorker(task, statics, streams)
             self._drive(worker)
             self.clock.lap("rounds")
-            if stratum.is_recursive:
+            if stratum.is_main:
                 effort = worker.effort
                 self.summary.effort = [effort.busy, effort.waiting, effort.exchanges]
             yield from self._hand_on(worker, stratum, statics, streams)
