@@ -23,6 +23,9 @@ VENV_PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 MAIN_JOB = "run"
 EXAMPLE = "examples/fares.dl"
 
+PATIENTLY = ("--timeout=3600", "-o", "faulthandler_timeout=0")
+"""For tests that take many minutes: to dump the stack of a test under way can end the whole run."""
+
 
 class Stop(Exception):
     """Ends the task with a message for the person, instead of a traceback."""
@@ -77,36 +80,36 @@ def golden_update(arguments: list[str]) -> int:
 def proofs_full(arguments: list[str]) -> int:
     """checks proofs of all facts: of the golden cases, and of 500 random programs"""
     tests = ("tests/golden/test_provenance.py", "tests/property/test_provenance.py")
-    return module("pytest", *tests, "--timeout=3600", *arguments, EMBERLOG_PROOFS="all", EMBERLOG_EXAMPLES="500")
+    return module("pytest", *tests, *PATIENTLY, *arguments, EMBERLOG_PROOFS="all", EMBERLOG_EXAMPLES="500")
 
 
 def property_full(arguments: list[str]) -> int:
     """the property tests with many more examples"""
-    return module("pytest", "tests/property", "--timeout=3600", *arguments, EMBERLOG_EXAMPLES="2000")
+    return module("pytest", "tests/property", *PATIENTLY, *arguments, EMBERLOG_EXAMPLES="2000")
 
 
 def metamorphic(arguments: list[str]) -> int:
     """1,000 random programs for each way to write them differently, on every kind of plan: about ten minutes"""
     tests = ("tests/property/test_metamorphic.py", "tests/property/test_rewritten_programs.py")
-    return module("pytest", *tests, "--timeout=3600", *arguments, EMBERLOG_EXAMPLES="1000")
+    return module("pytest", *tests, *PATIENTLY, *arguments, EMBERLOG_EXAMPLES="1000")
 
 
 def async_full(arguments: list[str]) -> int:
     """1,000 random recursions without rounds, with messages that arrive by chance"""
     name = "tests/property/test_async_programs.py"
-    return module("pytest", name, "--timeout=3600", *arguments, EMBERLOG_EXAMPLES="1000")
+    return module("pytest", name, *PATIENTLY, *arguments, EMBERLOG_EXAMPLES="1000")
 
 
 def streams_full(arguments: list[str]) -> int:
     """2,000 random streams on each evaluator, slide by slide: about ten minutes"""
     tests = "tests/property/test_stream_programs.py"
-    return module("pytest", tests, "--timeout=3600", *arguments, EMBERLOG_EXAMPLES="3000")
+    return module("pytest", tests, *PATIENTLY, *arguments, EMBERLOG_EXAMPLES="3000")
 
 
 def stream_kills(arguments: list[str]) -> int:
     """100 stream queries, each killed at thirty points around its commits and started again: about four minutes"""
     name = "tests/unit/executors/streaming/test_exactly_once.py"
-    return module("pytest", name, "--timeout=3600", *arguments, EMBERLOG_KILLS="100")
+    return module("pytest", name, *PATIENTLY, *arguments, EMBERLOG_KILLS="100")
 
 
 def spark_full(arguments: list[str]) -> int:
@@ -121,7 +124,7 @@ def faults_full(arguments: list[str]) -> int:
 
 def fuzz(arguments: list[str]) -> int:
     """20,000 mutated and random texts against the front end"""
-    return module("pytest", "tests/property/test_fuzz.py", "--timeout=3600", *arguments, EMBERLOG_EXAMPLES="20000")
+    return module("pytest", "tests/property/test_fuzz.py", *PATIENTLY, *arguments, EMBERLOG_EXAMPLES="20000")
 
 
 def bench(arguments: list[str]) -> int:
