@@ -49,11 +49,8 @@ def asked(arguments: argparse.Namespace) -> Iterator[tuple[Result[Any], str, tup
         arguments.program,
         params=as_mapping(arguments.params),
         iterations=arguments.iterations,
-        queries=(),
         facts=arguments.facts,
         inputs=dict(arguments.inputs),
-        off=(),
-        output=None,
     )
     from emberlog.cli.live_line import LiveLine
     from emberlog.cli.spark_failures import told_as_such

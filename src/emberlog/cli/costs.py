@@ -15,11 +15,9 @@ def costs(arguments: argparse.Namespace) -> str:
         arguments.subject,
         params=as_mapping(arguments.params),
         iterations=arguments.iterations,
-        queries=(),
         facts=arguments.facts,
         inputs=dict(arguments.inputs),
         off=arguments.off,
-        output=None,
     )
     with Database(engine="local") as database:
         for relation, path in task.inputs.items():

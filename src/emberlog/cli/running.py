@@ -61,11 +61,11 @@ def prepare(
     *,
     params: Mapping[str, ast.Value],
     iterations: int | None,
-    queries: Sequence[str],
     facts: str | None,
     inputs: Mapping[str, str],
-    off: Iterable[str],
-    output: str | None,
+    queries: Sequence[str] = (),
+    off: Iterable[str] = (),
+    output: str | None = None,
 ) -> Task:
     """Raises EmberlogError with what is wrong with the program, the paths or the options."""
     program = _with_queries(parse(read_source(name)), queries)

@@ -89,11 +89,8 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.program,
         params=as_mapping(arguments.params),
         iterations=arguments.iterations,
-        queries=(),
         facts=arguments.facts,
         inputs=dict(arguments.inputs),
-        off=(),
-        output=None,
     )
     wishes = Wishes(
         arguments.header,

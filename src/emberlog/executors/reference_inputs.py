@@ -5,7 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Set
 
-from emberlog.datatypes import BOOL, FLOAT, INT, INT_MAX, INT_MIN, STRING, TIMESTAMP, UNKNOWN, DataType, join_types
+from emberlog.datatypes import (
+    FLOAT,
+    INT,
+    INT_MAX,
+    INT_MIN,
+    TIMESTAMP,
+    UNKNOWN,
+    DataType,
+    join_types,
+    type_of_value,
+)
 from emberlog.diagnostics import EmberlogError, fail, nearest
 from emberlog.executors.reference_expressions import shown
 from emberlog.semantics.model import CellValue, CheckedProgram, Column, Fact, Relation
@@ -78,14 +88,8 @@ def _converted(relation: Relation, column: Column, values: list[CellValue]) -> l
 
 def _type_of(value: CellValue) -> DataType:
     match value:
-        case bool():
-            return BOOL
-        case int():
-            return INT
-        case float():
-            return FLOAT
-        case str():
-            return STRING
+        case bool() | int() | float() | str():
+            return type_of_value(value)
         case _:  # null is of every type, and no input column is of pairs or lists only
             return UNKNOWN
 

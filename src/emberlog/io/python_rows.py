@@ -6,7 +6,15 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from emberlog.datatypes import BOOL, FLOAT, INT, INT_MAX, INT_MIN, STRING, TIMESTAMP, UNKNOWN, DataType, join_types
+from emberlog.datatypes import (
+    INT_MAX,
+    INT_MIN,
+    TIMESTAMP,
+    UNKNOWN,
+    DataType,
+    join_types,
+    type_of_value,
+)
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.semantics.model import CellValue, Fact
 
@@ -68,14 +76,8 @@ def _plain(value: Any) -> Any:
 
 def _type_of(value: Any) -> DataType:
     match _plain(value):
-        case bool():
-            return BOOL
-        case int():
-            return INT
-        case float():
-            return FLOAT
-        case str():
-            return STRING
+        case bool() | int() | float() | str() as plain:
+            return type_of_value(plain)
         case datetime():
             return TIMESTAMP
         case (first, second):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from emberlog.logical.pictures.page_style import page_style
+from emberlog.logical.pictures.page_style import page_head
 from emberlog.logical.pictures.svg import escape
 from emberlog.logical.summary import counted
 from emberlog.profile.charts import Bar, bars_chart, columns_chart
@@ -28,18 +28,7 @@ _MOST_ROWS = 400
 def profile_page(name: str, profile: RunProfile) -> str:
     strata = "\n".join(_stratum(number, stratum) for number, stratum in enumerate(profile.strata, 1))
     summary = f"{profile.seconds:,.2f} s, {counted(len(profile.strata), 'stratum')}"
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{escape(name)}, profiled</title>
-<style>
-{page_style()}
-{_STYLE.strip()}
-</style>
-</head>
+    return f"""{page_head(f"{name}, profiled", _STYLE)}
 <body>
 <header>
 <h1>{escape(name)}</h1>

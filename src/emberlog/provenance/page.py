@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emberlog.logical.pictures.page_style import PAGE_SCRIPT, page_style
+from emberlog.logical.pictures.page_style import PAGE_SCRIPT, page_head
 from emberlog.logical.pictures.program_listing import program_listing
 from emberlog.logical.pictures.svg import MONO, escape
 from emberlog.logical.summary import counted
@@ -23,18 +23,7 @@ def outline_page(drawn: Outline) -> str:
     facts = sum(node.kind in (Kind.DERIVED, Kind.INPUT, Kind.WRITTEN, Kind.MISSING) for node in drawn.nodes)
     rules = len({node.rule for node in drawn.nodes if node.rule})
     summary = f"{drawn.checked.program.source.name} · {counted(facts, 'fact')} · {counted(rules, 'rule')}"
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{escape(drawn.title)}</title>
-<style>
-{page_style()}
-{_STYLE.strip()}
-</style>
-</head>
+    return f"""{page_head(drawn.title, _STYLE)}
 <body>
 <header>
 <h1>{escape(drawn.title)}</h1>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
@@ -56,19 +57,19 @@ class Batch:
         return Batch(lanes, rows)
 
 
-class RelationAccess:
+class RelationAccess(ABC):
     """What a chain needs of the relations; a worker implements it."""
 
     members: frozenset[str]
     """The relations that change: they have no sorted lists."""
 
+    @abstractmethod
     def started(self, atom: Atom) -> Iterator[list[Lane]]:
         """The rows of the atom's version, a lane per column, in batches."""
-        raise NotImplementedError
 
+    @abstractmethod
     def matches(self, atom: Atom, keys: tuple[int, ...], values: Lanes) -> Iterator[Matches]:
         """The rows that agree with the values in the key columns."""
-        raise NotImplementedError
 
     def partners(
         self, atom: Atom, keys: tuple[int, ...], values: Lanes, bound: Mapping[str, Lane]
@@ -76,17 +77,17 @@ class RelationAccess:
         """Those matches that can lead anywhere, given all that is bound."""
         return self.matches(atom, keys, values)
 
+    @abstractmethod
     def column(self, atom: Atom, keys: tuple[int, ...], column: int, rows: Lane) -> Lane:
         """The values of a column in the rows that `matches` found by these keys."""
-        raise NotImplementedError
 
+    @abstractmethod
     def intersection(self, step: Intersect) -> Intersection:
         """The sorted lists of its atoms."""
-        raise NotImplementedError
 
+    @abstractmethod
     def refuted(self, relation: str, keys: tuple[int, ...], values: Lanes) -> Mask:
         """For which values the relation has a row that agrees with them."""
-        raise NotImplementedError
 
 
 class ChainRunner:

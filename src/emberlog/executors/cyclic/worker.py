@@ -8,6 +8,7 @@ them run the same code.
 from __future__ import annotations
 
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -125,17 +126,17 @@ class Worker(RelationAccess):
         chains = task.placement.rules if task.workers > 1 else self.program.rules
         self.rules = [ChainRunner(chain, self, task.codes) for chain in chains]
 
+    @abstractmethod
     def run(self) -> Running:
         """Runs the recursion to its end; afterwards `results` has this worker's facts."""
-        raise NotImplementedError
 
+    @abstractmethod
     def results(self, relation: str) -> Iterator[list[Lane]]:
         """The facts of a relation that this worker owns, in batches: a lane per column."""
-        raise NotImplementedError
 
+    @abstractmethod
     def result_count(self, relation: str) -> int:
         """How many facts `results` gives."""
-        raise NotImplementedError
 
     def known(self, relation: str) -> Iterator[Lanes]:
         """Contributions to a relation that are known to be right however far the recursion has come, in small batches:

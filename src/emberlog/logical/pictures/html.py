@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from emberlog.logical.explain import OptimizedPlan, PassChange, changed_lines, pass_effect, plan_text
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.pictures.drawing import Drawing, draw_connection_graph, draw_plan
-from emberlog.logical.pictures.page_style import PAGE_SCRIPT, page_style
+from emberlog.logical.pictures.page_style import PAGE_SCRIPT, page_head
 from emberlog.logical.pictures.program_listing import program_listing
 from emberlog.logical.pictures.svg import drawing_svg, escape
 from emberlog.logical.summary import program_summary, stratum_kind, stream_notes
@@ -31,17 +31,7 @@ def explanation_page(
     ]
     anchors = [("program", "Program"), ("graph", "Connection graph"), ("strata", "Strata"), ("plan", "Plan")]
     links = " ".join(f'<a href="#{anchor}">{title}</a>' for anchor, title in [*anchors, ("passes", "Passes")])
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{escape(name)}, explained</title>
-<style>
-{page_style()}
-</style>
-</head>
+    return f"""{page_head(f"{name}, explained")}
 <body>
 <header>
 <h1>{escape(name)}</h1>

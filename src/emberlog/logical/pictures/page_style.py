@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import escape
+
 from emberlog.logical.pictures.svg import MONO, SANS, svg_style
 
 _PAGE = f"""
@@ -66,8 +68,22 @@ _MARKED = """
 """
 
 
-def page_style() -> str:
-    return f"{_PAGE.strip()}\n{svg_style()}\n{_MARKED.strip()}"
+def page_head(title: str, style: str = "") -> str:
+    """The beginning of every page, up to its body; `style` is what the page adds to the style of all."""
+    own = f"{style.strip()}\n" if style else ""
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{escape(title)}</title>
+<style>
+{_PAGE.strip()}
+{svg_style()}
+{_MARKED.strip()}
+{own}</style>
+</head>"""
 
 
 PAGE_SCRIPT = """
