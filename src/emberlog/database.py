@@ -15,13 +15,13 @@ from emberlog.diagnostics import Diagnostics, EmberlogError, fail, nearest
 from emberlog.events import Listener, ignore
 from emberlog.executors.engine import Engine, Request
 from emberlog.logical.build import build
-from emberlog.logical.statistics import NO_STATISTICS, Statistics
+from emberlog.logical.statistics import NO_STATISTICS, RelationStatistics, Statistics
 from emberlog.optimize.cost_text import cost_text
 from emberlog.optimize.pipeline import plan_program
 from emberlog.result import Explained, Result
 from emberlog.semantics.analysis import analyze
 from emberlog.semantics.functions import BUILT_IN
-from emberlog.semantics.model import CheckedProgram, Column, Match
+from emberlog.semantics.model import CheckedProgram, Column, Match, Relation
 from emberlog.source import NOWHERE, Source
 from emberlog.syntax import ast
 from emberlog.syntax.parser import parse
@@ -89,6 +89,9 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             raise fail("DL508", f"there is no engine `{engine}`", None, "it is one of spark, local")
         self._functions = BUILT_IN
         self._rules: tuple[ast.Statement, ...] = ()
+        self._seen: dict[str, dict[tuple[Column, ...], RelationStatistics | None]] = {}
+        """Statistics of what is registered, by the columns that a program sees. They are only estimates, so they need
+        not be taken again for every program, even where a table has grown since."""
 
     @property
     def spark(self) -> SparkSession:
@@ -117,6 +120,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         """The same as `db[name] = data`, with a choice of columns, and with what a path does not say: whether its files
         begin with the names of their columns, and what format they have."""
         self._engine.register(name, data, columns=columns, header=header, format=format)
+        self._seen.pop(name, None)
 
     def __getitem__(self, name: str) -> Frame:
         if name not in self:
@@ -127,6 +131,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         if name not in self:
             raise self._missing(name)
         self._engine.forget(name)
+        self._seen.pop(name, None)
 
     def __contains__(self, name: object) -> bool:
         return name in set(self._engine)
@@ -308,8 +313,14 @@ class Database(MutableMapping[str, object], Generic[Frame]):
 
     def _known(self, checked: CheckedProgram) -> Statistics:
         names = [name for name in checked.inputs if name in self]
-        found = {name: self._engine.statistics(name, checked.relations[name]) for name in names}
+        found = {name: self._statistics_of(name, checked.relations[name]) for name in names}
         return {name: one for name, one in found.items() if one is not None}
+
+    def _statistics_of(self, name: str, relation: Relation) -> RelationStatistics | None:
+        seen = self._seen.setdefault(name, {})
+        if relation.columns not in seen:
+            seen[relation.columns] = self._engine.statistics(name, relation)
+        return seen[relation.columns]
 
     def _check_inputs(self, explained: Explained) -> None:
         """Raises an error that names all inputs that the plan reads and nobody registered."""

@@ -39,6 +39,14 @@ def test_rows_parquet_and_text_are_known_and_joined_in_a_better_order(spark: Spa
     assert {tuple(row) for row in result["p"].collect()} == EXPECTED
 
 
+def test_columns_may_have_any_name_or_one_twice(spark: SparkSession) -> None:
+    database = Database(spark)
+    database["a"] = spark.createDataFrame(A, ["the `first`", "b.c"])
+    database["b"] = spark.createDataFrame(B, ["x", "x"])
+    database["c"] = spark.createDataFrame(C, ["x", "X"])
+    assert {tuple(row) for row in database.datalog(PROGRAM)["p"].collect()} == EXPECTED
+
+
 def test_what_would_take_a_job_is_left_alone(spark: SparkSession) -> None:
     database = Database(spark)
     for name, rows in (("a", A), ("b", B), ("c", C)):

@@ -13,6 +13,9 @@ import pytest
 
 import emberlog
 from emberlog.events import Event, IterationFinished
+from emberlog.executors.local.engine import LocalEngine
+from emberlog.logical.statistics import RelationStatistics
+from emberlog.semantics.model import Relation
 
 REACH = "reach(X, Y) :- arc(X, Y). reach(X, Z) :- reach(X, Y), arc(Y, Z)."
 SOURCES = Path(__file__).parents[2] / "src"
@@ -230,6 +233,25 @@ def test_facts_that_do_not_fit_into_memory(db: Local, workers: int, representati
     assert code_of(caught) == "DL514"
     assert "Execution(memory=…), or use Spark" in str(caught.value)
     assert db.datalog(REACH)["reach"].count() == 1_002_000
+
+
+def test_statistics_are_taken_once_and_again_for_other_data(db: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[str] = []
+    statistics = LocalEngine.statistics
+
+    def counted(engine: LocalEngine, name: str, relation: Relation) -> RelationStatistics:
+        taken.append(name)
+        return statistics(engine, name, relation)
+
+    monkeypatch.setattr(LocalEngine, "statistics", counted)
+    db["arc"] = [(1, 2)]
+    for _ in range(3):
+        assert db.check(REACH).optimized.plan.statistics["arc"].rows == 1
+    assert taken == ["arc"]
+    db["arc"] = [(1, 2), (2, 3)]
+    assert db.check(REACH).optimized.plan.statistics["arc"].rows == 2
+    del db["arc"]
+    assert "arc" not in db.check(REACH).optimized.plan.statistics
 
 
 @pytest.mark.parametrize(

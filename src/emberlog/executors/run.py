@@ -306,10 +306,11 @@ class _Run:
     def _output(self, name: str) -> DataFrame:
         """The facts of a relation that the queries ask for, under the names that people know."""
         fields = self.fields[name]
-        frame = self.sources.frames[name].toDF(*(f"column {i}" for i in range(len(fields))))
+        frame = self.sources.frames[name]
         queries = [query for query in self.plan.queries if query.relation == name]
         if queries:
-            frame = frame.where(reduce(Column.__or__, (_agrees(query, fields) for query in queries)))
+            named = frame.toDF(*(f"column {i}" for i in range(len(fields))))
+            frame = named.where(reduce(Column.__or__, (_agrees(query, fields) for query in queries)))
         return frame.toDF(*(field.name for field in fields))
 
 

@@ -80,13 +80,22 @@ def as_relation(frame: DataFrame, relation: Relation) -> DataFrame:
             None,
             f"the program has {relation}; the data has {', '.join(frame.columns)}",
         )
-    given = frame.toDF(*(f"c{i}" for i in range(relation.arity)))
-    return given.select(
+    fields = frame.schema.fields
+    names = [field.name for field in fields]
+    if len({name.lower() for name in names}) < len(names):
+        names = [f"c{i}" for i in range(relation.arity)]
+        frame = frame.toDF(*names)
+    return frame.select(
         *(
-            _converted(F.col(f"c{i}"), field.dataType, relation, column).alias(f"c{i}")
-            for i, (field, column) in enumerate(zip(frame.schema.fields, relation.columns, strict=True))
+            _converted(F.col(quoted(name)), field.dataType, relation, column).alias(f"c{i}")
+            for i, (name, field, column) in enumerate(zip(names, fields, relation.columns, strict=True))
         )
     )
+
+
+def quoted(name: str) -> str:
+    """The name of a column as Spark wants it, whatever letters it has."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _counted(count: int) -> str:

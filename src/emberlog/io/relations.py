@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from emberlog.datatypes import UNKNOWN
 from emberlog.diagnostics import EmberlogError, fail, nearest
-from emberlog.io.conversions import as_relation, columns_of_frame, has_plain_times
+from emberlog.io.conversions import as_relation, columns_of_frame, has_plain_times, quoted
 from emberlog.io.local_data import frame_of_arrow, frame_of_pandas, frame_of_rows
 from emberlog.io.local_rows import local_frame
 from emberlog.io.paths import DELIMITERS, KINDS, kind_given, kind_of, local_files, looks_like_a_path, unknown_kind
@@ -65,7 +65,7 @@ class RegisteredFrame:
         own = [name.lower() for name in self.given.columns]
         wanted = [column.name.lower() for column in declared or ()]
         if own != wanted and sorted(own) == sorted(wanted) and len(set(own)) == len(own):
-            return self.given.select(*(F.col(f"`{self.given.columns[own.index(name)]}`") for name in wanted))
+            return self.given.select(*(F.col(quoted(self.given.columns[own.index(name)])) for name in wanted))
         return self.given
 
 
@@ -185,7 +185,7 @@ def _chosen(name: str, frame: DataFrame, columns: Sequence[str]) -> DataFrame:
             hints = [f"did you mean `{guess}`?"] if guess else []
             hints.append(f"it has {', '.join(frame.columns)}")
             raise fail("DL409", f"the data of `{name}` has no column `{wanted}`", None, *hints)
-    chosen = frame.select(*(F.col(f"`{wanted}`") for wanted in columns))
+    chosen = frame.select(*(F.col(quoted(wanted)) for wanted in columns))
     columns_of_frame(name, chosen)
     return chosen
 
@@ -246,4 +246,4 @@ def _json(spark: SparkSession, location: str) -> DataFrame:
         order = [key for key in json.loads(first[0]) if key in frame.columns] if first else []
     except (ValueError, TypeError):
         return frame
-    return frame.select(*(F.col(f"`{name}`") for name in [*order, *(n for n in frame.columns if n not in order)]))
+    return frame.select(*(F.col(quoted(name)) for name in [*order, *(n for n in frame.columns if n not in order)]))

@@ -101,22 +101,31 @@ def _cell(text: str) -> CellValue:
 
 
 def _statistics(sample: pa.Table, rows: int, origin: str) -> RelationStatistics:
-    columns = tuple(_column(_counted(column), sample.num_rows, rows) for column in sample.columns)
+    columns = tuple(_counted(column, sample.num_rows, rows) for column in sample.columns)
     return RelationStatistics(float(rows), columns, origin)
 
 
-def _counted(column: pa.ChunkedArray) -> Counter[CellValue]:
+def _counted(column: pa.ChunkedArray, seen: int, rows: int) -> ColumnStatistics:
     if pa.types.is_nested(column.type):
-        return Counter(map(repr, column.to_pylist()))
+        return _column(Counter(map(repr, column.to_pylist())), seen, rows)
     found = pc.value_counts(column.combine_chunks())
-    return Counter(dict(zip(found.field(0).to_pylist(), found.field(1).to_pylist(), strict=True)))
+    values, counts = found.field(0), found.field(1).to_numpy()
+    most = np.argsort(-counts, kind="stable")[:MOST_FREQUENT]
+    frequent = zip(values.take(pa.array(most)).to_pylist(), counts[most].tolist(), strict=True)
+    return _estimated(len(counts), int((counts == 1).sum()), frequent, seen, rows)
 
 
 def _column(counts: Counter[CellValue], seen: int, rows: int) -> ColumnStatistics:
-    if not counts:
-        return ColumnStatistics(1.0, {})
     once = sum(count == 1 for count in counts.values())
-    values = seen * len(counts) / (seen - once + once * seen / rows)
-    least = max(STANDS_OUT * seen / len(counts), 2)
-    frequent = {value: count / seen for value, count in counts.most_common(MOST_FREQUENT) if count >= least}
-    return ColumnStatistics(max(values, 1.0), frequent)
+    return _estimated(len(counts), once, counts.most_common(MOST_FREQUENT), seen, rows)
+
+
+def _estimated(
+    values: int, once: int, frequent: Iterable[tuple[CellValue, int]], seen: int, rows: int
+) -> ColumnStatistics:
+    """Of a column in whose sample of `seen` rows are so many values, so many of them just once."""
+    if not values:
+        return ColumnStatistics(1.0, {})
+    expected = seen * values / (seen - once + once * seen / rows)
+    least = max(STANDS_OUT * seen / values, 2)
+    return ColumnStatistics(max(expected, 1.0), {value: count / seen for value, count in frequent if count >= least})
