@@ -83,6 +83,10 @@ TIMED = (
     "wide(Ts, X, Y, max<W>) :- w(Ts, X, Y, W). "
     "wide(Ts, X, Z, max<W>) :- w(T1, X, Y, W1), wide(T2, Y, Z, W2), W = least(W1, W2), largest(Ts, T1, T2).",
     "org(Ts, X, mmin<X>) :- e(Ts, X, _). org(Ts, Y, mmin<V>) :- org(T1, X, V), e(T2, X, Y), largest(Ts, T1, T2).",
+    "best(Ts, X, Y, min<W>) :- w(Ts, X, Y, W), !blocked(X). "
+    "best(Ts, X, Z, min<W>) :- best(T1, X, Y, W1), best(T2, Y, Z, W2), W = W1 + W2 + 1, largest(Ts, T1, T2). "
+    "cheap(Ts, X) :- best(Ts, X, _, W), W < 3. sum(Ts, N) :- best(Ts, X, Y, W), W < 3, N = X + Y. "
+    "least_of(Ts, X, min<W>) :- best(Ts, X, _, W). closed(Ts, X, Z) :- cheap(T1, X), e(T2, X, Z), larger(Ts, T1, T2).",
     "low(Ts, X, min<W>) :- w(Ts, X, _, W).",
     "pair(Ts, X, Z) :- e(T1, X, Y), w(T2, Y, Z, W), W > 0, largest(Ts, T1, T2).",
     "quiet(Ts, X) :- e(Ts, X, Y), !w(_, X, Y, _). loud(Ts, X) :- e(Ts, X, _), !quiet(_, X).",

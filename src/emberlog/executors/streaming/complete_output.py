@@ -33,10 +33,6 @@ class CompleteOutput:
         self._facts: frozenset[Fact] = frozenset()
         self._facts_before: frozenset[Fact] = frozenset()
 
-    def begin(self, lanes: Lanes) -> None:
-        """Takes over what was visible before it was computed as a whole."""
-        self.lanes = asked_rows(self._queries, lanes, self._codes)
-
     def update(self, relations: LaneRelations) -> None:
         """Takes over what a slide has computed."""
         self.lanes_before, self._facts_before = self.lanes, self._facts

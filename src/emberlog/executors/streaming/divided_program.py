@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from emberlog.config import Limits
 from emberlog.executors.cyclic.compile import CyclicProgram, compile_fixpoint
 from emberlog.executors.streaming.complete_strata import CompleteStrata, unique_columns
-from emberlog.executors.streaming.division import Division, Method
+from emberlog.executors.streaming.division import RESIDENT, Division, Method
 from emberlog.executors.streaming.expiring_program import expiring_fixpoint
+from emberlog.executors.streaming.repairing import without_other_chains
 from emberlog.logical.build import build, fields_of
 from emberlog.logical.nodes import Field, LogicalPlan
 from emberlog.optimize.pipeline import optimize
@@ -22,6 +23,9 @@ from emberlog.syntax.ast import Constant
 class DividedProgram:
     division: Division
     kept: tuple[str, ...]
+    """Whose facts stay from slide to slide."""
+    repaired: tuple[str, ...]
+    """Those of them whose lost facts are derived again."""
     expiring: CyclicProgram
     """The rules of what is kept up to date."""
     once: CompleteStrata
@@ -47,22 +51,16 @@ class DividedProgram:
             )
         return sorted(found)
 
-    @property
-    def recursive_meets(self) -> tuple[str, ...]:
-        """The relations with a minimum or maximum in recursion that are kept up to date."""
-        strata = [stratum for stratum in self.division.checked.strata if stratum.recursion is not None]
-        names = [name for stratum in strata for name in stratum.relations if name in self.kept]
-        return tuple(name for name in names if self.division.checked.relations[name].is_aggregated)
-
 
 def compile_division(division: Division, limits: Limits, places: Mapping[str, Span]) -> DividedProgram:
     checked = division.checked
-    kept = division.names(Method.KEPT)
+    kept, repaired = division.names(*RESIDENT), division.names(Method.REPAIRED)
     rules = [rule for rule in checked.rules if rule.relation in kept]
-    expiring = compile_fixpoint(expiring_fixpoint(checked, kept, rules))
+    expiring = without_other_chains(compile_fixpoint(expiring_fixpoint(checked, kept, rules, repaired)), repaired)
     once = CompleteStrata(_part(division, Method.ONCE), limits, places, {})
     anew = CompleteStrata(_part(division, Method.ANEW), limits, places, unique_columns(expiring))
-    return DividedProgram(division, kept, expiring, once, anew, tuple(name for name in kept if name in anew.reads))
+    read_anew = tuple(name for name in kept if name in anew.reads)
+    return DividedProgram(division, kept, repaired, expiring, once, anew, read_anew)
 
 
 def _part(division: Division, method: Method) -> LogicalPlan:

@@ -14,6 +14,7 @@ from emberlog.executors.cyclic.capabilities import MEETS, obstacles
 from emberlog.executors.streaming.batch_program import BatchProgram, batch_program
 from emberlog.executors.streaming.best_tuples import with_best_tuples
 from emberlog.executors.streaming.expiring_program import expiring_fixpoint, with_earliest_times
+from emberlog.executors.streaming.repairing import leads_everywhere
 from emberlog.logical.statistics import NO_STATISTICS
 from emberlog.optimize.rewrite_demand import rewrite_demand
 from emberlog.semantics.model import (
@@ -33,6 +34,7 @@ from emberlog.semantics.monotonicity import non_monotone_step
 class Method(Enum):
     ONCE = "computed once"
     KEPT = "kept up to date"
+    REPAIRED = "repaired at every slide"
     ANEW = "computed anew at every slide"
 
 
@@ -49,17 +51,18 @@ class Division:
     choices: Mapping[str, Choice]
     """Of every relation that the outputs need, in the order of evaluation, streams first."""
 
-    def names(self, method: Method) -> tuple[str, ...]:
-        return tuple(name for name, choice in self.choices.items() if choice.method is method)
+    def names(self, *methods: Method) -> tuple[str, ...]:
+        return tuple(name for name, choice in self.choices.items() if choice.method in methods)
 
 
-def divide(program: BatchProgram, anew: Mapping[str, str] | None = None) -> Division:
-    """The division of the program that computes only what its queries ask for. `anew` has relations that are to be
-    computed anew in any case, and why."""
+RESIDENT = (Method.KEPT, Method.REPAIRED)
+"""Whose facts stay from slide to slide."""
+
+
+def divide(program: BatchProgram) -> Division:
+    """The division of the program that computes only what its queries ask for."""
     checked = with_earliest_times(rewrite_demand(program.checked, NO_STATISTICS).checked, program.times)
-    return _Divider(
-        with_best_tuples(checked, program.streams), program.streams, program.checked.outputs, anew or {}
-    ).run()
+    return _Divider(with_best_tuples(checked, program.streams), program.streams, program.checked.outputs).run()
 
 
 def evaluation_notes(checked: CheckedProgram) -> tuple[str, ...]:
@@ -69,11 +72,8 @@ def evaluation_notes(checked: CheckedProgram) -> tuple[str, ...]:
 
 
 class _Divider:
-    def __init__(
-        self, checked: CheckedProgram, streams: tuple[str, ...], outputs: tuple[str, ...], anew: Mapping[str, str]
-    ) -> None:
+    def __init__(self, checked: CheckedProgram, streams: tuple[str, ...], outputs: tuple[str, ...]) -> None:
         self.checked = checked
-        self.anew = anew
         self.outputs = outputs
         self.streams = streams
         self.choices: dict[str, Choice] = {}
@@ -99,6 +99,16 @@ class _Divider:
         if obstacle is not None:
             return Choice(Method.ANEW, obstacle)
         values = [column.name for name in stratum.relations for column in _aggregated(self.checked.relations[name])]
+        below = [name for name in _read(stratum) if self._method(name) is Method.REPAIRED]
+        if below or (values and stratum.recursion is not None):
+            lone = [
+                rule.name for rule in stratum.rules if not leads_everywhere(rule, self.checked.relations[rule.relation])
+            ]
+            if not lone:
+                return Choice(Method.REPAIRED, "a fact is derived again when what it was derived from has expired")
+            if below:
+                reads = f"it reads {below[0]}, which has no values of later slides"
+                return Choice(Method.ANEW, f"{reads}, and the keys of {lone[0]} do not lead there")
         if not values:
             return Choice(Method.KEPT, "a fact holds as long as its longest-lived derivation")
         return Choice(Method.KEPT, f"of {', '.join(values)} it has each value that will be the best one at some slide")
@@ -106,7 +116,6 @@ class _Divider:
     def _obstacles(self, stratum: Stratum) -> Iterator[str]:
         """Why facts of the stratum cannot simply be kept until they expire."""
         relations = self.checked.relations
-        yield from (self.anew[name] for name in stratum.relations if name in self.anew)
         for rule in stratum.rules:
             for literal in rule.body:
                 if isinstance(literal, Match) and self._method(literal.relation) is Method.ANEW:
@@ -136,7 +145,7 @@ class _Divider:
         return self.choices[name].method if name in self.choices else None
 
     def _kept(self) -> list[str]:
-        return [name for name, choice in self.choices.items() if choice.method is Method.KEPT]
+        return [name for name, choice in self.choices.items() if choice.method in RESIDENT]
 
 
 def _needed(checked: CheckedProgram, outputs: tuple[str, ...]) -> set[str]:

@@ -10,10 +10,11 @@ will be seen. Facts whose times to be seen do not meet are not joined, as nothin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from emberlog.datatypes import INT, DataType
+from emberlog.executors.streaming.repairing import for_lost_keys, lost_name, lost_relation
 from emberlog.logical.build import build
 from emberlog.logical.nodes import Fixpoint
 from emberlog.semantics.model import (
@@ -55,22 +56,32 @@ def with_earliest_times(checked: CheckedProgram, times: Mapping[str, TimeRole]) 
     return replace(checked, relations=relations)
 
 
-def expiring_fixpoint(checked: CheckedProgram, members: Sequence[str], rules: Sequence[CoreRule]) -> Fixpoint:
-    """All relations that expire as one recursion, the streams included."""
+def expiring_fixpoint(
+    checked: CheckedProgram, members: Sequence[str], rules: Sequence[CoreRule], repaired: Collection[str] = ()
+) -> Fixpoint:
+    """All relations that expire as one recursion, the streams included. Of those that are repaired, lost keys are a
+    relation, too."""
     relations = dict(checked.relations)
     for name in members:
         relations[name] = _expiring(checked.relations[name])
+        if name in repaired:
+            relations[lost_name(name)] = _expiring(lost_relation(checked.relations[name]))
     aggregated = {name: checked.relations[name].is_aggregated for name in members}
-    expiring = tuple(_with_last_slide(rule, aggregated) for rule in rules)
+    expiring: list[CoreRule] = []
+    for rule in rules:
+        expiring.append(_with_last_slide(rule, aggregated, sees_all=rule.relation not in repaired))
+        if rule.relation in repaired:
+            expiring.append(_for_lost_keys(expiring[-1], checked.relations[rule.relation]))
+    members = (*members, *(lost_name(name) for name in members if name in repaired))
     program = replace(
         checked,
         relations=relations,
         facts={
             name: tuple((*fact, *_own_values(checked.relations[name])) for fact in checked.facts.get(name, ()))
-            for name in members
+            for name in aggregated
         },
-        rules=expiring,
-        strata=(Stratum(1, tuple(members), expiring, _RECURSION),),
+        rules=tuple(expiring),
+        strata=(Stratum(1, members, tuple(expiring), _RECURSION),),
         queries=(),
     )
     (stratum,) = build(program).strata
@@ -89,8 +100,16 @@ def _own_values(relation: Relation) -> tuple[int, ...]:
     return (NOT_YET, NEVER) if relation.is_aggregated else (NEVER,)
 
 
-def _with_last_slide(rule: CoreRule, is_aggregated: Mapping[str, bool]) -> CoreRule:
-    """`is_aggregated` says it of each relation that expires."""
+def _for_lost_keys(rule: CoreRule, relation: Relation) -> CoreRule:
+    """Lost keys are looked for at one slide; that is no limit for what is found."""
+    until = Variable(f"{LAST_SLIDE} of the key")
+    searching = for_lost_keys(rule, relation, (until,))
+    return replace(searching, types={**searching.types, until.name: INT})
+
+
+def _with_last_slide(rule: CoreRule, is_aggregated: Mapping[str, bool], *, sees_all: bool) -> CoreRule:
+    """`is_aggregated` says it of each relation that expires. `sees_all` if also what will be seen later is derived
+    from: then facts have to be seen together at some slide."""
     body: list[Literal] = []
     slides: list[Variable] = []
     beaten: dict[int, Variable] = {}
@@ -104,7 +123,7 @@ def _with_last_slide(rule: CoreRule, is_aggregated: Mapping[str, bool]) -> CoreR
                 own.insert(0, beaten[number])
             literal = replace(literal, terms=(*literal.terms, *own))
         body.append(literal)
-    for number, until in beaten.items():
+    for number, until in beaten.items() if sees_all else ():
         for other, slide in enumerate(slides):
             if other != number:
                 body.append(Compare(ComparisonOperator.LESS, until, slide))

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from emberlog.executors.cyclic.kernels.frontiers import (
-    GONE,
+    distinct,
     held_keys,
     publish,
     refill_leaders,
     settle_chains,
+    sort_out_due,
     upsert_frontier,
     visible_rows,
 )
@@ -47,6 +48,8 @@ class FrontierStore:
         self.following = np.empty(16, np.int64)
         self.leaders = np.empty(16, np.int64)
         self.stamps = np.full(16, -1, np.int64)
+        self.marks = np.zeros(16, np.int64)
+        self.mark = 0
         self.changed = np.empty(16, np.int64)
         self.table = table_for(16)
         self.count = 0
@@ -54,8 +57,6 @@ class FrontierStore:
         self.round = 0
         self.delta_rows = np.empty(0, np.int64)
         self.queue = ExpiryQueue()
-        self.work = 0
-        """How often a row came or changed since the slide began."""
         self.touched: list[Lane] = []
         """Rows that came or changed since the slide began."""
         self.published = np.empty((len(directions), 16), np.int64)
@@ -68,24 +69,27 @@ class FrontierStore:
         for begin in range(0, batch.shape[1], CHUNK):
             end = min(begin + CHUNK, batch.shape[1])
             self._reserve(self.count + end - begin)
-            self.count, self.changes = upsert_frontier(
-                self.table,
-                self.rows,
-                self.following,
-                self.leaders,
-                self.count,
-                self.keys,
-                self.directions,
-                self.slide,
-                batch,
-                begin,
-                end,
-                self.stamps,
-                self.round,
-                self.changed,
-                self.changes,
-            )
+            self._upsert(batch, begin, end)
         return True
+
+    def _upsert(self, batch: Lanes, begin: int, end: int) -> None:
+        self.count, self.changes = upsert_frontier(
+            self.table,
+            self.rows,
+            self.following,
+            self.leaders,
+            self.count,
+            self.keys,
+            self.directions,
+            self.slide,
+            batch,
+            begin,
+            end,
+            self.stamps,
+            self.round,
+            self.changed,
+            self.changes,
+        )
 
     def add_joined(self, joined: Joined) -> bool:
         """Contributions have to be written out."""
@@ -95,13 +99,15 @@ class FrontierStore:
         """Makes the rows that changed the delta; gives their number."""
         changed = self.changed[: self.changes]
         self.delta_rows = changed[self.holds(changed)]
-        if len(self.directions):
-            settle_chains(self.rows, self.following, self.leaders, self.delta_rows, self.slide)
+        self._find_what_is_beaten()
         self.touched.append(self.delta_rows)
-        self.work += len(self.delta_rows)
         self.changes = 0
         self.round += 1
         return len(self.delta_rows)
+
+    def _find_what_is_beaten(self) -> None:
+        if len(self.directions):
+            settle_chains(self.rows, self.following, self.leaders, self.delta_rows, self.slide)
 
     @property
     def fresh(self) -> int:
@@ -110,6 +116,13 @@ class FrontierStore:
     @property
     def delta(self) -> Lanes:
         return self.rows[:, self.delta_rows]
+
+    @property
+    def seen_delta(self) -> Lanes:
+        """Those rows of it that are the best of their keys now."""
+        if not len(self.directions):
+            return self.delta
+        return self.rows[:, self.delta_rows[self.rows[-2, self.delta_rows] < self.slide]]
 
     @property
     def all(self) -> Lanes:
@@ -130,6 +143,7 @@ class FrontierStore:
             self.following = np.resize(self.following, larger)
             self.leaders = np.resize(self.leaders, larger)
             self.stamps = np.resize(self.stamps, larger)
+            self.marks = np.concatenate([self.marks, np.zeros(larger - capacity, np.int64)])
             self.changed = np.resize(self.changed, larger)
             self.is_published = np.concatenate([self.is_published, np.zeros(larger - capacity, np.bool_)])
         if 2 * rows > len(self.table):
@@ -141,13 +155,19 @@ class FrontierStore:
     def expire(self, slide: int) -> int:
         """Moves to a slide; gives the number of keys that had a row until now and have none any more."""
         self.slide = slide
-        rows = np.unique(self.queue.take(slide))
-        until = self.rows[-1, rows]
-        gone = rows[(until < slide) & (until != GONE)]
-        self.rows[-1, gone] = GONE
+        gone = self._let_go()
         self.touched = [gone]
-        self.work = 0
-        return len(gone) if not len(self.directions) else self._without_rows(np.unique(self.leaders[gone]))
+        return len(gone) if not len(self.directions) else self._without_rows(self._distinct(self.leaders[gone]))
+
+    def _let_go(self) -> Lane:
+        """The rows that have expired by now. Those that hold longer took their later places when they changed."""
+        self.mark += 1
+        gone, _ = sort_out_due(self.rows, self.queue.take(self.slide), self.slide, self.marks, self.mark)
+        return gone
+
+    def _distinct(self, rows: Lane) -> Lane:
+        self.mark += 1
+        return distinct(rows, self.marks, self.mark)
 
     def _without_rows(self, leaders: Lane) -> int:
         chains = (self.rows, self.following, self.keys, self.directions)
@@ -156,13 +176,13 @@ class FrontierStore:
     def settle(self) -> tuple[Lanes, Lanes]:
         """Ends a slide: rows take their places in the queue. Gives what it added to and removed from what is visible,
         in the lanes that are shown, if somebody wants to know."""
-        touched = np.unique(np.concatenate(self.touched)) if self.touched else np.empty(0, np.int64)
+        touched = self._distinct(np.concatenate(self.touched)) if self.touched else np.empty(0, np.int64)
         self.touched = []
         holding = touched[self.holds(touched)]
         self.queue.enter(holding, self.rows[-1, holding])
         if not self.tracks_changes:
             return no_rows(self.shown), no_rows(self.shown)
-        leaders = np.unique(self.leaders[touched])
+        leaders = self._distinct(self.leaders[touched])
         chains = (self.rows, self.following, self.leaders, self.keys, self.directions)
         return publish(*chains, self.slide, leaders, self.published, self.is_published)
 
@@ -181,19 +201,22 @@ class FrontierStore:
         """The same rows in a store of their own, if most rows here are of no use any more. Only between slides."""
         if self.count < FEWEST_ROWS or 2 * np.count_nonzero(self.rows[-1, : self.count] >= self.slide) > self.count:
             return None
-        fresh = FrontierStore(
-            self.keys, tuple(self.directions.tolist()), self.slide, tracks_changes=self.tracks_changes
-        )
+        fresh = self._empty()
         fresh.add(np.ascontiguousarray(self.all))
         fresh.advance()
         fresh.settle()
         return fresh
 
+    def _empty(self) -> FrontierStore:
+        directions = tuple(self.directions.tolist())
+        return FrontierStore(self.keys, directions, self.slide, tracks_changes=self.tracks_changes)
+
     @property
     def bytes(self) -> int:
         """The memory of its arrays and of its places in the queue."""
-        arrays = (self.rows, self.following, self.leaders, self.stamps, self.changed, self.table, self.published)
-        return sum(array.nbytes for array in arrays) + len(self.is_published) + 8 * self.queue.entries
+        by_row = (self.following, self.leaders, self.stamps, self.marks, self.changed, self.is_published)
+        arrays = (self.rows, self.table, self.published, *by_row)
+        return sum(array.nbytes for array in arrays) + 8 * self.queue.entries
 
 
 def _grown(lanes: Lanes, capacity: int) -> Lanes:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -33,13 +31,8 @@ from emberlog.executors.streaming.window import Window
 from emberlog.logical.nodes import Field
 from emberlog.semantics.model import TimeRole
 
-BUSY_SLIDES = 3
-
 MANY_TEXTS = 1 << 14
 """With fewer texts, those that no fact has any more are not looked for."""
-
-
-_log = logging.getLogger("emberlog")
 
 
 class IncrementalEvaluator:
@@ -65,11 +58,9 @@ class IncrementalEvaluator:
             for name, columns in program.arriving.items()
         }
         self._texts = StreamTexts()
-        self._anew: dict[str, str] = {}
-        """What turned out to be cheaper to compute anew, and why."""
-        self._busy: Counter[str] = Counter()
-        """For how many slides in a row more rows of a relation changed than it has facts."""
-        self._compile()
+        self._plan = compile_division(divide(program), limits, self._places)
+        self._fields = self._plan.fields
+        self._texts.write([*self._plan.texts, *texts_of(self._plan.expiring)])
         self._relations = LaneRelations(self._plan.fields, self._texts)
         for name, table in statics.items():
             if name in self._plan.fields:  # else nobody asks for it
@@ -82,11 +73,6 @@ class IncrementalEvaluator:
     def division(self) -> Division:
         """What is done with each relation, and why."""
         return self._plan.division
-
-    def _compile(self) -> None:
-        self._plan = compile_division(divide(self._program, self._anew), self._limits, self._places)
-        self._fields = self._plan.fields
-        self._texts.write([*self._plan.texts, *texts_of(self._plan.expiring)])
 
     def _begin(self) -> None:
         """Forgets everything but what never changes."""
@@ -111,6 +97,7 @@ class IncrementalEvaluator:
                     for name, rows in statics.items()
                 },
                 tracked if self._tracks_changes else frozenset(),
+                frozenset(self._plan.repaired),
             )
             for number in range(self._workers)
         ]
@@ -120,7 +107,6 @@ class IncrementalEvaluator:
         self.advance(slide, window)
 
     def advance(self, slide: Slide, arrived: Mapping[str, pa.Table]) -> None:
-        self._give_up_what_is_busy()
         number = self._number(slide)
         shares = self._shares(arrived)
         if self._team:
@@ -134,7 +120,6 @@ class IncrementalEvaluator:
         self._plan.anew.run(self._relations, self._texts.written)
         for output in self._complete.values():
             output.update(self._relations)
-        self._look_who_is_busy()
         self._forget_texts()
 
     def _drive(self, running: list[Running]) -> None:
@@ -209,34 +194,6 @@ class IncrementalEvaluator:
                 return np.vstack([lanes[1:], moments, np.full(len(moments), NOT_YET), last])
             case TimeRole.ORDINARY:
                 return np.vstack([lanes, last])
-
-    # From scratch, where that is cheaper
-
-    def _look_who_is_busy(self) -> None:
-        """A minimum in recursion is kept for every slide to come. Where each slide changes more than there is to see at
-        one, that costs more than to compute what is seen. While a window fills, it says nothing."""
-        if self._workers != 1 or not self._team or not self.expired():
-            return
-        for name in self._plan.recursive_meets:
-            store = self._team[0].store(name)
-            self._busy[name] = self._busy[name] + 1 if store.work > store.visible_count else 0
-
-    def _give_up_what_is_busy(self) -> None:
-        found = [name for name, slides in self._busy.items() if slides >= BUSY_SLIDES]
-        if not found:
-            return
-        why = f"at {BUSY_SLIDES} slides in a row more rows changed than it has facts"
-        self._anew.update(dict.fromkeys(found, why))
-        self._busy.clear()
-        _log.info("%s: computed anew from now on: %s", ", ".join(found), why)
-        before, worker = self._plan, self._team[0]
-        self._compile()
-        self._team = self._workers_with_nothing()
-        self._team[0].take_over(worker)
-        for name in set(self._plan.division.outputs).intersection(before.kept).difference(self._plan.kept):
-            output = CompleteOutput(self.division.checked, name, self._fields[name], self._texts, self._texts.written)
-            output.begin(worker.visible(name, worker.store(name).visible()))
-            self._complete[name] = output
 
     # Relations
 

@@ -16,7 +16,7 @@ from emberlog.config import DEFAULT_LIMITS, Limits
 from emberlog.executors.cyclic.lanes import Lane
 from emberlog.executors.cyclic.worker import Mail, Message, Running
 from emberlog.executors.streaming.batch_program import BatchProgram, batch_program
-from emberlog.executors.streaming.division import Method, divide
+from emberlog.executors.streaming.division import RESIDENT, Method, divide
 from emberlog.executors.streaming.incremental import IncrementalEvaluator
 from emberlog.executors.streaming.stream_worker import StreamWorker
 from emberlog.executors.streaming.window import Window
@@ -75,5 +75,5 @@ def why_one_partition(checked: CheckedProgram) -> str | None:
     anew = division.names(Method.ANEW)
     if anew:
         return f"{', '.join(anew)} computed anew from all facts at each slide"
-    fixed = [name for name in division.checked.outputs if division.choices[name].method is not Method.KEPT]
+    fixed = [name for name in division.checked.outputs if division.choices[name].method not in RESIDENT]
     return f"{', '.join(fixed)} not derived from a stream" if fixed else None

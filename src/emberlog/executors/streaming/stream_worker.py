@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
+from emberlog.executors.cyclic.chains import BATCH
 from emberlog.executors.cyclic.indexes import Matches
 from emberlog.executors.cyclic.joined import Contribution
 from emberlog.executors.cyclic.lanes import Lane, Lanes
@@ -19,8 +20,10 @@ from emberlog.executors.cyclic.rounds import RoundsWorker
 from emberlog.executors.cyclic.rules import Atom, Combine, Probe, ResidentRelation, Start
 from emberlog.executors.cyclic.stores import StaticStore, Store
 from emberlog.executors.cyclic.worker import Progress, Running, WorkerTask
+from emberlog.executors.streaming.best_store import BestStore
 from emberlog.executors.streaming.expiring_program import BEATEN_UNTIL, LAST_SLIDE, NOT_YET
 from emberlog.executors.streaming.frontier_store import FrontierStore
+from emberlog.executors.streaming.repairing import lost_name
 from emberlog.executors.streaming.seen_matches import seen_matches
 
 _DIRECTIONS = {
@@ -38,10 +41,14 @@ class StreamWorker(RoundsWorker):
         task: WorkerTask,
         statics: Mapping[str, StaticStore],
         tracked: frozenset[str] = frozenset(),
+        repaired: frozenset[str] = frozenset(),
         report: Callable[[Progress], None] = lambda _: None,
     ) -> None:
-        """`tracked` are the relations whose changes somebody wants to know."""
+        """`tracked` are the relations whose changes somebody wants to know, `repaired` those of which only what is seen
+        now is kept."""
         self.tracked = tracked
+        self.repaired = repaired
+        self.copied = frozenset(task.placement.copies) if task.workers > 1 else frozenset()
         self.slide = 0
         self.is_fresh = True
         self.expired: dict[str, int] = {}
@@ -49,6 +56,8 @@ class StreamWorker(RoundsWorker):
         super().__init__(task, statics, report)
         self.atoms_before = dict(self._find_atoms_before())
         """Of each atom that expires in a rule, by its id, those that its chain has met before."""
+        self.repairing_atoms = frozenset(self._find_repairing_atoms())
+        """The atoms, by their ids, of rules that see only what is seen now."""
 
     def new_resident(self, relation: ResidentRelation) -> Resident:
         return Resident(relation, store=self._new_store(relation, tracks_changes=relation.name in self.tracked))
@@ -59,7 +68,12 @@ class StreamWorker(RoundsWorker):
     def _new_store(self, relation: ResidentRelation, *, tracks_changes: bool = False) -> FrontierStore:
         ranks = relation.combine[: -len(_added(relation))]
         directions = tuple(_DIRECTIONS[rule] for rule in ranks)
-        return FrontierStore(relation.keys, directions, self.slide, tracks_changes=tracks_changes)
+        if relation.name not in self.repaired:
+            return FrontierStore(relation.keys, directions, self.slide, tracks_changes=tracks_changes)
+        tells_longer = relation.name in self.copied
+        return BestStore(
+            relation.keys, directions, self.slide, tracks_changes=tracks_changes, tells_longer=tells_longer
+        )
 
     def _find_atoms_before(self) -> Iterator[tuple[int, tuple[Atom, ...]]]:
         for runner in self.rules:
@@ -69,14 +83,13 @@ class StreamWorker(RoundsWorker):
                     yield id(step.atom), tuple(before)
                     before.append(step.atom)
 
+    def _find_repairing_atoms(self) -> Iterator[int]:
+        for runner in self.rules:
+            if runner.chain.relation in self.repaired:
+                yield from (id(step.atom) for step in runner.chain.steps if isinstance(step, Start | Probe))
+
     def store(self, relation: str) -> FrontierStore:
         return _frontier(self.residents[relation])
-
-    def take_over(self, other: StreamWorker) -> None:
-        """Goes on with the rows of a worker that had more relations, at the slide that it has come to."""
-        self.residents = {name: other.residents[name] for name in self.residents}
-        self.slide = other.slide
-        self.is_fresh = False
 
     def move(self, slide: int, arrived: Mapping[str, Lanes]) -> Running:
         """Goes on to a slide: what expires is let go, what arrived is entered, and the rules run on that alone."""
@@ -104,6 +117,16 @@ class StreamWorker(RoundsWorker):
             self.is_fresh = False
             yield from self.seed_contributions()
         yield from arrived.items()
+        for name in self.repaired:
+            store = self.store(name)
+            assert isinstance(store, BestStore)
+            if store.lost.shape[1]:
+                yield lost_name(name), np.vstack([store.lost, np.full(store.lost.shape[1], self.slide)])
+        # What the program itself says may have been beaten by something that was lost.
+        if self.task.number == 0:
+            for facts in self.program.facts:
+                if facts.relation in self.repaired:
+                    yield facts.relation, self._fact_lanes(facts.relation, facts.rows)
 
     @property
     def state_bytes(self) -> int:
@@ -117,11 +140,21 @@ class StreamWorker(RoundsWorker):
         columns = resident.columns[: -len(_added(resident))]
         return rows[[column.lane for column in columns]] if columns else np.empty((0, rows.shape[1]), np.int64)
 
+    def started(self, atom: Atom) -> Iterator[list[Lane]]:
+        if id(atom) not in self.repairing_atoms or atom.relation not in self.residents:
+            return super().started(atom)
+        resident = self.residents[atom.relation]
+        return resident.in_batches(_frontier(resident).seen_delta, BATCH)
+
     def partners(
         self, atom: Atom, keys: tuple[int, ...], values: Lanes, bound: Mapping[str, Lane]
     ) -> Iterator[Matches]:
         if atom.relation not in self.residents:
             return self.matches(atom, keys, values)
+        if id(atom) in self.repairing_atoms:
+            resident = self._probed(atom, keys)
+            until, beaten = np.full(values.shape[1], self.slide), np.full(values.shape[1], NOT_YET)
+            return seen_matches(_frontier(resident), resident.index(keys), values, until, beaten)
         before = self.atoms_before[id(atom)]
         until = np.minimum.reduce([bound[one.variables[-1]] for one in before])
         ranked = [one for one in before if BEATEN_UNTIL in _added(self.program.relation(one.relation))]

@@ -42,19 +42,45 @@ def test_notes_say_what_is_done_with_each_relation_and_why() -> None:
     )
 
 
-def test_a_minimum_that_changes_all_over_is_computed_anew() -> None:
-    """Every slide brings all edges again, at other prices: what it changes is more than what there is to see."""
+def test_a_minimum_that_changes_all_over_is_repaired() -> None:
+    """Every slide brings all edges again, at other prices, and lets others go: on a cycle, so that nothing may be
+    derived from what it was lost with."""
     case = stream_case(CHEAPEST)
     tuples: Tuples = {
         "w": [(at, x, (x + 1) % 4, 1 + (37 * at + 11 * x) % 97) for at in range(20) for x in range(4)],
     }
-    evaluator = IncrementalEvaluator(case.program, case.window, {})
-    assert "best" in evaluator.division.names(Method.KEPT)
+    for workers in (1, 3):
+        evaluator = IncrementalEvaluator(case.program, case.window, {}, workers=workers)
+        assert evaluator.division.names(Method.REPAIRED) == ("best",)
+        slides = case.slides(tuples)
+        for slide, answers in zip(slides, by_evaluator(case, evaluator, slides, tuples), strict=True):
+            assert answers == by_definition(case, slide, tuples), slide
+
+
+def test_what_the_program_says_itself_comes_back_when_something_better_is_lost() -> None:
+    case = stream_case(
+        "STREAM w(Ts: timestamp, X: int, Y: int, W: int).\nRELATION own(X: int, W: int).\n"
+        "best(1, 50).\nbest(X, min<W>) :- own(X, W).\nbest(Y, min<W>) :- best(X, W1), w(_, X, Y, W2), W = W1 + W2.\n"
+        "query best(X, W), WINDOW(2, 1).",
+        {"own": [(2, 60)]},
+    )
+    tuples: Tuples = {"w": [(1, 2, 1, -30), (1, 1, 3, 1), (3, 3, 2, 40), (6, 1, 2, 5)]}
+    evaluator = IncrementalEvaluator(case.program, case.window, case.static_tables())
+    assert evaluator.division.names(Method.REPAIRED) == ("best",)
     slides = case.slides(tuples)
     for slide, answers in zip(slides, by_evaluator(case, evaluator, slides, tuples), strict=True):
         assert answers == by_definition(case, slide, tuples), slide
-    choice = evaluator.division.choices["best"]
-    assert choice.method is Method.ANEW and choice.why == "at 3 slides in a row more rows changed than it has facts"
+
+
+def test_what_reads_a_repaired_relation_is_repaired_if_its_keys_lead_there() -> None:
+    more = "near(Ts, X) :- best(Ts, X, Y, W), W < 10.\nfar(Ts, N) :- best(Ts, X, Y, W), W < 10, N = X + Y.\n"
+    program = checked(
+        CHEAPEST.replace("query", more + "query near(_, X), WINDOW(5, 1). query far(_, N), WINDOW(5, 1). query")
+    )
+    notes = evaluation_notes(program)
+    assert "near: repaired at every slide; a fact is derived again when what it was derived from has expired" in notes
+    (far,) = (note for note in notes if note.startswith("far"))
+    assert far.startswith("far: computed anew at every slide; it reads best, which has no values of later slides, and")
 
 
 def test_a_restored_evaluator_goes_on_as_if_nothing_had_happened() -> None:

@@ -299,3 +299,41 @@ def publish(
             come += 1
         is_published[leader] = best != NO_ROW
     return added[:, :come].copy(), removed[:, :gone].copy()
+
+
+@jit
+def sort_out_due(rows: Lanes, due: Rows, slide: int, marks: Rows, mark: int) -> tuple[Rows, Rows]:
+    """Of rows that were to expire before a slide, each once: those that do, which are gone from now on, and those that
+    hold longer by now."""
+    last = rows.shape[0] - 1
+    gone = np.empty(due.shape[0], np.int64)
+    longer = np.empty(due.shape[0], np.int64)
+    gone_count = longer_count = 0
+    for number in range(due.shape[0]):
+        row = due[number]
+        until = rows[last, row]
+        if until == GONE or marks[row] == mark:
+            continue
+        marks[row] = mark
+        if until < slide:
+            rows[last, row] = GONE
+            gone[gone_count] = row
+            gone_count += 1
+        else:
+            longer[longer_count] = row
+            longer_count += 1
+    return gone[:gone_count], longer[:longer_count]
+
+
+@jit
+def distinct(given: Rows, marks: Rows, mark: int) -> Rows:
+    """Each row once. The marks are kept from call to call, each with another mark."""
+    result = np.empty(given.shape[0], np.int64)
+    count = 0
+    for number in range(given.shape[0]):
+        row = given[number]
+        if marks[row] != mark:
+            marks[row] = mark
+            result[count] = row
+            count += 1
+    return result[:count]
