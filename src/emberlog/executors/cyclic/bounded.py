@@ -39,7 +39,7 @@ class BoundedWorker(Worker):
         for iteration in range(1 if saved is None else saved.iteration + 1, rounds + 1):
             self.begin_iteration(iteration)
             contributions = yield from self.rule_contributions()
-            following = {relation.name: Resident(relation, tracks=False) for relation in self.program.relations}
+            following = {name: _emptied(resident) for name, resident in self.previous.items()}
             for name, resident in following.items():
                 resident.add(own_seeds[name])
             if self.task.workers == 1:
@@ -98,12 +98,21 @@ class BoundedWorker(Worker):
         yield from resident.in_batches(resident.store.all, BATCH)
 
 
+def _emptied(resident: Resident) -> Resident:
+    """For the next round, which most often has as many facts."""
+    store = resident.store
+    return Resident(resident.relation, tracks=False, store=store.emptied() if isinstance(store, KeyedStore) else None)
+
+
 def _same(one: Resident, other: Resident) -> bool:
     """Whether two rounds have the same facts."""
     left, right = one.store.all, other.store.all
     assert isinstance(other.store, SetStore | KeyedStore)
     if left.shape != right.shape:
         return False
+    keys = one.relation.keys
+    if np.array_equal(left[:keys], right[:keys]):
+        return np.array_equal(left[keys:], right[keys:])  # as most often, they came in the same order
     # Most rounds differ, and show it early.
     for end in (FEW_ROWS, left.shape[1]):
         if left.shape[1] and not other.store.has_all(np.ascontiguousarray(left[:, :end])):

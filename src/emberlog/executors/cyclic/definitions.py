@@ -10,7 +10,8 @@ import numpy as np
 from emberlog.executors.cyclic.chains import Batch, ChainRunner
 from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.joined import written_out
-from emberlog.executors.cyclic.lanes import Lane, Lanes, floats_to_lane, lane_to_floats
+from emberlog.executors.cyclic.kernels.floats import floats_to_lane, lane_to_floats
+from emberlog.executors.cyclic.lanes import Lane, Lanes
 from emberlog.executors.cyclic.resident import Resident
 from emberlog.executors.cyclic.rules import Atom, Combine, ResidentRelation, Start
 from emberlog.executors.cyclic.stores import StaticStore, StreamedStatic

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
-from emberlog.executors.cyclic.lanes import Lane, lane_to_floats
+from emberlog.executors.cyclic.kernels.floats import lane_to_floats
+from emberlog.executors.cyclic.lanes import Lane
 from emberlog.executors.cyclic.text_table import TextTable
 
 _INT32 = np.iinfo(np.int32)

@@ -10,7 +10,8 @@ import numpy as np
 
 from emberlog.datatypes import FLOAT, INT_MAX, INT_MIN, DataType
 from emberlog.executors.cyclic.faults import Fault, overflow
-from emberlog.executors.cyclic.lanes import Floats, Lane, Mask, floats_to_lane, lane_to_floats
+from emberlog.executors.cyclic.kernels.floats import floats_to_lane, lane_to_floats
+from emberlog.executors.cyclic.lanes import Floats, Lane, Mask
 from emberlog.logical.expressions import type_of
 from emberlog.logical.nodes import Condition
 from emberlog.semantics.model import Compare, Holds

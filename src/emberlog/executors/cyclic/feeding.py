@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 
 from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
 from emberlog.executors.cyclic.exchange import Exchange
+from emberlog.executors.cyclic.kernels.floats import floats_to_lane
 from emberlog.executors.cyclic.kernels.hashing import rows_of_owner
-from emberlog.executors.cyclic.lanes import Lane, Lanes, floats_to_lane, joined
+from emberlog.executors.cyclic.lanes import Lane, Lanes, joined
 from emberlog.executors.cyclic.memory import claim
 from emberlog.executors.cyclic.partitioning import Partitioning
 from emberlog.executors.cyclic.stores import SetStore, StaticStore

@@ -20,20 +20,6 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 """Which rows of a batch are meant."""
 
-_SIGN = np.int64(0x7FFFFFFFFFFFFFFF)
-
-
-def floats_to_lane(values: Floats) -> Lane:
-    """-0.0 becomes 0.0, and every NaN the same NaN."""
-    plain = np.asarray(values, dtype=np.float64) + 0.0
-    plain = np.where(np.isnan(plain), np.nan, plain)
-    bits = plain.view(np.int64)
-    return np.where(bits < 0, bits ^ _SIGN, bits)
-
-
-def lane_to_floats(lane: Lane) -> Floats:
-    return np.where(lane < 0, lane ^ _SIGN, lane).view(np.float64)
-
 
 def no_rows(width: int) -> Lanes:
     return np.empty((width, 0), np.int64)

@@ -85,17 +85,24 @@ def _run_freely(workers: Sequence[AsyncWorker]) -> None:
 
 def drive(running: Sequence[Running]) -> None:
     """Drives workers in step: everyone's mail is handed over when everyone has some."""
+    if len(running) == 1:
+        _drive_alone(running[0])
+        return
     with ThreadPoolExecutor(len(running)) as threads:
-        waiting = list(threads.map(_started, running)) if len(running) > 1 else [_started(running[0])]
+        waiting = list(threads.map(_started, running))
         while all(mail is not None for mail in waiting):
             sent = [mail for mail in waiting if mail is not None]
             received = [[mail[number] for mail in sent] for number in range(len(running))]
-            if len(running) > 1:
-                waiting = list(threads.map(_resumed, running, received))
-            else:
-                waiting = [_resumed(running[0], received[0])]
+            waiting = list(threads.map(_resumed, running, received))
     if any(mail is not None for mail in waiting):
         raise AssertionError("DL901: some workers ended while others wait for them")
+
+
+def _drive_alone(running: Running) -> None:
+    """Without a thread of its own."""
+    mail = _started(running)
+    while mail is not None:
+        mail = _resumed(running, mail)
 
 
 def _started(running: Running) -> Mail | None:

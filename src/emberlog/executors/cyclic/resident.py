@@ -10,7 +10,8 @@ from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.indexes import ChainedIndex, Matches
 from emberlog.executors.cyclic.joined import Joined
 from emberlog.executors.cyclic.kernels import tables
-from emberlog.executors.cyclic.lanes import Lane, Lanes, floats_to_lane, lane_to_floats
+from emberlog.executors.cyclic.kernels.floats import floats_to_lane, lane_to_floats
+from emberlog.executors.cyclic.lanes import Lane, Lanes
 from emberlog.executors.cyclic.rules import Combine, ResidentRelation, Shown
 from emberlog.executors.cyclic.stores import KeyedStore, SetStore, Store
 from emberlog.logical.nodes import Version

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from emberlog.executors.cyclic.faults import overflow
+from emberlog.executors.cyclic.kernels.floats import lane_to_floats
 from emberlog.executors.cyclic.kernels.fused import OVERFLOW, join_extreme, join_sum
 from emberlog.executors.cyclic.kernels.packed import contains_packed, insert_packed, refill_packed
 from emberlog.executors.cyclic.kernels.tables import (
@@ -27,7 +28,7 @@ from emberlog.executors.cyclic.kernels.tables import (
     upsert_dense_extreme,
     upsert_dense_sum,
 )
-from emberlog.executors.cyclic.lanes import Lane, Lanes, lane_to_floats
+from emberlog.executors.cyclic.lanes import Lane, Lanes
 from emberlog.executors.cyclic.memory import claim
 from emberlog.executors.cyclic.packing import Packing, packing_for
 
@@ -190,6 +191,16 @@ class KeyedStore:
         self.changed = np.empty(16, np.int64)
         self.changes = 0
         self.delta_rows = np.empty(0, np.int64)
+
+    def emptied(self) -> KeyedStore:
+        """A store without rows that has room for as many, with keys in the same range."""
+        store = KeyedStore(self.keys, tuple(self.rules.tolist()), tracks=self.tracks)
+        store._reserve(self.count)
+        if self.dense is None:
+            store.dense = None
+        else:
+            store.dense, store.low = np.zeros_like(self.dense), self.low
+        return store
 
     def add(self, batch: Lanes) -> bool:
         """Combines contributions with the rows of their keys; False when an int sum overflowed."""

@@ -10,7 +10,8 @@ import pyarrow as pa
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, DataType
 from emberlog.diagnostics import fail
 from emberlog.executors.cyclic.history import HistoryBatch, Iterations
-from emberlog.executors.cyclic.lanes import Lane, Lanes, floats_to_lane, joined, lane_to_floats
+from emberlog.executors.cyclic.kernels.floats import floats_to_lane, lane_to_floats
+from emberlog.executors.cyclic.lanes import Lane, Lanes, joined
 from emberlog.executors.cyclic.memory import claim
 from emberlog.executors.cyclic.stores import SetStore
 from emberlog.executors.cyclic.texts import TextCodes

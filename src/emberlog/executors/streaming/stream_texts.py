@@ -47,14 +47,15 @@ class StreamTexts(TextTable):
         encoded: Any = column.combine_chunks().dictionary_encode()
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.combine_chunks()
-        codes = np.array([self._code(text) for text in encoded.dictionary.to_pylist()], np.int64)
+        texts = encoded.dictionary.to_pylist()
+        known = zip(texts, map(self._codes.get, texts), strict=True)
+        codes = np.array([self._code(text) if code is None else code for text, code in known], np.int64)
         lane: Lane = codes[encoded.indices.to_numpy(zero_copy_only=False)]
         return lane
 
     def decode(self, lane: Lane) -> pa.LargeStringArray:
-        distinct, places = np.unique(lane, return_inverse=True)
-        texts = pa.array([self._texts_by_code[code] for code in distinct.tolist()], pa.large_string())
-        return texts.take(pa.array(places))
+        texts = self._texts_by_code
+        return pa.array([texts[code] for code in lane.tolist()], pa.large_string())
 
     def forget_all_but(self, lanes: Iterable[Lane]) -> None:
         """Keeps the texts of these lanes, and the program's own."""

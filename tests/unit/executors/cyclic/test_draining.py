@@ -12,7 +12,8 @@ import pytest
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, DataType
 from emberlog.executors.cyclic import draining
 from emberlog.executors.cyclic.draining import ResultFiles
-from emberlog.executors.cyclic.lanes import Lane, floats_to_lane
+from emberlog.executors.cyclic.kernels.floats import floats_to_lane
+from emberlog.executors.cyclic.lanes import Lane
 from emberlog.executors.cyclic.text_table import TextTable
 
 

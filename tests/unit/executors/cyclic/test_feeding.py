@@ -15,7 +15,8 @@ from emberlog.datatypes import BOOL, FLOAT, INT, STRING
 from emberlog.executors.cyclic.exchange import Exchange
 from emberlog.executors.cyclic.feeding import Feed, InlineRows, ParquetFiles, StageRows, Unfit, spread_rows
 from emberlog.executors.cyclic.feeding import feed as feed_and_divide
-from emberlog.executors.cyclic.lanes import Lanes, lane_to_floats
+from emberlog.executors.cyclic.kernels.floats import lane_to_floats
+from emberlog.executors.cyclic.lanes import Lanes
 from emberlog.executors.cyclic.partitioning import Hashed
 from emberlog.executors.cyclic.stores import StaticStore
 from emberlog.executors.cyclic.text_table import TextTable

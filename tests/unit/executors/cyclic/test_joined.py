@@ -9,8 +9,9 @@ from emberlog.executors.cyclic.compile import compile_fixpoint
 from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.indexes import PackedIndex
 from emberlog.executors.cyclic.joined import Joined, LastJoin, last_join
+from emberlog.executors.cyclic.kernels.floats import floats_to_lane, lane_to_floats
 from emberlog.executors.cyclic.kernels.tables import MAX, MIN, SUM_FLOAT
-from emberlog.executors.cyclic.lanes import Lane, floats_to_lane, lane_to_floats
+from emberlog.executors.cyclic.lanes import Lane
 from emberlog.executors.cyclic.stores import KeyedStore, SetStore, StaticStore
 from emberlog.logical.nodes import Fixpoint
 from emberlog.optimize.pipeline import plan_program
