@@ -59,9 +59,9 @@ class Backlog:
                 self._tuples[stream] = _by_time(pa.concat_tables([self._tuples[stream], table]))
 
     def due(self, clock: Clock, *, to_the_end: bool = False) -> Due:
-        return due_slides(self.schedule, clock, list(self._tuples), self._waiting(), to_the_end=to_the_end)
+        return due_slides(self.schedule, clock, list(self._tuples), self.waiting(), to_the_end=to_the_end)
 
-    def _waiting(self) -> dict[int, int]:
+    def waiting(self) -> dict[int, int]:
         """The slides that tuples wait for, each with the greatest time among them."""
         waiting: dict[int, int] = {}
         for table in self._tuples.values():

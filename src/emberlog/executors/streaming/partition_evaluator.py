@@ -1,19 +1,21 @@
 """One partition of a stream program's facts, kept up to date together with the others, wherever they are.
 
-Every partition is told of all tuples, so that they number texts alike, and enters its share of them; facts go to their
-owners with the mail of the rounds. What is computed anew at every slide needs all facts in one place, and so do answers
-that do not come from a stream at all: such programs have one partition.
+Every partition is given a share of the tuples, and tells the others which texts are new in it, so that all number them
+alike; facts go to their owners with the mail of the rounds. What is computed anew at every slide needs all facts in one
+place, and so do answers that do not come from a stream at all: such programs have one partition.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
 
 from emberlog.config import DEFAULT_LIMITS, Limits
-from emberlog.executors.cyclic.lanes import Lane
+from emberlog.datatypes import STRING
+from emberlog.executors.cyclic.lanes import Lane, Lanes
 from emberlog.executors.cyclic.worker import Mail, Message, Running
 from emberlog.executors.streaming.batch_program import BatchProgram, batch_program
 from emberlog.executors.streaming.division import RESIDENT, Method, divide
@@ -21,6 +23,8 @@ from emberlog.executors.streaming.incremental import IncrementalEvaluator
 from emberlog.executors.streaming.stream_worker import StreamWorker
 from emberlog.executors.streaming.window import Window
 from emberlog.semantics.model import CheckedProgram
+
+_WORD = 8
 
 Swap = Callable[[Mail], Mail]
 """Gives every partition its message, and gives back what every partition has for this one."""
@@ -45,6 +49,27 @@ class PartitionEvaluator(IncrementalEvaluator):
     def connect(self, swap: Swap) -> None:
         """Connections do not outlive the job of a micro-batch."""
         self._swap = swap
+
+    def _shares(self, arrived: Mapping[str, pa.Table]) -> list[dict[str, Lanes]]:
+        """All that has arrived here is the share of this partition."""
+        wanted = {name: table for name, table in arrived.items() if name in self._plan.kept}
+        self._number_texts(wanted)
+        return [{name: self._contributions(name, table) for name, table in wanted.items()}]
+
+    def _number_texts(self, arrived: Mapping[str, pa.Table]) -> None:
+        """The new texts of all partitions, in the order of these."""
+        columns = [
+            table.column(place)
+            for name, table in arrived.items()
+            for place, field in enumerate(self._arriving[name])
+            if field.type == STRING
+        ]
+        if not columns:
+            return
+        told = json.dumps(self._texts.unknown(columns)).encode()
+        lanes = np.frombuffer(told.ljust(-(-len(told) // _WORD) * _WORD), np.int64)[np.newaxis]
+        for message in self._swapped([Message((), {0: lanes}) for _ in range(self._workers)]):
+            self._texts.learn(json.loads(message.batches[0].tobytes()))
 
     def _workers_with_nothing(self) -> list[StreamWorker]:
         return super()._workers_with_nothing()[self._part : self._part + 1]

@@ -1,4 +1,4 @@
-"""A step that several partitions take together: who has which part, what has arrived, and what all of them tell."""
+"""A step that several partitions take together: who has which part, and what all of them tell."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from emberlog.executors.cyclic.worker import Mail, Message
-from emberlog.executors.streaming.checkpoint import Checkpoint, Record
+from emberlog.executors.streaming.checkpoint import Record
 from emberlog.executors.streaming.partition_evaluator import Swap
 from emberlog.executors.streaming.resident import take
 from emberlog.executors.streaming.step import Measures, Part, Spec, Step, take_part
@@ -19,49 +19,19 @@ _NONE = -1
 def take_step_together(
     spec: Spec, step: Step, share: Mapping[str, pa.Table], number: int, count: int, swap: Swap
 ) -> tuple[Record, Measures]:
-    """The step of worker `number` of `count`, which was given a share of the batch.
+    """The step of worker `number` of `count`, which was given a share of the batch, and enters that.
 
     A worker takes the part whose state it has. If some state is not there, all of them make theirs again: they number
     texts alike only if they have seen the same.
     """
     found = take(spec.query, step.before.token) if step.before is not None else None
-    sizes = _hand_out(spec, step, share, number)
     claim = found.part if found is not None else _NONE
-    told = swap([Message((claim, *sizes)) for _ in range(count)])
+    told = swap([Message((claim,)) for _ in range(count)])
     claims = [message.numbers[0] for message in told]
     if sorted(claims) != list(range(count)):
         found, claims = None, list(range(count))
-    batch = _handed_out(spec, step, [message.numbers[1:] for message in told])
     part = Part(claims[number], count, _by_part(swap, claims))
-    return take_part(spec, step, batch, found, part)
-
-
-def _hand_out(spec: Spec, step: Step, share: Mapping[str, pa.Table], number: int) -> list[int]:
-    """Puts a share of the batch where all can read it; mail holds numbers only."""
-    folder = Checkpoint(spec.location).log
-    sizes = []
-    for stream in spec.streams:
-        table = share.get(stream)
-        sizes.append(0 if table is None else table.num_rows)
-        if table is not None and table.num_rows:
-            with folder.writer(_name(step, number, stream), table.schema) as writer:
-                writer.write_table(table)
-    return sizes
-
-
-def _handed_out(spec: Spec, step: Step, sizes: Sequence[Sequence[int]]) -> dict[str, pa.Table]:
-    folder = Checkpoint(spec.location).log
-    batch = {}
-    for place, stream in enumerate(spec.streams):
-        parts = [folder.table(_name(step, number, stream)) for number, one in enumerate(sizes) if one[place]]
-        if parts:
-            batch[stream] = pa.concat_tables(parts)
-    return batch
-
-
-def _name(step: Step, number: int, stream: str) -> str:
-    """No record names these files, so they are gone when the step is over."""
-    return f"{step.token}-{number}-{stream}.parquet"
+    return take_part(spec, step, share, found, part)
 
 
 def _by_part(swap: Swap, parts: Sequence[int]) -> Swap:
@@ -84,19 +54,25 @@ def merged(steps: Sequence[tuple[Record, Measures]]) -> tuple[Record, Measures]:
     measures = [one for _, one in ordered]
     record = replace(
         records[0],
+        log=tuple(file for one in records for file in one.log),
         outputs=tuple(file for one in records for file in one.outputs),
         totals=replace(
             records[0].totals,
+            tuples=sum(one.totals.tuples for one in records),
+            late=sum(one.totals.late for one in records),
             expired=sum(one.totals.expired for one in records),
             facts=_summed([one.totals.facts for one in records]),
         ),
     )
     told = replace(
         measures[0],
+        tuples=sum(one.tuples for one in measures),
+        late=sum(one.late for one in measures),
         expired=sum(one.expired for one in measures),
         added=_summed([one.added for one in measures]),
         removed=_summed([one.removed for one in measures]),
         slide_seconds=tuple(map(max, zip(*(one.slide_seconds for one in measures), strict=True))),
+        window_tuples=sum(one.window_tuples for one in measures),
         state_bytes=sum(one.state_bytes for one in measures),
         is_rebuilt=any(one.is_rebuilt for one in measures),
         seconds=max(one.seconds for one in measures),

@@ -19,7 +19,8 @@ from emberlog.executors.streaming.checkpoint import Checkpoint, Record, Totals
 from emberlog.executors.streaming.evaluator import SlideEvaluator
 from emberlog.executors.streaming.partition_evaluator import PartitionEvaluator, Swap
 from emberlog.executors.streaming.resident import State, keep, take
-from emberlog.executors.streaming.slides import Clock, Schedule
+from emberlog.executors.streaming.shared_clock import shared_clock
+from emberlog.executors.streaming.slides import Clock, Due, Schedule, due_slides
 from emberlog.executors.streaming.tuple_log import LogFile, TupleLog
 from emberlog.io.arrow_values import arrow_type
 
@@ -75,7 +76,8 @@ class Measures:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Which of the partitions of a query this is. All know all tuples; the first one tells of what they share."""
+    """Which of the partitions of a query this is. Each has its share of the tuples; the first one tells of what they
+    have in common."""
 
     number: int = 0
     count: int = 1
@@ -109,13 +111,13 @@ def take_part(
         assert isinstance(state.evaluator, PartitionEvaluator)
         state.evaluator.connect(part.swap)
     if found is None and before is not None:
-        _restore(spec, state, log, before)
+        _restore(spec, state, log, before, part)
     clock = before.clock if before is not None else Clock()
 
     tuples = {stream: _typed(batch.get(stream), spec.schema(stream)) for stream in spec.streams}
     told = sort_out(clock, tuples)
     state.backlog.add(told.in_time)
-    due = state.backlog.due(told.clock, to_the_end=step.closes)
+    due = _due(spec, step, state.backlog, told.clock, part)
     files = AnswerFiles(checkpoint.outputs, spec.layout, f"{step.token}-{part.number}")
     seconds: list[float] = []
     expired = 0
@@ -125,16 +127,14 @@ def take_part(
         files.add(at, state.evaluator)
         expired += state.evaluator.expired()
         seconds.append(time.perf_counter() - begin)
-    live: tuple[LogFile, ...] = ()
-    count = late = 0
+    for stream, table in told.late.items():
+        files.add_late(stream, table)
+    live: tuple[LogFile, ...] = tuple(log.append(told.in_time))
     if part.is_first:
-        for stream, table in told.late.items():
-            files.add_late(stream, table)
         window_start = None if due.clock.closed is None else spec.schedule.since(due.clock.closed)
-        kept = [*(before.log if before else ()), *log.append(told.in_time)]
-        live = tuple(log.pruned(kept, window_start))
-        late = sum(table.num_rows for table in told.late.values())
-        count = sum(table.num_rows for table in tuples.values())
+        live = tuple(log.pruned([*(before.log if before else ()), *live], window_start))
+    late = sum(table.num_rows for table in told.late.values())
+    count = sum(table.num_rows for table in tuples.values())
     outputs = files.finish()
     keep(spec.query, step.token, state)
     record = Record(
@@ -169,9 +169,20 @@ def _new_state(spec: Spec, checkpoint: Checkpoint, part: Part) -> State:
     return State(spec.make(statics, part.number, part.count), Backlog(spec.schedule, nothing), part.number)
 
 
-def _restore(spec: Spec, state: State, log: TupleLog, before: Record) -> None:
-    """Makes the state after a step from the tuples that its window holds or waits for."""
-    tuples = {stream: log.read(before.log, stream, spec.schema(stream)) for stream in spec.streams}
+def _due(spec: Spec, step: Step, backlog: Backlog, clock: Clock, part: Part) -> Due:
+    if part.swap is None:
+        return backlog.due(clock, to_the_end=step.closes)
+    streams = list(spec.streams)
+    clock, waiting = shared_clock(part.swap, part.count, clock, backlog.waiting(), streams)
+    return due_slides(spec.schedule, clock, streams, waiting, to_the_end=step.closes)
+
+
+def _restore(spec: Spec, state: State, log: TupleLog, before: Record, part: Part) -> None:
+    """Makes the state after a step from the tuples that its window holds or waits for: an equal share of them."""
+    tuples = {
+        stream: _share(log.read(before.log, stream, spec.schema(stream)), part.number, part.count)
+        for stream in spec.streams
+    }
     closed = before.clock.closed
     if closed is None:
         state.backlog.add(tuples)
@@ -180,6 +191,11 @@ def _restore(spec: Spec, state: State, log: TupleLog, before: Record) -> None:
     state.backlog.add({stream: table.filter(is_waiting[stream]) for stream, table in tuples.items()})
     window = {stream: table.filter(pc.invert(is_waiting[stream])) for stream, table in tuples.items()}
     state.evaluator.restore(spec.schedule.slide(closed), window)
+
+
+def _share(table: pa.Table, number: int, count: int) -> pa.Table:
+    begin, end = (table.num_rows * one // count for one in (number, number + 1))
+    return table.slice(begin, end - begin)
 
 
 def _typed(table: pa.Table | None, schema: pa.Schema) -> pa.Table:

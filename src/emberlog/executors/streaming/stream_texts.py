@@ -43,6 +43,16 @@ class StreamTexts(TextTable):
             self._codes[text] = code
         return code
 
+    def unknown(self, columns: Iterable[pa.ChunkedArray]) -> list[str]:
+        """The texts of these columns that have no number yet, each once."""
+        found = dict.fromkeys(text for column in columns for text in column.unique().to_pylist())
+        return [text for text in found if text is not None and text not in self._codes]
+
+    def learn(self, texts: Iterable[str]) -> None:
+        """Numbers texts, in this order."""
+        for text in texts:
+            self._code(text)
+
     def encode(self, column: pa.ChunkedArray) -> Lane:
         encoded: Any = column.combine_chunks().dictionary_encode()
         if isinstance(encoded, pa.ChunkedArray):
