@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from emberlog.executors.reference import evaluate
+from emberlog.executors.streaming.backlog import Backlog, sort_out
 from emberlog.executors.streaming.batch_program import BatchProgram, batch_program
 from emberlog.executors.streaming.evaluator import Slide, SlideEvaluator
 from emberlog.executors.streaming.incremental import IncrementalEvaluator
 from emberlog.executors.streaming.simple import SimpleEvaluator
+from emberlog.executors.streaming.slides import Clock, Due, Schedule
 from emberlog.executors.streaming.window import Window, window_of
 from emberlog.io.arrow_values import table_of
 from emberlog.io.local_relation import LocalRelation
@@ -108,6 +110,32 @@ def by_evaluator(
             shown[name] = (known - removed) | added
         assert shown == answers, slide
         yield answers
+
+
+def by_arrival(
+    case: StreamCase, evaluator: SlideEvaluator, batches: Iterable[Tuples], delay: int
+) -> dict[str, frozenset[Fact]]:
+    """The answers, by relation and slide, at each slide that closes while batches of tuples arrive, and when no more
+    will come."""
+    window = case.window
+    schedule = Schedule(1 if window is None else window.step, None if window is None else window.size, delay)
+    clock, backlog = Clock(), Backlog(schedule, {name: case.table(name, ()) for name in case.program.streams})
+    found: dict[str, frozenset[Fact]] = {}
+
+    def close(due: Due) -> Clock:
+        for at, arrived in backlog.take(due.slides):
+            evaluator.advance(schedule.slide(at), arrived)
+            answers = evaluator.answers().items()
+            found.update((f"{name} at {at}", facts_of(case, name, table)) for name, table in answers)
+        return due.clock
+
+    for batch in batches:
+        told = sort_out(clock, {name: case.table(name, rows) for name, rows in batch.items()})
+        assert not any(late.num_rows for late in told.late.values())
+        backlog.add(told.in_time)
+        clock = close(backlog.due(told.clock))
+    close(backlog.due(clock, to_the_end=True))
+    return found
 
 
 def facts_of(case: StreamCase, name: str, table: pa.Table) -> frozenset[Fact]:
