@@ -91,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     streams.add_argument("--tuples", type=int, default=1_000_000)
     streams.add_argument("--budget", type=float, default=20.0, help="seconds of evaluation for each case (20)")
     streams.add_argument("--only", nargs="+", default=[], metavar="QUERY", help="such as Q4")
+    streams.add_argument("--no-spark", action="store_true", help="measure in this process alone")
     streams.add_argument("--output", type=Path, required=True, metavar="DIR")
     streams.set_defaults(command=_streams)
 
@@ -179,7 +180,7 @@ def _streams(arguments: argparse.Namespace) -> int:
     from benchmarks.streaming.report import write_stream_report
     from benchmarks.streaming.run import StreamRunOptions, run_cases
 
-    options = StreamRunOptions(arguments.tuples, arguments.budget, tuple(arguments.only))
+    options = StreamRunOptions(arguments.tuples, arguments.budget, tuple(arguments.only), not arguments.no_spark)
     found = run_cases(options, arguments.output, lambda line: print(line, flush=True))
     for path in write_stream_report(found, arguments.output):
         print(path)

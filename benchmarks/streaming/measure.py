@@ -64,7 +64,7 @@ def measure(
     checked = analyze(parse(Source(query.program, query.text(window, slide))))
     schedule = Schedule(slide, window, query.disorder)
     evaluator = slide_evaluator(checked, window_of(checked, plain_clock=True), {}, evaluation=evaluation)
-    stream, table = _stream(query.data, query.density, tuples)
+    stream, table = stream_of(query.data, query.density, tuples)
     clock, backlog = Clock(), Backlog(schedule, {stream: table.schema.empty_table()})
     latencies: list[float] = []
     held: list[int] = []
@@ -110,7 +110,7 @@ def measure(
 
 
 @lru_cache(maxsize=1)
-def _stream(data: Callable[[int], Relations], density: int, tuples: int) -> tuple[str, pa.Table]:
+def stream_of(data: Callable[[int], Relations], density: int, tuples: int) -> tuple[str, pa.Table]:
     """Cases with the same stream come one after the other."""
     ((stream, columns),) = data(tuples).items()
     arrays = [pa.array(values) for values in columns.values()]

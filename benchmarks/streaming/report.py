@@ -11,6 +11,7 @@ from benchmarks.report.document import Block, Cell, Document, Figure, Section, T
 from benchmarks.report.svg import Line, lines
 from benchmarks.streaming.cases import QUERIES, StreamQuery
 from benchmarks.streaming.measure import StreamMeasurement
+from benchmarks.streaming.on_spark import BATCH, CORES
 from benchmarks.streaming.run import FOR_EVER, StreamRunResults
 
 Value = Callable[[StreamMeasurement], float]
@@ -26,6 +27,8 @@ def write_stream_report(results: StreamRunResults, folder: Path) -> tuple[Path, 
 
 def document(results: StreamRunResults) -> Document:
     sections = [_how(results), _against_simple(results)]
+    if results.on_spark:
+        sections.append(_on_spark(results))
     sections += [_of_query(results, query) for query in QUERIES if _of(results, query.name, "incremental")]
     return Document("Emberlog on streams", tuple(sections))
 
@@ -86,6 +89,49 @@ def _against_simple(results: StreamRunResults) -> Section:
     )
     text = f"Simple evaluates every slide from scratch. {FOR_EVER} is Q3 without a window, on its smaller stream."
     return Section("Incremental against from scratch", (Text(text), Table(header, tuple(rows))))
+
+
+def _on_spark(results: StreamRunResults) -> Section:
+    """From files to files, beside the paper."""
+    papers = {query.name: query.throughput for query in QUERIES}
+    rows = []
+    for one in results.on_spark:
+        paper = papers[one.query][one.window, one.slide]
+        rows.append(
+            (
+                Cell(one.query),
+                Cell(f"{one.window:,}"),
+                Cell(f"{one.slide:,}"),
+                Cell(f"{one.workers}"),
+                Cell(f"{one.throughput:,.0f}"),
+                Cell(f"{paper:,.0f}"),
+                Cell(f"{one.throughput / paper:,.0f} ×", "best" if one.throughput >= 100 * paper else "bad"),
+                Cell(f"{1000 * one.p50:,.1f}"),
+                Cell(f"{1000 * one.p99:,.1f}"),
+                Cell(f"{one.seconds:,.1f}", hint=f"{one.batches:,} steps, {one.slides:,} slides"),
+                Cell(f"{one.state_bytes / 1e6:,.1f}"),
+            )
+        )
+    header = (
+        "query",
+        "window",
+        "slide",
+        "workers",
+        "tuples/s",
+        "paper, tuples/s",
+        "ratio",
+        "p50, ms",
+        "p99, ms",
+        "seconds",
+        "state, MB",
+    )
+    text = (
+        f"The same streams as Parquet files of {BATCH:,} tuples, each a micro-batch: `readStream`, "
+        "`start(availableNow=True)`, the changes of each slide into Parquet files, with the checkpoint on disk. "
+        f"Seconds are those of the clock, from `start` to the end; `local[{CORES}]`. The paper's slowest case of each "
+        "query, and its fastest one of all."
+    )
+    return Section("Inside Spark", (Text(text), Table(header, tuple(rows))))
 
 
 def _of_query(results: StreamRunResults, query: StreamQuery) -> Section:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from benchmarks.machine import Machine, this_machine
 from benchmarks.streaming.cases import QUERIES, StreamQuery
 from benchmarks.streaming.measure import StreamMeasurement, measure
+from benchmarks.streaming.on_spark import SparkStreamMeasurement, measured_on_spark
 from emberlog.executors.streaming.methods import Evaluation
 
 RESULTS = "streams.json"
@@ -28,6 +29,8 @@ class StreamRunOptions:
     budget: float
     """Seconds of evaluation for each case."""
     only: Sequence[str]
+    spark: bool
+    """Whether to measure inside Spark, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class StreamRunResults:
     machine: Machine
     tuples: int
     measurements: tuple[StreamMeasurement, ...]
+    on_spark: tuple[SparkStreamMeasurement, ...] = ()
 
 
 def run_cases(options: StreamRunOptions, folder: Path, say: Callable[[str], None]) -> StreamRunResults:
@@ -47,9 +51,20 @@ def run_cases(options: StreamRunOptions, folder: Path, say: Callable[[str], None
             f"{one.query} window {one.window} slide {one.slide:,} {one.evaluation:12} "
             f"{one.throughput:>12,.0f} tuples/s   p99 {one.p99:.4f} s   {one.tuples:,} tuples, {one.slides:,} slides"
         )
-        results = StreamRunResults(results.machine, options.tuples, tuple(found))
-        (folder / RESULTS).write_text(json.dumps(asdict(results), indent=1), encoding="utf-8")
+        results = replace(results, measurements=tuple(found))
+        _write(results, folder)
+    for inside in measured_on_spark(options.tuples, tuple(options.only)) if options.spark else ():
+        say(
+            f"{inside.query} window {inside.window} slide {inside.slide:,} Spark, {inside.workers} workers "
+            f"{inside.throughput:>9,.0f} tuples/s   p99 {inside.p99:.4f} s   {inside.seconds:.1f} s"
+        )
+        results = replace(results, on_spark=(*results.on_spark, inside))
+        _write(results, folder)
     return results
+
+
+def _write(results: StreamRunResults, folder: Path) -> None:
+    (folder / RESULTS).write_text(json.dumps(asdict(results), indent=1), encoding="utf-8")
 
 
 def read_results(folder: Path) -> StreamRunResults:
@@ -58,6 +73,7 @@ def read_results(folder: Path) -> StreamRunResults:
         Machine(**given["machine"]),
         given["tuples"],
         tuple(StreamMeasurement(**one) for one in given["measurements"]),
+        tuple(SparkStreamMeasurement(**one) for one in given["on_spark"]),
     )
 
 
