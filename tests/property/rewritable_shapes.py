@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from tests.property.programs import INT, RandomProgram, data, query
+from tests.property.programs import FLOAT, INT, RandomProgram, data, query
 from tests.property.shapes import SHAPES, Draft, Shape, edges
 
 
@@ -150,6 +150,25 @@ def joined_on_both_sides(draw: st.DrawFn, draft: Draft) -> None:
     draft.readable.append(relation)
 
 
+def aggregates_of_joins(draw: st.DrawFn, draft: Draft) -> None:
+    """Values of one side or of both, of what is joined on or of nothing, aggregated over a join that repeats them."""
+    functions = st.sampled_from(("sum", "sum", "count", "min", "max", "countd", "avg", "argmin"))
+    chosen = draw(st.lists(functions, min_size=1, max_size=2))
+    key = draw(st.sampled_from((None, "X", "X", "Y", "Z")))
+    types = [INT] * (key is not None) + [FLOAT if one == "avg" else INT for one in chosen]
+    relation = draft.define(*types)
+    values = st.sampled_from(("X", "Y", "Z", "W", "W", "W + Z"))
+    heads = [key] if key is not None else []
+    for function in chosen:
+        value = f"W, {draw(values)}" if function == "argmin" else draw(values)
+        heads.append("count<_>" if function == "count" and draw(st.booleans()) else f"{function}<{value}>")
+    right = draw(st.sampled_from((("road(Y, Z, W)",), ("road(Y, Z, _)", "road(Z, _, W)"))))
+    more = draw(st.sampled_from(((), (), ("X != Z",), ("W > 1",), ("node(Z)",))))
+    body = draw(st.permutations([f"{edges(draw, draft)}(X, Y)", *right, *more]))
+    draft.rule(f"{relation.name}({', '.join(heads)})", body)
+    draft.readable.append(relation)
+
+
 REWRITABLE: tuple[Shape, ...] = (
     closure_of_steps,
     closure_of_lengths,
@@ -158,6 +177,7 @@ REWRITABLE: tuple[Shape, ...] = (
     bodies_in_bodies,
     part_of_a_recursion,
     joined_on_both_sides,
+    aggregates_of_joins,
 )
 
 

@@ -60,17 +60,18 @@ def _as_asked(found: Answers | str, expected: Answers | str) -> Answers | str:
     return {name: facts for name, facts in found.items() if name in expected}
 
 
-def test_random_programs_give_every_pass_over_rules_something_to_do() -> None:
+def test_random_programs_give_every_pass_that_rewrites_bodies_something_to_do() -> None:
     """Otherwise the tests above would show nothing about it."""
     changed: Counter[str] = Counter()
 
     @seed(20261115)
     @given(rewritable_programs())
-    @settings(max_examples=120, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=160, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     def look(random: RandomProgram) -> None:
         program = read(random)
         optimized = plan_program(program, statistics=made_up(program))
         changed.update(change.name for change in optimized.changes if change.changed)
 
     look()
-    assert {one.name for one in RULE_PASSES if changed[one.name] < 3} == set()
+    rewriting = {one.name for one in RULE_PASSES} | {"aggregate_eagerly", "reduce_by_semijoin", "reorder_joins"}
+    assert {name for name in rewriting if changed[name] < 3} == set()

@@ -17,8 +17,8 @@ from emberlog.executors.interpreter_fixpoint import run_fixpoint
 from emberlog.executors.interpreter_inputs import read_input
 from emberlog.executors.interpreter_limits import Watch
 from emberlog.executors.interpreter_operators import Facts, Operators, Rows, rule_names
-from emberlog.logical.nodes import Definition, Fixpoint, LogicalPlan, Plan, PlannedStratum, Version
-from emberlog.logical.traverse import plans_of, scans
+from emberlog.logical.needed_strata import needed_strata
+from emberlog.logical.nodes import Definition, Fixpoint, LogicalPlan, Plan, Version
 from emberlog.semantics.functions import Functions
 from emberlog.semantics.model import CellValue, CheckedQuery, Fact
 from emberlog.syntax.ast import Constant, Parameter, Variable
@@ -58,20 +58,6 @@ class _Known(Facts):
         if version is not Version.FULL:
             raise InternalError(f"DL902: {relation} is complete and has no {version.value} version")
         return self.relations[relation]
-
-
-def needed_strata(plan: LogicalPlan) -> tuple[list[PlannedStratum], set[str]]:
-    """The strata that outputs need, in their order, and the names of all relations that have a part in it.
-
-    What nobody needs is not computed, so that a fault in it is nobody's concern, and its inputs may be missing.
-    """
-    names = set(plan.outputs)
-    strata: list[PlannedStratum] = []
-    for stratum in reversed(plan.strata):
-        if names.intersection(stratum.relations):
-            strata.insert(0, stratum)
-            names.update(scan.relation for one in plans_of(stratum.root) for scan in scans(one))
-    return strata, names
 
 
 def run_definition(definition: Definition, known: Facts, watch: Watch, functions: Functions) -> frozenset[Fact]:

@@ -43,8 +43,9 @@ from emberlog.executors.dataframe.resources import Kept, Resources
 from emberlog.executors.dataframe.scope import Typed, leaf
 from emberlog.executors.dataframe.watch import Watch
 from emberlog.executors.recording import Recording
+from emberlog.logical.needed_strata import needed_strata
 from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, Plan, PlannedStratum, Scan, Version
-from emberlog.logical.traverse import plans_of, scans
+from emberlog.logical.traverse import scans
 from emberlog.optimize.refinement import Refinement
 from emberlog.semantics.functions import BUILT_IN, Functions
 from emberlog.semantics.model import CheckedQuery
@@ -146,7 +147,7 @@ class _Run:
 
     def run(self) -> dict[str, DataFrame]:
         since = time.monotonic()
-        self.strata = _needed(self.plan)
+        self.strata, _ = needed_strata(self.plan)
         self.listener(RunStarted(len(self.strata)))
         for place, stratum in enumerate(self.strata):
             self.strata[place] = self.refinement.planned(stratum)
@@ -329,17 +330,6 @@ def _agrees(query: CheckedQuery, fields: Sequence[Field]) -> Column:
         else:
             first[term.name] = own
     return agrees
-
-
-def _needed(plan: LogicalPlan) -> list[PlannedStratum]:
-    """The strata that outputs need, in their order: a fault in any other is nobody's concern."""
-    names = set(plan.outputs)
-    strata: list[PlannedStratum] = []
-    for stratum in reversed(plan.strata):
-        if names.intersection(stratum.relations):
-            strata.insert(0, stratum)
-            names.update(scan.relation for one in plans_of(stratum.root) for scan in scans(one))
-    return strata
 
 
 class _CompleteRelations:

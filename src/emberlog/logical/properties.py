@@ -124,3 +124,8 @@ def takes_repeats(aggregate: AggregateColumn) -> bool:
     """Whether a contribution that comes twice changes nothing."""
     function = AGGREGATES.get(aggregate.function)
     return aggregate.function in ("countd", "mcount", "msum") or (function is not None and function.is_meet)
+
+
+def is_zero_for_nothing(plan: Aggregate) -> bool:
+    """Whether there is a row, with zeros, for no rows at all: every aggregate is a count, and nothing is grouped by."""
+    return not plan.keys and all(one.function in ("count", "countd", "mcount") for one in plan.aggregates)

@@ -1,23 +1,29 @@
-"""Counts what a join would repeat before it is joined: an input of which few columns are needed is grouped by them, and
-its rows come with their number. What is counted above is then the sum of the products of these numbers.
+"""Aggregates what a join would repeat before it is joined: the rows of an input that agree in all that others read of
+them become one, with their number, and with their sum, minimum or the like of a column that is only aggregated.
 
-Correct because a valuation of the body is a choice of one row of each input: those whose rows agree in all columns that
-are needed stay or go together, and there are as many as the product of the numbers says. Other aggregates beside the
-count have to be such that a repeat adds nothing to them. A count of nothing at all is 0, which a sum is not: a row with
-the number 0 is added where the group has no variables.
+Correct because a valuation of the body is a choice of one row of each input, and rows that agree in what joins,
+conditions and groups read stay or go together. So there are as many valuations as the product of the numbers says, and
+a value of one input is in as many of them as the product of the numbers of the others. What repeats change nothing of
+needs no numbers. A count of nothing at all is 0, which a sum is not: a row of zeros is added where a count would be 0.
+
+Only ints are added up: the last digits of a float depend on what is added first. A mean, a list and the aggregates
+that users write are no sum of parts, and stay.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from emberlog.datatypes import INT
-from emberlog.logical.expressions import columns_of
+from emberlog.logical.expressions import columns_of, condition_columns
 from emberlog.logical.nodes import (
     Aggregate,
     AggregateColumn,
     Field,
+    Filter,
     LogicalPlan,
     Output,
     Plan,
@@ -26,12 +32,14 @@ from emberlog.logical.nodes import (
     Union,
     Values,
 )
-from emberlog.logical.properties import takes_repeats
-from emberlog.logical.traverse import column_names, with_children
+from emberlog.logical.properties import is_zero_for_nothing, takes_repeats
+from emberlog.logical.traverse import with_children
 from emberlog.optimize.context import PassContext
-from emberlog.optimize.join_region import put_together, region_of
+from emberlog.optimize.join_region import Region, put_together, region_of
 from emberlog.optimize.repeated_inputs import SideRelations, with_side_relations
-from emberlog.syntax.ast import Binary, BinaryOperator, Expression, Variable
+from emberlog.semantics.functions import AGGREGATES
+from emberlog.semantics.model import Compare
+from emberlog.syntax.ast import Binary, BinaryOperator, ComparisonOperator, Constant, Expression, Variable
 
 NUMBER = "number"
 """Of the rows that an input has for one: no variable of a program has a name with a dot in it."""
@@ -42,59 +50,161 @@ def aggregate_eagerly(plan: LogicalPlan, _context: PassContext) -> LogicalPlan:
 
 
 def _eager(plan: Plan, beside: SideRelations) -> Plan:
-    """A count of a join, perhaps with its columns put in order."""
+    """An aggregate of a join, perhaps with its columns put in order."""
     match plan:
         case Project(Aggregate() as inner):
             return with_children(plan, (_eager(inner, beside),))
-        case Aggregate(Project(body, outputs, rule), keys, aggregates):
-            counts = [one for one in aggregates if _is_count(one)]
-            if not counts or not all(one in counts or takes_repeats(one) for one in aggregates):
-                return plan
-            counted = _counted(body, frozenset(name for one in outputs for name in columns_of(one.expression)), beside)
-            if counted is None:
-                return plan
-            weighted, weight = counted
-            number = Field(f"{NUMBER}.of", INT)
-            head = Project(weighted, (*outputs, Output(number, weight)), rule)
-            is_zero_for_nothing = not keys and len(counts) == len(aggregates)
-            return Aggregate(
-                _with_nothing(head) if is_zero_for_nothing else head,
-                keys,
-                tuple(
-                    replace(one, function="sum", arguments=(number.name,)) if one in counts else one
-                    for one in aggregates
-                ),
-            )
+        case Aggregate(Project(body), _, _):
+            region = region_of(body)
+            groups = tuple(_groups(plan, region, beside)) if len(region.inputs) > 1 else ()
+            if groups and all(_can_be_put_together(one, plan, region, groups) for one in plan.aggregates):
+                return _with_groups(plan, region, groups, beside)
         case _:
-            return plan
+            pass
+    return plan
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """An input whose rows become one for each value of the columns that are kept."""
+
+    place: int
+    kept: tuple[Field, ...]
+    folded: Mapping[str, tuple[AggregateColumn, ...]]
+    """The columns that only their aggregates are needed of."""
+
+    @property
+    def number(self) -> Field:
+        return Field(f"{NUMBER}.{self.place + 1}", INT)
+
+
+def _computed(plan: Aggregate) -> dict[str, Expression]:
+    """What the arguments and the keys of the aggregate are, in columns of the body."""
+    assert isinstance(plan.input, Project)
+    return {output.field.name: output.expression for output in plan.input.outputs}
+
+
+def _groups(plan: Aggregate, region: Region, beside: SideRelations) -> Iterator[_Group]:
+    foldable = _foldable(plan, region)
+    counts = not all(map(takes_repeats, plan.aggregates))
+    for place, one in enumerate(region.inputs):
+        folded = {field.name: foldable[field.name] for field in one.columns if field.name in foldable}
+        kept = tuple(field for field in one.columns if field.name not in foldable)
+        # An input of which nothing is folded, and nothing counted, is made a set by another pass.
+        if (folded or counts) and beside.is_repeated(one, plan.input) and beside.is_worthwhile(one, kept):
+            yield _Group(place, kept, folded)
+
+
+def _foldable(plan: Aggregate, region: Region) -> dict[str, tuple[AggregateColumn, ...]]:
+    """The columns of inputs that are read by nobody but by aggregates that can be computed of one input, with these."""
+    computed = _computed(plan)
+    inputs = Counter(field.name for one in region.inputs for field in one.columns)
+    read = {name for condition in region.conditions for name in condition_columns(condition)}
+    read |= {name for key in plan.keys for name in columns_of(computed[key])}
+    folds: dict[str, list[AggregateColumn]] = {}
+    for one in plan.aggregates:
+        match [computed[argument] for argument in one.arguments]:
+            case [Variable(name)] if _is_fold(one):
+                folds.setdefault(name, []).append(one)
+            case others:
+                read |= {name for expression in others for name in columns_of(expression)}
+    return {name: tuple(ones) for name, ones in folds.items() if name not in read and inputs[name] == 1}
+
+
+def _is_fold(aggregate: AggregateColumn) -> bool:
+    """Whether the aggregate of all is one of the aggregates of parts; it has one argument."""
+    function = AGGREGATES.get(aggregate.function)
+    return (function is not None and function.is_meet) or _is_count(aggregate) or _is_sum(aggregate)
 
 
 def _is_count(aggregate: AggregateColumn) -> bool:
-    """Of valuations, whatever is in them: a count of a variable leaves its nulls out."""
-    return aggregate.function == "count" and not aggregate.arguments
+    return aggregate.function == "count"
 
 
-def _counted(body: Plan, wanted: frozenset[str], beside: SideRelations) -> tuple[Plan, Expression] | None:
-    """The body with inputs grouped that have mostly repeats, and how many valuations a row of it stands for."""
-    region = region_of(body)
-    if len(region.inputs) < 2 or not any(map(beside.is_worthwhile, region.inputs)):
+def _is_sum(aggregate: AggregateColumn) -> bool:
+    return aggregate.function == "sum" and aggregate.field.type == INT
+
+
+def _can_be_put_together(aggregate: AggregateColumn, plan: Aggregate, region: Region, groups: Sequence[_Group]) -> bool:
+    if takes_repeats(aggregate) or _is_sum(aggregate) or _folded_in(aggregate, groups) is not None:
+        return True
+    if not _is_count(aggregate):
+        return False
+    # A count leaves nulls out. What inputs are joined on is none.
+    arguments = [_computed(plan)[argument] for argument in aggregate.arguments]
+    inputs = Counter(field.name for one in region.inputs for field in one.columns)
+    return all(isinstance(one, Variable) and inputs[one.name] > 1 for one in arguments)
+
+
+def _folded_in(aggregate: AggregateColumn, groups: Sequence[_Group]) -> tuple[_Group, str] | None:
+    """The input in which it is computed of a column, and that column."""
+    for group in groups:
+        for name, aggregates in group.folded.items():
+            if aggregate in aggregates:
+                return group, name
+    return None
+
+
+def _with_groups(plan: Aggregate, region: Region, groups: Sequence[_Group], beside: SideRelations) -> Plan:
+    assert isinstance(plan.input, Project)
+    parts = [_parts(one, plan, groups) for one in plan.aggregates]
+    aggregates = tuple(
+        one if part is None else replace(one, function=_of_parts(one), arguments=(part.field.name,))
+        for one, part in zip(plan.aggregates, parts, strict=True)
+    )
+    read = {*plan.keys, *(argument for one in aggregates for argument in one.arguments)}
+    kept = (output for output in plan.input.outputs if output.field.name in read)
+    outputs = (*kept, *(part for part in parts if part is not None))
+    wanted = frozenset(name for output in outputs for name in columns_of(output.expression))
+    inputs = list(region.inputs)
+    for group in groups:
+        inputs[group.place] = _grouped(group, inputs[group.place], wanted, beside)
+    joined = put_together(replace(region, inputs=tuple(inputs)), range(len(inputs)), wanted)
+    head: Plan = Project(joined, outputs, plan.input.rule)
+    if is_zero_for_nothing(plan):
+        zeros = tuple(0 if part in parts else None for part in outputs)
+        head = Union((head, Values(head.columns, (zeros,))))
+    return Aggregate(head, plan.keys, aggregates)
+
+
+def _parts(aggregate: AggregateColumn, plan: Aggregate, groups: Sequence[_Group]) -> Output | None:
+    """What is put together above the join; None where it is what it was."""
+    found = _folded_in(aggregate, groups)
+    if found is None and takes_repeats(aggregate):
         return None
-    inputs: list[Plan] = []
-    numbers: list[str] = []
-    for place, one in enumerate(region.inputs):
-        if not beside.is_worthwhile(one):
-            inputs.append(one)
-            continue
-        number = Field(f"{NUMBER}.{place + 1}", INT)
-        count = AggregateColumn(Field(NUMBER, INT), "count", ())
-        grouped = beside.add(Aggregate(one, column_names(one), (count,)))
-        inputs.append(Scan(grouped.relation, (*one.columns, number)))
-        numbers.append(number.name)
-    joined = put_together(replace(region, inputs=tuple(inputs)), range(len(inputs)), wanted | set(numbers))
-    variables: list[Expression] = [Variable(name) for name in numbers]
-    return joined, reduce(lambda left, right: Binary(BinaryOperator.MULTIPLY, left, right), variables)
+    own, terms = None, list[Expression]()
+    if found is not None:
+        own, name = found
+        terms.append(Variable(_folded_name(name, aggregate)))
+    elif not _is_count(aggregate):
+        terms += [_computed(plan)[argument] for argument in aggregate.arguments]
+    if not takes_repeats(aggregate):
+        terms += [Variable(group.number.name) for group in groups if group is not own]
+    product = reduce(lambda left, right: Binary(BinaryOperator.MULTIPLY, left, right), terms)
+    return Output(Field(f"{aggregate.field.name}.parts", aggregate.field.type), product)
 
 
-def _with_nothing(head: Project) -> Plan:
-    zero = tuple(0 if field.name == f"{NUMBER}.of" else None for field in head.columns)
-    return Union((head, Values(head.columns, (zero,))))
+def _of_parts(aggregate: AggregateColumn) -> str:
+    return "sum" if _is_count(aggregate) else aggregate.function
+
+
+def _folded_name(column: str, aggregate: AggregateColumn) -> str:
+    return f"{column}.{aggregate.function}"
+
+
+def _grouped(group: _Group, plan: Plan, wanted: frozenset[str], beside: SideRelations) -> Plan:
+    folded = {
+        _folded_name(name, one): AggregateColumn(Field(_folded_name(name, one), one.field.type), one.function, (name,))
+        for name, aggregates in group.folded.items()
+        for one in aggregates
+    }
+    columns, names = list(folded.values()), [column.field for column in folded.values()]
+    if group.number.name in wanted or not group.kept:
+        columns = [AggregateColumn(Field(NUMBER, INT), "count", ()), *columns]
+        names = [group.number, *names]
+    keys = tuple(field.name for field in group.kept)
+    grouped = Scan(beside.add(Aggregate(plan, keys, tuple(columns))).relation, (*group.kept, *names))
+    if group.kept:
+        return grouped
+    # Without keys there is a row for no rows at all, too, which has no partners.
+    return Filter(grouped, (Compare(ComparisonOperator.GREATER, Variable(group.number.name), Constant(0)),))

@@ -1,6 +1,7 @@
 """The passes in their order, and the driver that runs them and checks the plan after each.
 
-Rule passes go from rules to rules, before there is a plan; all other passes go from plan to plan.
+Rule passes go from rules to rules, before there is a plan; all other passes go from plan to plan. What no output needs
+is left out in the end, whatever passes ran: emptied plans have stopped reading by then.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from dataclasses import dataclass, replace
 from emberlog.diagnostics import Diagnostics, nearest
 from emberlog.logical.build import build
 from emberlog.logical.invariants import check_invariants
+from emberlog.logical.needed_strata import only_what_is_needed
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.rule_text import program_lines
 from emberlog.logical.statistics import NO_STATISTICS, Statistics
 from emberlog.optimize.aggregate_eagerly import aggregate_eagerly
 from emberlog.optimize.context import PassContext, PassFunction
 from emberlog.optimize.derive_delta_rules import derive_delta_rules
-from emberlog.optimize.eliminate_dead_relations import eliminate_dead_relations
 from emberlog.optimize.fold_constants import fold_constants
 from emberlog.optimize.linearise import linearise
 from emberlog.optimize.prune_columns import prune_columns
@@ -100,7 +101,6 @@ PASSES = (
         "The passes before leave nodes behind that do nothing, and emptied plans empty others.",
         keeps_rounds=True,
     ),
-    Pass(eliminate_dead_relations, "What no output needs is not computed; emptied plans have stopped reading by now."),
     Pass(reduce_by_semijoin, "A row that only has to have a partner should not be joined with all of them."),
     Pass(aggregate_eagerly, "What is only counted should be counted before a join repeats it."),
     Pass(
@@ -177,7 +177,7 @@ def plan_program(
 
 def _with_all_relations(plan: LogicalPlan) -> LogicalPlan:
     """The plan with every relation that has a part in an output as an output."""
-    needed = eliminate_dead_relations(plan, PassContext())
+    needed = only_what_is_needed(plan)
     derived = (name for stratum in needed.strata for name in stratum.relations)
     return replace(needed, outputs=tuple(dict.fromkeys((*plan.outputs, *derived))))
 
@@ -198,6 +198,7 @@ def optimize(plan: LogicalPlan, *, off: Set[str] = frozenset(), provenance: bool
                 check_invariants(plan, one.name)
         note = FOR_PROVENANCE if is_in_the_way else ""
         changes.append(PassChange(one.name, one.reason, before, plan, is_off, note))
+    plan = only_what_is_needed(plan)
     if reorder_joins.__name__ in off and plan.statistics:
         plan = replace(plan, statistics=NO_STATISTICS)  # executors go by them, too
     return Optimized(plan, tuple(changes))

@@ -6,20 +6,20 @@ at, and only those that read none: what folds a recursion is best left in one jo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
 from emberlog.logical.expressions import Risk
-from emberlog.logical.nodes import Definition, Fixpoint, Join, LogicalPlan, Plan, PlannedStratum
+from emberlog.logical.nodes import Definition, Field, Fixpoint, Join, LogicalPlan, Plan, PlannedStratum
 from emberlog.logical.properties import is_set, plan_risk
 from emberlog.logical.statistics import Statistics
-from emberlog.logical.traverse import column_names, scans, walk
-from emberlog.optimize.cardinality import NotKnown, distinct_rows, estimate
+from emberlog.logical.traverse import scans, walk
+from emberlog.optimize.cardinality import Estimate, NotKnown, distinct_rows, estimate
 from emberlog.optimize.derived_statistics import with_relations_of
 
 FEWER = 2.0
-"""How many times fewer rows there have to be without repeats: making them one takes an exchange."""
+"""How many times fewer rows there have to be: making several one takes an exchange."""
 
 
 @dataclass(slots=True)
@@ -42,15 +42,29 @@ class SideRelations:
             self.made.append(known)
         return known
 
-    def is_worthwhile(self, plan: Plan) -> bool:
-        """Whether the input has mostly repeats, is no join itself, and nothing in it can fail."""
-        if is_set(plan) or plan_risk(plan) is not Risk.NONE or any(isinstance(node, Join) for node in walk(plan)):
+    def is_worthwhile(self, plan: Plan, kept: Sequence[Field] | None = None) -> bool:
+        """Whether most rows of the input are repeats in the columns that are kept of it, or in all of them; it is no
+        join itself, and nothing in it can fail."""
+        columns = plan.columns if kept is None else kept
+        is_all_kept = len(columns) == len(plan.columns)
+        has_joins = any(isinstance(node, Join) for node in walk(plan))
+        if (is_all_kept and is_set(plan)) or plan_risk(plan) is not Risk.NONE or has_joins:
             return False
+        found = self._estimate(plan)
+        if found is None:
+            return False
+        return distinct_rows(found, [field.name for field in columns]) * FEWER <= found.rows
+
+    def is_repeated(self, plan: Plan, joined: Plan) -> bool:
+        """Whether a row of the input comes out of the join several times."""
+        found, result = self._estimate(plan), self._estimate(joined)
+        return found is not None and result is not None and found.rows * FEWER <= result.rows
+
+    def _estimate(self, plan: Plan) -> Estimate | None:
         try:
-            found = estimate(plan, self.statistics)
+            return estimate(plan, self.statistics)
         except NotKnown:
-            return False
-        return distinct_rows(found, column_names(plan)) * FEWER <= found.rows
+            return None
 
 
 Rewrite = Callable[[Plan, SideRelations], Plan]

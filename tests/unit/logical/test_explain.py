@@ -145,7 +145,7 @@ def test_strata_say_why_a_recursion_is_right() -> None:
 
 def test_passes_show_what_they_changed() -> None:
     shown = section(explained(TC), "passes")
-    assert "fold_constants            nothing" in shown
+    assert "fold_constants      nothing" in shown
     (delta,) = (line for line in shown.split("\n") if line.startswith("derive_delta_rules"))
     assert delta.endswith("changed")
     assert "      stratum 1  tc   recursive, non-linear, set semantics" in shown
@@ -153,7 +153,7 @@ def test_passes_show_what_they_changed() -> None:
 
 def test_passes_in_full_and_switched_off() -> None:
     shown = section(explained(TC, passes_in_full=True, off=("prune_columns",)), "passes")
-    assert "prune_columns             switched off" in shown
+    assert "prune_columns       switched off" in shown
     assert "An iteration should only look at what the last one added" in shown
     assert "\n      ├ seed        Project X, Y  [r1]\n" in shown, "lines that stayed are there too"
 

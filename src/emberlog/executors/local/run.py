@@ -28,12 +28,13 @@ from emberlog.events import (
 )
 from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.cyclic.placement import Placement
-from emberlog.executors.interpreter import answers, needed_strata, run_definition
+from emberlog.executors.interpreter import answers, run_definition
 from emberlog.executors.interpreter_fixpoint import Histories, run_fixpoint
 from emberlog.executors.interpreter_limits import Watch
 from emberlog.executors.interpreter_operators import Facts, Rows
 from emberlog.executors.recording import ITERATION, Recording
 from emberlog.io.local_relation import LocalRelation
+from emberlog.logical.needed_strata import needed_strata
 from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, PlannedStratum, Version
 from emberlog.logical.traverse import plans_of, scans
 from emberlog.optimize.refinement import Refinement

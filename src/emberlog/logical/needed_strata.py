@@ -1,0 +1,34 @@
+"""What a program's outputs need: the strata that they reach through scans, and the inputs that these read.
+
+That is a matter of meaning, not of speed: a fault in a rule that nothing needs is nobody's concern, and facts that only
+such a rule reads may be missing. So every executor computes these strata and no others, as the reference evaluator
+does, and a plan is shown without the rest. Relations of one recursive stratum need each other, so a stratum is kept or
+dropped as a whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from emberlog.logical.nodes import LogicalPlan, PlannedStratum
+from emberlog.logical.traverse import plans_of, scans
+
+
+def needed_strata(plan: LogicalPlan) -> tuple[list[PlannedStratum], set[str]]:
+    """The strata that outputs need, in their order, and the names of all relations that have a part in it."""
+    names = set(plan.outputs)
+    strata: list[PlannedStratum] = []
+    for stratum in reversed(plan.strata):
+        if names.intersection(stratum.relations):
+            strata.insert(0, stratum)
+            names.update(scan.relation for one in plans_of(stratum.root) for scan in scans(one))
+    return strata, names
+
+
+def only_what_is_needed(plan: LogicalPlan) -> LogicalPlan:
+    """The plan without strata and inputs that no output needs; the same object when there are none."""
+    strata, names = needed_strata(plan)
+    inputs = {name: columns for name, columns in plan.inputs.items() if name in names}
+    if len(strata) == len(plan.strata) and len(inputs) == len(plan.inputs):
+        return plan
+    return replace(plan, strata=tuple(strata), inputs=inputs)
