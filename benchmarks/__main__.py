@@ -1,5 +1,5 @@
 """The command line of the benchmarks: python -m benchmarks run | report | compare | list | install | record |
-streams | soak."""
+ablate | streams | soak."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks import installation, machine, results
+from benchmarks.ablation.measure import Patience
+from benchmarks.ablation.record import WRONG
+from benchmarks.ablation.subjects import SIZES
 from benchmarks.engines.catalogue import ENGINES, WITHOUT, Entry, find
 from benchmarks.engines.protocol import Settings, Unavailable
 from benchmarks.locations import REPOSITORY
@@ -19,6 +22,7 @@ from benchmarks.report.comparison import compare
 from benchmarks.report.write import write_report
 from benchmarks.runner import Options, Runner
 from benchmarks.workloads.catalogue import SETS, WORKLOADS, choose
+from emberlog.optimize.pipeline import PASS_NAMES
 
 _DEFAULTS = {"smoke": (1, 60.0, False), "small": (3, 120.0, True), "full": (3, 600.0, True)}
 """For each set: repetitions, seconds for one run, whether each workload gets new processes."""
@@ -87,6 +91,16 @@ def _parser() -> argparse.ArgumentParser:
     record.add_argument("folder", type=Path)
     record.set_defaults(command=_record)
 
+    ablate = commands.add_parser("ablate", help="leave each pass of the optimizer out, and measure what it gains")
+    ablate.add_argument("--only", nargs="+", default=[], choices=PASS_NAMES, metavar="PASS")
+    ablate.add_argument("--size", choices=tuple(SIZES), default="small")
+    ablate.add_argument("--repeat", type=int, default=3)
+    ablate.add_argument("--timeout", type=float, default=60.0, help="seconds for one run (60)")
+    ablate.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    ablate.add_argument("--memory", type=float, metavar="GIB", help="of the session; half of the machine if not given")
+    ablate.add_argument("--output", type=Path, required=True, metavar="DIR")
+    ablate.set_defaults(command=_ablate)
+
     streams = commands.add_parser("streams", help="measure programs over streams, and write streams.json and a report")
     streams.add_argument("--tuples", type=int, default=1_000_000)
     streams.add_argument("--budget", type=float, default=20.0, help="seconds of evaluation for each case (20)")
@@ -120,10 +134,9 @@ def _run(arguments: argparse.Namespace) -> int:
         print(f"nothing in the set {arguments.set_name} fits {' '.join(arguments.only)}", file=sys.stderr)
         return 2
     repeat, timeout, fresh = _DEFAULTS[arguments.set_name]
-    memory = arguments.memory or max(1.0, machine.memory_bytes("MemTotal") / 2**31)
     options = Options(
         set_name=arguments.set_name,
-        settings=Settings(arguments.threads, round(memory, 1)),
+        settings=_settings(arguments),
         repeat=arguments.repeat or repeat,
         timeout=arguments.timeout or timeout,
         fresh=fresh,
@@ -139,6 +152,11 @@ def _run(arguments: argparse.Namespace) -> int:
         print(path)
     wrong = [one for one in run.measurements if one.status in (results.WRONG, results.DISAGREES)]
     return 1 if wrong else 0
+
+
+def _settings(arguments: argparse.Namespace) -> Settings:
+    memory = arguments.memory or max(1.0, machine.memory_bytes("MemTotal") / 2**31)
+    return Settings(arguments.threads, round(memory, 1))
 
 
 def _report(arguments: argparse.Namespace) -> int:
@@ -174,6 +192,17 @@ def _record(arguments: argparse.Namespace) -> int:
     for line in record_agreed_answers(results.read(arguments.folder)):
         print(line)
     return 0
+
+
+def _ablate(arguments: argparse.Namespace) -> int:
+    from benchmarks.ablation.run import AblationOptions, ablate
+
+    patience = Patience(arguments.repeat, arguments.timeout)
+    options = AblationOptions(arguments.size, tuple(arguments.only), _settings(arguments), patience)
+    run = ablate(options, arguments.output, lambda line: print(line, flush=True))
+    for path in write_report(run, arguments.output):
+        print(path)
+    return 1 if any(one.outcome == WRONG for one in run.ablations) else 0
 
 
 def _streams(arguments: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""For each pass over rules, and each early pass over plans, a program that it is made for, with the pass and without.
+"""For each pass, a program that it is made for, with the pass and without.
 
     python -m benchmarks.pass_cases [--only linearise …] [--timeout 60] [--repeat 1]
 
@@ -72,6 +72,19 @@ def _graph(vertices: int, count: int, *, weights: int = 0, extra: int = 0) -> Ca
         "few": [(1,), (2,), (3,)],
         "ends": arcs(max(int(vertices * size), 8), max(int(vertices * size), 8), seed=2),
     }
+
+
+def _payments(people: int, each: int) -> Callable[[float], Data]:
+    """Who knows whom, and many payments of each."""
+
+    def made(size: float) -> Data:
+        count = max(int(people * size), 8)
+        return {
+            "knows": arcs(count, count * 20),
+            "paid": [(place % count, place * 7_919 % 100_003) for place in range(count * each)],
+        }
+
+    return made
 
 
 _STEP = "tc(X, Y) :- arc(X, Y). tc(X, Y) :- "
@@ -149,6 +162,49 @@ CASES = (
         "prune_columns",
         f"two(X, Z) :- arc(X, Y, {_WIDE}), arc(Y, Z, {_WIDE}).",
         _graph(1_000, 20_000, extra=10),
+        {},
+    ),
+    PassCase(
+        "a closure with rules for other cases than the one that is chosen",
+        "simplify",
+        _STEP
+        + "tc(X, Z), arc(Z, Y), $by = 1. tc(X, Y) :- tc(X, Z), ends(Z, Y), $by = 2. tc(X, Y) :- tc(Y, X), $by = 3.",
+        _graph(600, 900),
+        {"by": 1},
+    ),
+    PassCase(
+        "people who know somebody who paid",
+        "reduce_by_semijoin",
+        "near(X) :- knows(X, Y), paid(Y, _). near(X)?",
+        _payments(2_000, 100),
+        {},
+    ),
+    PassCase(
+        "what those paid whom somebody knows, added up",
+        "aggregate_eagerly",
+        "total(X, sum<V>) :- knows(X, Y), paid(Y, V).",
+        _payments(2_000, 100),
+        {},
+    ),
+    PassCase(
+        "the least that was paid by somebody whom one knows",
+        "aggregate_eagerly",
+        "least_paid(X, min<V>) :- knows(X, Y), paid(Y, V).",
+        _payments(2_000, 100),
+        {},
+    ),
+    PassCase(
+        "closure of a long path",
+        "derive_delta_rules",
+        _STEP + "tc(X, Z), arc(Z, Y).",
+        lambda size: {"arc": [(place, place + 1) for place in range(max(int(500 * size), 8))]},
+        {},
+    ),
+    PassCase(
+        "three hops to one of three vertices, written from the far end",
+        "reorder_joins",
+        "to(A, D) :- arc(A, B), arc(B, C), arc(C, D), few(D).",
+        _graph(2_000, 20_000),
         {},
     ),
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.ablation.record import Ablation, from_json
 from benchmarks.machine import Machine
 from benchmarks.workloads.answer import Answer
 
@@ -94,6 +95,8 @@ class Run:
     engines: tuple[EngineRecord, ...]
     workloads: tuple[WorkloadRecord, ...]
     measurements: tuple[Measurement, ...]
+    ablations: tuple[Ablation, ...] = ()
+    """What `python -m benchmarks ablate` found."""
 
     def measurement(self, workload: str, engine: str) -> Measurement | None:
         for one in self.measurements:
@@ -128,6 +131,7 @@ def read(folder: Path) -> Run:
                 Measurement(**{**one, "seconds": tuple(one["seconds"]), "answer": _answer(one["answer"])})
                 for one in content["measurements"]
             ),
+            "ablations": tuple(map(from_json, content.get("ablations", ()))),
         }
     )
 
@@ -138,12 +142,14 @@ def merged(runs: Sequence[Run]) -> Run:
     engines = {engine.name: engine for run in runs for engine in run.engines}
     workloads = {workload.name: workload for run in runs for workload in run.workloads}
     measurements = {(one.workload, one.engine): one for run in runs for one in run.measurements}
+    ablations = {(one.part, one.subject): one for run in runs for one in run.ablations}
     return replace(
         first,
         set_name=" + ".join(dict.fromkeys(run.set_name for run in runs)),
         engines=tuple(engines.values()),
         workloads=tuple(workloads.values()),
         measurements=tuple(measurements.values()),
+        ablations=tuple(ablations.values()),
     )
 
 

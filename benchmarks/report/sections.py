@@ -9,7 +9,7 @@ from statistics import median
 from benchmarks import results
 from benchmarks.data.dataset import PAPER
 from benchmarks.engines.catalogue import WITHOUT
-from benchmarks.report import ablations, choices, scaling, workers
+from benchmarks.report import ablation_tables, ablations, choices, scaling, workers
 from benchmarks.report.colours import colour_of
 from benchmarks.report.document import Block, Cell, Document, Figure, Section, Table, Text
 from benchmarks.report.numbers import seconds
@@ -28,6 +28,7 @@ def document(run: Run) -> Document:
         scaling.iterations,
         workers.section,
         choices.section,
+        ablation_tables.section,
         ablations.section,
         _plots,
         _loading,
@@ -37,7 +38,8 @@ def document(run: Run) -> Document:
         _how,
         _machine,
     )
-    sections = [maker(run) for maker in makers]
+    of_engines = (_times, _loading, _memory)
+    sections = [maker(run) for maker in makers if run.measurements or maker not in of_engines]
     return Document(
         f"Emberlog benchmarks: the {run.set_name} set", tuple(section for section in sections if section is not None)
     )

@@ -1,0 +1,1 @@
+"""What each pass of the optimizer gains: the same programs with it and without it."""
