@@ -78,12 +78,27 @@ class RuleRound:
 
 
 @dataclass(frozen=True, slots=True)
+class RuleStep:
+    """What one step of a rule handed on to the next, in all iterations, on all workers. A last join whose rows are
+    combined one by one hands on nothing, and is not listed."""
+
+    rule: str
+    relation: str
+    place: int
+    """Of the step in the rule, from 0; a rule that reads its recursion twice has steps for each."""
+    step: str
+    """As a person would write it: `arc(X, Y)`, `X < Y`."""
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
 class RulesProfiled:
-    """A recursive stratum is over, and this is what its rules did. It comes if `Execution.profile` asks for it."""
+    """A stratum of the workers is over, and this is what its rules did. It comes if `Execution.profile` asks for it."""
 
     stratum: int
     relations: tuple[str, ...]
     rounds: tuple[RuleRound, ...]
+    steps: tuple[RuleStep, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

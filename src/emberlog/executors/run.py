@@ -292,7 +292,8 @@ class _Run:
         watch.iteration = result.iterations
         self.bytes_sent, self.representation, self.efforts = result.bytes_sent, result.choice, result.efforts
         if self.execution.profile:
-            self.listener(RulesProfiled(index, names, result.profile.rounds()))
+            profile = result.profile
+            self.listener(RulesProfiled(index, names, profile.rounds(), profile.steps()))
         return {
             name: RelationResult(frame, result.rows[name], (result.kept,), result.histories.get(name))
             for name, frame in result.frames.items()

@@ -17,6 +17,7 @@ from emberlog.executors.cyclic.intersections import Intersection
 from emberlog.executors.cyclic.joined import Joined, LastJoin, last_join
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask
 from emberlog.executors.cyclic.memory import check
+from emberlog.executors.cyclic.profile import Recorder
 from emberlog.executors.cyclic.rules import (
     Assign,
     Atom,
@@ -30,9 +31,10 @@ from emberlog.executors.cyclic.rules import (
     Start,
     Step,
     binds,
+    needed_after,
     reads,
 )
-from emberlog.logical.expressions import columns_of
+from emberlog.executors.cyclic.step_text import step_text
 
 WORTH_A_LOOK = 1 << 14
 """Rows that a join has made: with so many a look at the memory is cheap."""
@@ -62,6 +64,8 @@ class RelationAccess(ABC):
 
     members: frozenset[str]
     """The relations that change: they have no sorted lists."""
+    recorder: Recorder | None = None
+    """What hears how many rows each step hands on, if someone wants to know."""
 
     @abstractmethod
     def started(self, atom: Atom) -> Iterator[list[Lane]]:
@@ -97,8 +101,9 @@ class ChainRunner:
         self.chain = with_intersections(chain, access.members)
         self.access = access
         self.evaluator = Evaluator(self.chain.name, chain.types, codes)
-        self.needed = _needed_after(self.chain)
+        self.needed = needed_after(self.chain)
         self.last_join = last_join(self.chain)
+        self.texts = tuple(map(step_text, self.chain.steps)) if access.recorder is not None else ()
 
     def next_send(self, begin: int) -> int | None:
         """The position of the next step that moves valuations to other workers."""
@@ -138,7 +143,12 @@ class ChainRunner:
                 continue
             for result in results:
                 if result.rows:
+                    self._record(begin, result.rows)
                     yield from self.run(begin + 1, end, iter((result,)))
+
+    def _record(self, place: int, rows: int) -> None:
+        if self.access.recorder is not None:
+            self.access.recorder.handed_on(self.chain.name, self.chain.relation, place, self.texts[place], rows)
 
     def start(self) -> Iterator[Batch]:
         """The batches behind the Start step; a rule without atoms has one valuation."""
@@ -147,7 +157,9 @@ class ChainRunner:
             return
         atom = self.chain.steps[0].atom
         for lanes in self.access.started(atom):
-            yield self._named(atom, lanes, self.needed[0])
+            batch = self._named(atom, lanes, self.needed[0])
+            self._record(0, batch.rows)
+            yield batch
 
     @property
     def first_step(self) -> int:
@@ -273,16 +285,6 @@ def _stacked(batch: Batch, variables: tuple[str, ...]) -> Lanes:
     if not variables:
         return np.empty((0, batch.rows), np.int64)
     return np.stack([batch.lanes[name] for name in variables])
-
-
-def _needed_after(chain: RuleChain) -> list[frozenset[str]]:
-    """For each step the variables that later steps or the head read."""
-    needed = frozenset(name for value in chain.head for name in columns_of(value))
-    result: list[frozenset[str]] = []
-    for step in reversed(chain.steps):
-        result.append(needed)
-        needed |= reads(step)
-    return result[::-1]
 
 
 def _with_step_later(chain: RuleChain, index: int) -> RuleChain:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import chain, count
 
 from emberlog.datatypes import DataType
 from emberlog.logical.expressions import (
@@ -87,11 +88,11 @@ class _Flattener:
     def __init__(self) -> None:
         self.result = Conjunction()
         self.same: dict[str, str] = {}
-        self.count = 0
 
-    def _fresh(self, data_type: DataType) -> Variable:
-        self.count += 1
-        name = f"v{self.count}"
+    def _fresh(self, data_type: DataType, wanted: str) -> Variable:
+        """A variable under the name that people know, or one like it."""
+        numbered = (f"{wanted}.{number}" for number in count(2))
+        name = next(name for name in chain((wanted,), numbered) if name not in self.result.types)
         self.result.types[name] = data_type
         return Variable(name)
 
@@ -99,7 +100,7 @@ class _Flattener:
         """What each column of the plan is, in variables of the conjunction."""
         match plan:
             case Scan(relation, columns, version):
-                variables = [self._fresh(column.type) for column in columns]
+                variables = [self._fresh(column.type, column.name) for column in columns]
                 self.result.atoms.append(ScannedAtom(relation, [v.name for v in variables], version))
                 return {column.name: variable for column, variable in zip(columns, variables, strict=True)}
             case Values((), ((),)):
@@ -177,7 +178,7 @@ class _Flattener:
     def _variable_for(self, expression: Expression) -> str:
         if isinstance(expression, Variable):
             return expression.name
-        variable = self._fresh(type_of(expression, self.result.types))
+        variable = self._fresh(type_of(expression, self.result.types), "computed")
         self.result.computed[variable.name] = expression
         return variable.name
 

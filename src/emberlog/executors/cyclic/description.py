@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.cyclic.factored import DoesNotFactor, factor
 from emberlog.executors.cyclic.mode import Mode, needs_rounds
 from emberlog.executors.cyclic.multiway import multiway_of
 from emberlog.executors.cyclic.placement import NO_HOME, Placement, has_one_group
-from emberlog.executors.cyclic.rules import Probe, Send, Start
+from emberlog.executors.cyclic.split_rule_by_location import located_rules
 from emberlog.executors.cyclic.stage import Stage, StageStratum, plan_stage
 from emberlog.logical.nodes import Definition, LogicalPlan
 from emberlog.optimize.derived_statistics import with_relations_of
@@ -55,7 +54,7 @@ def _of_stage(stage: Stage) -> list[str]:
     lines = [f"mode: {_MODES[placement.mode]}; {placement.why}", f"without rounds: {_without_rounds(stage.main)}"]
     lines.append(f"partitioning: {_partitioning(stage, placement)}")
     lines.append(f"placement: by {stage.division.kind.value}; {stage.division.why}")
-    lines += (f"exchange: {line}" for line in _exchanges(stage.main) if not placement.is_decomposed)
+    lines += (f"located: {line}" for line in _exchanges(stage.main) if not placement.is_decomposed)
     lines.append(f"representation: {_representation(stage.main)}")
     return lines + _beside(stage)
 
@@ -85,23 +84,14 @@ def _partitioning(stage: Stage, placement: Placement) -> str:
 
 
 def _exchanges(stratum: StageStratum) -> Iterator[str]:
-    """Rule by rule, the moves between joins that are made where their data is, and where the heads go."""
+    """Rule by rule, what is joined where its data is, what moves in between, and where the heads go."""
     homes = stratum.placement.homes
     for chain in stratum.placement.rules:
-        moves = [
-            f"valuations go to {after.atom.relation} by column {_column_of(before, after) + 1}"
-            for before, after in pairwise(chain.steps)
-            if isinstance(before, Send) and isinstance(after, Probe)
-        ]
+        *moving, last = located_rules(chain, homes)
+        yield from (f"{one} Exchanged." for one in moving)
         home = homes[chain.relation]
         where = "one worker" if home == NO_HOME else f"{chain.relation} by column {home + 1}"
-        first = chain.steps[0]
-        begun = f"begins where Δ{first.atom.relation} is" if isinstance(first, Start) else "begins anywhere"
-        yield f"{chain.name} {', '.join((begun, *moves))}; its heads go to {where}, combined before they leave"
-
-
-def _column_of(move: Send, step: Probe) -> int:
-    return next(key for key in step.keys if step.atom.variables[key] == move.variable)
+        yield f"{last} Combined, then exchanged: {where}."
 
 
 def _representation(stratum: StageStratum) -> str:

@@ -129,7 +129,10 @@ class CyclicResult:
         """What each rule did, on all workers together."""
         total = Profile()
         for summary in self.summaries:
-            own = Profile({(one[0], one[1], one[2]): Counts(*one[3:]) for one in summary.profile})
+            own = Profile(
+                {(one[0], one[1], one[2]): Counts(*one[3:]) for one in summary.profile},
+                {(one[0], one[1], one[2], one[3]): one[4] for one in summary.steps},
+            )
             total.add(own)
         return total
 

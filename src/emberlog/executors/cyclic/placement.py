@@ -3,17 +3,18 @@
 Every relation of the recursion is partitioned by one column, its home. If every recursive rule hands a column
 through unchanged (the pivot), that column is the home and the plan is decomposed: what a worker derives is its own, and
 nothing is exchanged. A join with a relation of the recursion needs the rows of its key on one worker: where the home
-is another column, a copy partitioned by the key is kept, and valuations move to it.
+is another column, a copy partitioned by the key is kept, and valuations move to it (`split_rule_by_location`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from emberlog.executors.cyclic.compile import CyclicProgram
 from emberlog.executors.cyclic.mode import Mode
-from emberlog.executors.cyclic.rules import Assign, Keep, Probe, ResidentRelation, RuleChain, Send, Start, Step
+from emberlog.executors.cyclic.rules import Assign, Keep, Probe, ResidentRelation, RuleChain, Start
+from emberlog.executors.cyclic.split_rule_by_location import split_rule_by_location
 from emberlog.executors.cyclic.static_placement import spread_statics
 from emberlog.semantics.model import Compare
 from emberlog.syntax.ast import ComparisonOperator, Constant, Expression, Variable
@@ -58,17 +59,19 @@ def place(
         spread = _spread(program, pivots, program.rules, preferred or {})
         return Placement(pivots, {}, program.rules, spread, Mode.DECOMPOSED, f"every recursive rule keeps {shown}")
     homes = {relation.name: _home(relation.name, program) for relation in program.relations}
-    copies: dict[str, dict[int, None]] = {}
-    rules = tuple(_with_moves(chain, program, homes, copies) for chain in program.rules)
+    splits = [split_rule_by_location(chain, program, homes) for chain in program.rules]
+    rules = tuple(split.chain for split in splits)
+    copies: dict[str, tuple[int, ...]] = {}
+    for name, column in dict.fromkeys(copy for split in splits for copy in split.copies):
+        copies[name] = (*copies.get(name, ()), column)
     why = "no column is handed through every recursive rule" if pivots is None else "asked for"
     marked = [f"{one.name}[{homes[one.name] + 1}]" for one in program.relations if homes[one.name] == one.location]
     if pivots is None and marked:
         why = f"{why}; `#` places {', '.join(marked)}"
     if is_lone and decompose:
         why = "what every recursive rule keeps has one value only, and one worker would have it all"
-    copied = {name: tuple(columns) for name, columns in copies.items()}
     spread = _spread(program, homes, rules, preferred or {})
-    return Placement(homes, copied, rules, spread, Mode.ASYNC if mode is Mode.ASYNC else Mode.BSP, why)
+    return Placement(homes, copies, rules, spread, Mode.ASYNC if mode is Mode.ASYNC else Mode.BSP, why)
 
 
 def has_one_group(program: CyclicProgram) -> bool:
@@ -196,35 +199,3 @@ def _home(name: str, program: CyclicProgram) -> int:
             if isinstance(step, Probe) and step.atom.relation == name and step.keys:
                 votes[step.keys[0]] = votes.get(step.keys[0], 0) + 1
     return max(keys, key=lambda column: votes[column], default=NO_HOME)
-
-
-def _with_moves(
-    chain: RuleChain, program: CyclicProgram, homes: dict[str, int], copies: dict[str, dict[int, None]]
-) -> RuleChain:
-    names = {relation.name for relation in program.relations}
-    steps: list[Step] = []
-    at: str | None = None
-    for step in chain.steps:
-        match step:
-            case Start(atom):
-                at = atom.variables[homes[atom.relation]] if atom.relation in names else None
-            case Probe(atom, keys) if atom.relation in names and keys:
-                column = _probe_column(atom.relation, keys, program, homes)
-                if column != homes[atom.relation]:
-                    copies.setdefault(atom.relation, {})[column] = None
-                if at != atom.variables[column]:
-                    at = atom.variables[column]
-                    steps.append(Send(at))
-            case Probe(atom, ()) if atom.relation in names:
-                raise AssertionError("DL901: a join of two deltas without a shared column")
-            case _:
-                pass
-        steps.append(step)
-    return replace(chain, steps=tuple(steps))
-
-
-def _probe_column(name: str, keys: tuple[int, ...], program: CyclicProgram, homes: dict[str, int]) -> int:
-    """The column by which the rows to be found are partitioned: the home if it is among the keys."""
-    relation = program.relation(name)
-    usable = [key for key in keys if relation.columns[key].lane < relation.keys]
-    return homes[name] if homes[name] in usable else usable[0]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TypeVar
 
-from emberlog.events import RuleRound
+from emberlog.events import RuleRound, RuleStep
 
 Item = TypeVar("Item")
 
@@ -28,6 +28,8 @@ class Profile:
 
     counts: dict[tuple[str, str, int], Counts] = field(default_factory=dict)
     """By rule, relation and iteration; what needs no recursion is iteration 0."""
+    handed_on: dict[tuple[str, str, int, str], int] = field(default_factory=dict)
+    """By rule, relation, place and text of a step, the rows behind it."""
 
     def at(self, rule: str, relation: str, iteration: int) -> Counts:
         return self.counts.setdefault((rule, relation, iteration), Counts())
@@ -39,6 +41,11 @@ class Profile:
             own.derived += counts.derived
             own.kept += counts.kept
             own.seconds += counts.seconds
+        for step, rows in other.handed_on.items():
+            self.handed_on[step] = self.handed_on.get(step, 0) + rows
+
+    def steps(self) -> tuple[RuleStep, ...]:
+        return tuple(RuleStep(*step, rows) for step, rows in sorted(self.handed_on.items()))
 
     def rounds(self) -> tuple[RuleRound, ...]:
         """Iteration by iteration, rules in the order in which they were met."""
@@ -60,6 +67,10 @@ class Recorder:
         """What is stored from now on comes from this rule."""
         self._current = self.profile.at(rule, relation, self.iteration)
         return self._current
+
+    def handed_on(self, rule: str, relation: str, place: int, step: str, rows: int) -> None:
+        known = self.profile.handed_on
+        known[rule, relation, place, step] = known.get((rule, relation, place, step), 0) + rows
 
     def kept(self, rows: int) -> None:
         """So many rows of the batch were not there before."""

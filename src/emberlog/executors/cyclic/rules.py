@@ -1,7 +1,7 @@
 """What a worker executes: each rule as a chain of steps over batches of valuations.
 
-A batch has one lane per variable that a later step needs. Variables are numbered per rule. Everything here is plain
-data that can be sent to another process.
+A batch has one lane per variable that a later step needs. Variables have the names of the rule. Everything here is
+plain data that can be sent to another process.
 """
 
 from __future__ import annotations
@@ -179,6 +179,16 @@ def reads(step: Step) -> frozenset[str]:
             return frozenset((variable,))
         case _:
             assert_never(step)
+
+
+def needed_after(chain: RuleChain) -> list[frozenset[str]]:
+    """For each step the variables that later steps or the head read."""
+    needed = frozenset(name for value in chain.head for name in columns_of(value))
+    result: list[frozenset[str]] = []
+    for step in reversed(chain.steps):
+        result.append(needed)
+        needed |= reads(step)
+    return result[::-1]
 
 
 def _limiting(bounds: tuple[Bound, ...]) -> frozenset[str]:

@@ -137,6 +137,8 @@ class Summary:
     """Of the recursion: seconds busy, seconds waiting, exchanges."""
     profile: list[list[Any]] = field(default_factory=list)
     """By rule, relation and iteration: facts derived, facts kept, seconds."""
+    steps: list[list[Any]] = field(default_factory=list)
+    """By rule, relation, place and text of a step: rows handed on."""
     unsaved: str = ""
     """Why checkpoints could not be written, if so."""
 
@@ -328,6 +330,7 @@ class TaskRun:
         if worker.recorder is not None:
             counts = worker.recorder.profile.counts.items()
             self.summary.profile += [[*key, one.derived, one.kept, one.seconds] for key, one in counts]
+            self.summary.steps += [[*key, rows] for key, rows in worker.recorder.profile.handed_on.items()]
 
     def _hand_on(
         self,

@@ -232,7 +232,8 @@ class _Run:
         self.efforts = outcome.efforts
         self.histories.update(outcome.histories)
         if self.execution.profile:
-            self.listener(RulesProfiled(stratum.index, stratum.relations, outcome.profile.rounds()))
+            profile = outcome.profile
+            self.listener(RulesProfiled(stratum.index, stratum.relations, profile.rounds(), profile.steps()))
         return dict(outcome.relations)
 
     def _heard(self, iteration: int, changed: int, total: int) -> None:
