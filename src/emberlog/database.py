@@ -272,8 +272,8 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         off: Iterable[str] = (),
     ) -> str:
         """What is known of the data, how many rows each node of the plan is expected to give, and how joins are
-        ordered and why. With `analyze`, a local database runs the program by its plan interpreter and puts the rows
-        that each node gave beside them."""
+        ordered and why. With `analyze`, the program is run, and the rows that were counted stand beside them: those of
+        each node of a query, and of each step of a rule that workers ran."""
         explained = self.check(program, params=params, iterations=iterations, off=off)
         if any(relation.is_stream for relation in explained.checked.relations.values()):
             raise fail("DL508", "the costs of a program over streams are not known", None, "explain tells the rest")
@@ -281,14 +281,16 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         known = self._known(explained.checked)
         if not analyze:
             return cost_text(explained.optimized, known)
-        from emberlog.executors.local.engine import LocalEngine
-
-        if not isinstance(self._engine, LocalEngine):
-            hint = 'use Database(engine="local"), or Execution(profile=True) for what each rule did'
-            raise fail("DL508", "only a local database counts the rows of each node", None, hint)
-        plan, checked = explained.optimized.plan, explained.checked
-        counted = self._engine.rows_by_node(plan, checked, explained.inputs, limits)
-        return cost_text(explained.optimized, known, counted)
+        request = Request(
+            explained.checked,
+            explained.optimized.plan,
+            explained.inputs,
+            explained.places,
+            limits,
+            ignore,
+            DEFAULT_EXECUTION,
+        )
+        return cost_text(explained.optimized, known, self._engine.counted(request))
 
     def _input_columns(self, program: ast.Program) -> dict[str, Sequence[Column]]:
         """The columns of the registered data that a program speaks of."""

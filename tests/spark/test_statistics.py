@@ -70,3 +70,25 @@ def test_a_join_that_would_explode_is_done_by_workers(spark: SparkSession) -> No
     for executor in ("auto", "dataframe"):
         with database.datalog(triangles, execution=Execution(executor=executor)) as listed:
             assert {tuple(row) for row in listed["triangle"].collect()} == expected
+
+
+def counted_lines(told: str, heading: str) -> list[str]:
+    return told.partition(f"{heading}\n")[2].partition("\n\n")[0].splitlines()
+
+
+def test_rows_are_counted_where_spark_runs_a_query_and_where_workers_run_a_rule(spark: SparkSession) -> None:
+    database = Database(spark)
+    database["a"], database["b"], database["c"] = A, B, C
+    told = database.cost(PROGRAM, analyze=True)
+    nodes = counted_lines(told, "rows expected, and rows counted in all iterations together")
+    assert [line.split()[-1] for line in nodes if "Scan" in line] == ["2", "3,000", "3,000"]
+    (join,) = (line for line in nodes if line.lstrip(" │├└").startswith("Project X, W"))
+    assert join.split()[-1] == f"{len(EXPECTED):,}"
+    assert f"p: {len(EXPECTED):,}" in counted_lines(told, "facts counted")[0]
+    database["arc"] = [(number, number + 1) for number in range(20)]
+    recursive = "tc(X, Y) :- arc(X, Y). tc(X, Y) :- tc(X, Z), arc(Z, Y). n(count<_>) :- tc(X, Y), X > 5. n(N)?"
+    told = database.cost(recursive, analyze=True)
+    steps = counted_lines(told, "rows that the workers' rules handed on, step by step")
+    (delta,) = (line for line in steps if "Δtc" in line)
+    assert delta.split()[-1] == "210"
+    assert "not counted" in told

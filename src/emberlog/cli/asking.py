@@ -22,6 +22,11 @@ _FORM_OF_SUFFIX = {".html": "html", ".htm": "html", ".json": "json", ".dot": "do
 FORMS = ("text", "json", "dot", "mermaid", "html")
 
 
+def add_engine_options(group: Any) -> None:
+    group.add_argument("--engine", choices=ENGINES, default=ENGINES[0], help="this process, or Spark (local)")
+    add_spark_options(group)
+
+
 def add_question_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("program", metavar="FILE", help="a program, or a folder with program.dl; - is standard input")
     parser.add_argument("fact", metavar="FACT", help="such as 'tc(1, 4)'; a variable or _ is any value")
@@ -29,8 +34,7 @@ def add_question_options(parser: argparse.ArgumentParser) -> None:
     add_fact_options(parser.add_argument_group("facts"))
     add_limit_options(parser)
     group = parser.add_argument_group("how it runs")
-    group.add_argument("--engine", choices=ENGINES, default=ENGINES[0], help="this process, or Spark (local)")
-    add_spark_options(group)
+    add_engine_options(group)
 
 
 def add_form_options(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +61,7 @@ def asked(arguments: argparse.Namespace) -> Iterator[tuple[Result[Any], str, tup
 
     with told_as_such(), LiveLine(sys.stderr) as line:
         line.begin(f"  running {task.name}")
-        with _database(arguments) as database:
+        with chosen_database(arguments) as database:
             for name, path in task.inputs.items():
                 database.register(name, path, header=arguments.header)
             with database.datalog(
@@ -71,7 +75,8 @@ def asked(arguments: argparse.Namespace) -> Iterator[tuple[Result[Any], str, tup
         line.clear()
 
 
-def _database(arguments: argparse.Namespace) -> Any:
+def chosen_database(arguments: argparse.Namespace) -> Any:
+    """On the engine that the options say."""
     from emberlog.database import Database
 
     if arguments.engine == "local":

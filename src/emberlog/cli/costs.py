@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from emberlog.cli.asking import chosen_database
 from emberlog.cli.parameters import as_mapping
 from emberlog.cli.running import prepare
-from emberlog.database import Database
+from emberlog.cli.spark_failures import told_as_such
 
 
 def costs(arguments: argparse.Namespace) -> str:
@@ -19,7 +20,7 @@ def costs(arguments: argparse.Namespace) -> str:
         inputs=dict(arguments.inputs),
         off=arguments.off,
     )
-    with Database(engine="local") as database:
+    with told_as_such(), chosen_database(arguments) as database:
         for relation, path in task.inputs.items():
             database.register(relation, path, header=arguments.header)
         told = database.cost(

@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from emberlog.cli import exit_codes
+from emberlog.cli.asking import add_engine_options
 from emberlog.cli.parameters import add_fact_options, add_program_options, as_mapping
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ examples:
   emberlog explain tc.dl --off prune_columns without one of the passes
   emberlog explain tc.dl --cost              rows expected of each node, by the data in facts/, and the order of joins
   emberlog explain tc.dl --analyze           the same, beside the rows that were counted in a run in this process
+  emberlog explain tc.dl --analyze --engine spark                                        … or in a run on Spark
   emberlog explain tc.dl --output tc.html    a page with pictures; also .svg, .dot and .mmd
   emberlog explain DL231                     what an error code means and how to mend it
 """
@@ -59,8 +61,9 @@ def register(commands: Any) -> None:
     add_program_options(parser)
     costs = parser.add_argument_group("costs")
     costs.add_argument("--cost", action="store_true", help="how many rows are expected, and how joins are ordered")
-    costs.add_argument("--analyze", action="store_true", help="run it in this process, and count them as well")
+    costs.add_argument("--analyze", action="store_true", help="run it, and count them as well")
     add_fact_options(costs)
+    add_engine_options(costs)
     parser.set_defaults(run=run)
 
 

@@ -14,6 +14,7 @@ from emberlog.executors.recording import Recording
 from emberlog.io.shelves import Shelf
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.statistics import RelationStatistics
+from emberlog.optimize.cost_text import Counted
 from emberlog.semantics.model import CheckedProgram, Column, Relation
 from emberlog.source import Span
 
@@ -110,6 +111,10 @@ class Engine(ABC, Generic[Frame]):
 
     @abstractmethod
     def run(self, request: Request) -> Outputs[Frame]: ...
+
+    @abstractmethod
+    def counted(self, request: Request) -> Counted:
+        """Runs a program for the rows that it gives on the way."""
 
     @abstractmethod
     def stream(self, request: Request) -> StreamOutputs[Frame]:

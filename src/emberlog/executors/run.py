@@ -38,6 +38,7 @@ from emberlog.executors.dataframe.expressions import compared, constant
 from emberlog.executors.dataframe.fault_barrier import behind_barrier
 from emberlog.executors.dataframe.faults import Places, coded_errors
 from emberlog.executors.dataframe.fixpoint import run_fixpoint
+from emberlog.executors.dataframe.node_counts import NodeCounts
 from emberlog.executors.dataframe.plans import PlanCompiler
 from emberlog.executors.dataframe.resources import Kept, Resources
 from emberlog.executors.dataframe.scope import Typed, leaf
@@ -61,10 +62,16 @@ class Relations(Mapping[str, DataFrame]):
     nothing refers to them any more; the others are queries that Spark runs when they are read."""
 
     def __init__(
-        self, frames: Mapping[str, DataFrame], resources: Resources, recording: Recording[DataFrame] | None = None
+        self,
+        frames: Mapping[str, DataFrame],
+        resources: Resources,
+        strata: tuple[PlannedStratum, ...] = (),
+        recording: Recording[DataFrame] | None = None,
     ) -> None:
         self._frames = dict(frames)
         self.resources = resources
+        self.strata = strata
+        """What was run: joins may be in another order than in the plan, by what was counted on the way."""
         self.recording = recording
         """All relations of the run, if it was asked for provenance."""
 
@@ -92,19 +99,21 @@ def run(
     execution: Execution = DEFAULT_EXECUTION,
     functions: Functions = BUILT_IN,
     places: Places | None = None,
+    counts: NodeCounts | None = None,
 ) -> Relations:
     """The outputs of the plan. An input has the columns of its relation in order, in the types of `spark_type`; its
-    names do not matter, and it may hold rows twice. `places` say where the rules stand, for errors."""
+    names do not matter, and it may hold rows twice. `places` say where the rules stand, for errors. With `counts`,
+    every relation is computed at once, and the nodes of queries are counted."""
     resources = Resources(spark)
     watch = Watch(spark, limits, listener, places or {})
     try:
         with watch.guarded(), coded_errors(places or {}):
-            one = _Run(plan, inputs, spark, functions, resources, watch, listener, execution, places or {})
+            one = _Run(plan, inputs, spark, functions, resources, watch, listener, execution, places or {}, counts)
             frames = one.run()
     except BaseException:
         resources.release_all()
         raise
-    return Relations(frames, resources, one.recording if execution.provenance else None)
+    return Relations(frames, resources, tuple(one.strata), one.recording if execution.provenance else None)
 
 
 class _Run:
@@ -119,8 +128,10 @@ class _Run:
         listener: Listener,
         execution: Execution,
         places: Places,
+        counts: NodeCounts | None,
     ) -> None:
         self.plan = plan
+        self.counts = counts
         self.spark = spark
         self.listener = listener
         self.execution = execution
@@ -194,6 +205,8 @@ class _Run:
         if results is not None:
             self._take(results)
             return sum(result.rows for result in results.values())
+        if self.counts is not None:
+            return self._counted(definition, self.counts)
         frame = behind_barrier(self.compiler.ordered(plan), plan)
         weight = sum(self.weights[scan.relation] for scan in scans(plan))
         if weight > MOST_SCANS_IN_A_QUERY:
@@ -203,6 +216,14 @@ class _Run:
         self.sources.frames[relation] = frame
         self.weights[relation] = weight
         return None
+
+    def _counted(self, definition: Definition, counts: NodeCounts) -> int:
+        with counts.observing(self.compiler):
+            frame = behind_barrier(self.compiler.ordered(definition.plan), definition.plan)
+        kept = self.session.resources.keep(frame)
+        counts.take(frame)
+        self._take({definition.relation: RelationResult(kept.frame, kept.rows, (kept,))})
+        return kept.rows
 
     def _multiway(self, stratum: PlannedStratum, definition: Definition) -> dict[str, RelationResult] | None:
         """What the workers make of a join that Spark had better not do pair by pair; None for any other."""

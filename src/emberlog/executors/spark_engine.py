@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from emberlog.datatypes import INT
 from emberlog.executors.cyclic.description import described
 from emberlog.executors.dataframe.faults import coded_errors
+from emberlog.executors.dataframe.node_counts import NodeCounts
 from emberlog.executors.engine import Engine, Outputs, Request, StreamOutputs
 from emberlog.executors.recording import ITERATION, Recording
 from emberlog.executors.run import Relations, run
@@ -19,12 +20,14 @@ from emberlog.executors.spark_shelves import shelf_of_frame
 from emberlog.executors.spark_statistics import statistics_of
 from emberlog.executors.streaming.start import StreamProgram, check_inputs
 from emberlog.executors.streaming.stream_answers import StreamAnswers
+from emberlog.executors.worker_counts import WorkerCounts
 from emberlog.io.conversions import as_result
 from emberlog.io.relations import Registered, register
 from emberlog.io.shelves import Shelf
 from emberlog.io.writers import write_relations
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.statistics import RelationStatistics
+from emberlog.optimize.cost_text import Counted
 from emberlog.semantics.model import Column, Relation
 
 
@@ -77,6 +80,24 @@ class SparkEngine(Engine[DataFrame]):
         )
         plain_times = any(self._registered[name].has_plain_times(known[name]) for name in frames)
         return SparkOutputs(request, relations, plain_times=plain_times)
+
+    def counted(self, request: Request) -> Counted:
+        known = request.checked.relations
+        nodes, workers = NodeCounts(self.spark), WorkerCounts()
+        relations = run(
+            request.plan,
+            {name: self._registered[name].frame(known[name]) for name in request.inputs},
+            self.spark,
+            request.limits,
+            workers,
+            execution=replace(request.execution, profile=True),
+            functions=request.checked.functions,
+            places=request.places,
+            counts=nodes,
+        )
+        relations.close()
+        plan = replace(request.plan, strata=relations.strata)
+        return Counted(plan, nodes.rows, workers.facts, tuple(workers.rounds), tuple(workers.steps))
 
     def stream(self, request: Request) -> StreamOutputs[DataFrame]:
         known = request.checked.relations

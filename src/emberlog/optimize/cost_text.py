@@ -5,9 +5,11 @@ After a run the rows that were counted stand beside those that were expected.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
 
+from emberlog.events import RuleRound, RuleStep
 from emberlog.logical.explain import stratum_lines_with_notes
 from emberlog.logical.nodes import LogicalPlan, Plan, PlannedStratum, Project, Scan
 from emberlog.logical.statistics import RelationStatistics, Statistics
@@ -24,8 +26,19 @@ FREQUENT_SHOWN = 3
 NO_INPUTS = "the program reads nothing but its own facts"
 
 
-Counted: TypeAlias = Mapping[int, int]
-"""By the identity of a node of the plan, the rows that it gave in a run, all iterations added."""
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What was counted in a run, all iterations added."""
+
+    plan: LogicalPlan
+    """What was run."""
+    nodes: Mapping[int, int]
+    """By the identity of a node of the plan, the rows that it gave."""
+    facts: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+    """By the relations of a stratum, how many facts they have together; where somebody counted them."""
+    rounds: tuple[RuleRound, ...] = ()
+    """What each rule gave, and each step of it, where workers ran it."""
+    steps: tuple[RuleStep, ...] = ()
 
 
 def cost_text(optimized: Optimized, statistics: Statistics, counted: Counted | None = None) -> str:
@@ -36,7 +49,10 @@ def cost_text(optimized: Optimized, statistics: Statistics, counted: Counted | N
     if orders:
         sections.append(("order of joins", orders))
     heading = "rows expected" if counted is None else "rows expected, and rows counted in all iterations together"
-    sections.append((heading, list(_plan_lines(optimized.plan, statistics, counted))))
+    plan = optimized.plan if counted is None else counted.plan
+    sections.append((heading, list(_plan_lines(plan, statistics, counted))))
+    if counted is not None:
+        sections += [(title, lines) for title, lines in _counted_sections(counted) if lines]
     return "\n\n".join("\n".join([title, *(f"  {line}".rstrip() for line in lines)]) for title, lines in sections)
 
 
@@ -117,7 +133,23 @@ def _stratum_lines(stratum: PlannedStratum, known: Statistics, counted: Counted 
             expected = "not known"
         if counted is None:
             return expected
-        rows = counted.get(id(node))
-        return f"{expected:<16}  {'not run' if rows is None else f'{rows:,}'}"
+        rows = counted.nodes.get(id(node))
+        return f"{expected:<16}  {'not counted' if rows is None else f'{rows:,}'}"
 
     return stratum_lines_with_notes(stratum, note)
+
+
+def _counted_sections(counted: Counted) -> Iterator[tuple[str, list[str]]]:
+    yield "facts counted", [f"{', '.join(names)}: {rows:,}" for names, rows in counted.facts.items()]
+    yield "rows that the workers' rules handed on, step by step", list(_step_lines(counted.rounds, counted.steps))
+
+
+def _step_lines(rounds: Sequence[RuleRound], steps: Sequence[RuleStep]) -> Iterator[str]:
+    width = max((len(one.step) for one in steps), default=0)
+    for (rule, relation), own in groupby(steps, key=lambda one: (one.rule, one.relation)):
+        yield f"{rule} of {relation}"
+        yield from (f"  {one.step:<{width}}   {one.rows:,}" for one in own)
+        gave = [one for one in rounds if (one.rule, one.relation) == (rule, relation)]
+        yield f"  {'it gave':<{width}}   {sum(one.derived for one in gave):,}"
+        if any(one.iteration for one in gave):
+            yield f"  {'of which were new':<{width}}   {sum(one.kept for one in gave):,}"

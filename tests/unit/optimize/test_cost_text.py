@@ -82,3 +82,19 @@ def test_deltas_are_counted_over_all_iterations() -> None:
         told = database.cost("tc(X, Y) :- arc(X, Y). tc(X, Y) :- tc(X, Z), arc(Z, Y).", analyze=True)
     (delta,) = [line for line in told.splitlines() if "Δtc" in line]
     assert delta.endswith("  210")
+
+
+def test_of_much_data_the_workers_count_what_each_step_hands_on() -> None:
+    """A cycle is closed by an intersection: no step hands on more than what is read or found."""
+    arcs = [(one, (one * 31 + step) % 3_000) for one in range(3_000) for step in range(1, 8)]
+    arcs += [(0, one) for one in range(3_000)] + [(one, 0) for one in range(3_000)]
+    text = "t(count<_>) :- arc(X, Y), X < Y, arc(Y, Z), Y < Z, arc(X, Z)."
+    with Database(engine="local") as database:
+        database["arc"] = arcs
+        told = database.cost(text, analyze=True)
+        (found,) = (fact[0] for fact in database.datalog(text)["t"].facts)
+    head, _, steps = told.partition("rows that the workers' rules handed on, step by step\n")
+    assert "not counted" in head and "facts counted\n  t: 1\n" in head
+    rows = [int(line.rpartition("  ")[2].replace(",", "")) for line in steps.splitlines()[1:-1]]
+    assert len(rows) == 3 and rows[-1] == found
+    assert max(rows) <= max(len(set(arcs)), found)

@@ -37,6 +37,7 @@ from emberlog.executors.cyclic.meeting import Address, Met
 from emberlog.executors.cyclic.memory import TooLarge, allowed, used_memory
 from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.partitioning import Hashed, Partitioning
+from emberlog.executors.cyclic.profile import Profile, Recorder
 from emberlog.executors.cyclic.representation import Representation
 from emberlog.executors.cyclic.result_files import relation_folder
 from emberlog.executors.cyclic.sabotage import Phase, Saboteur
@@ -276,6 +277,7 @@ class TaskRun:
         stage_rows.clear()
         self.clock.lap("feed")
         codes = self.texts.codes(job.texts)
+        recorders: list[Recorder] = []
         for stratum in job.stage.strata:
             task = WorkerTask(
                 stratum.program,
@@ -306,6 +308,9 @@ class TaskRun:
             yield from self._hand_on(worker, stratum, statics, streams)
             self.clock.lap("drain")
             self._note(worker)
+            recorders += [] if worker.recorder is None else [worker.recorder]
+        for recorder in recorders:  # a relation that is streamed is computed by those who read it
+            self._note_counts(recorder.profile)
         self.summary.bytes_sent = self.exchange.bytes_sent
         if self.checkpoints is not None:
             self.summary.unsaved = self.checkpoints.problem or ""
@@ -327,10 +332,10 @@ class TaskRun:
     def _note(self, worker: Worker) -> None:
         if isinstance(worker, FactoredWorker) and worker.choice is not None:
             self.summary.choice = worker.choice.why
-        if worker.recorder is not None:
-            counts = worker.recorder.profile.counts.items()
-            self.summary.profile += [[*key, one.derived, one.kept, one.seconds] for key, one in counts]
-            self.summary.steps += [[*key, rows] for key, rows in worker.recorder.profile.handed_on.items()]
+
+    def _note_counts(self, profile: Profile) -> None:
+        self.summary.profile += [[*key, one.derived, one.kept, one.seconds] for key, one in profile.counts.items()]
+        self.summary.steps += [[*key, rows] for key, rows in profile.handed_on.items()]
 
     def _hand_on(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, assert_never
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -61,6 +61,8 @@ class PlanCompiler:
         self._guarded: dict[int, list[str]] = {}
         """The columns of the plan at hand that have to be computed although nobody reads them."""
         self._unread: dict[int, tuple[Plan, dict[int, list[str]]]] = {}
+        self.observer: Callable[[Plan, DataFrame], DataFrame] | None = None
+        """Gets every node with its frame, and may add to it what counts the rows."""
 
     def ordered(self, plan: Plan, rules: str | None = None) -> DataFrame:
         """The frame of a whole plan, with its columns in the plan's order."""
@@ -76,6 +78,10 @@ class PlanCompiler:
         return self.frame(plan, rules).select(*names_of(plan))
 
     def frame(self, plan: Plan, rules: str | None) -> DataFrame:
+        frame = self._frame(plan, rules)
+        return frame if self.observer is None else self.observer(plan, frame)
+
+    def _frame(self, plan: Plan, rules: str | None) -> DataFrame:
         match plan:
             case Scan():
                 return self.sources.read(plan).toDF(*names_of(plan))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from emberlog.config import DEFAULT_EXECUTION, Execution, Limits
+from emberlog.config import DEFAULT_EXECUTION, Execution
 from emberlog.diagnostics import fail
 from emberlog.executors import interpreter
 from emberlog.executors.cyclic.capabilities import obstacles
@@ -15,6 +15,7 @@ from emberlog.executors.engine import Engine, Outputs, Request, StreamOutputs
 from emberlog.executors.local.recursion import plan_recursion
 from emberlog.executors.local.run import FEW_DERIVED, FEW_READ, INTERPRETER, MANY_READ, how_it_runs, run
 from emberlog.executors.recording import Recording
+from emberlog.executors.worker_counts import WorkerCounts
 from emberlog.io.arrow_shelves import shelf_of
 from emberlog.io.local_relation import LocalRelation, statistics_of
 from emberlog.io.local_sources import LocalSource, register
@@ -22,7 +23,8 @@ from emberlog.io.local_writers import write_relations
 from emberlog.io.shelves import Shelf
 from emberlog.logical.nodes import Fixpoint, LogicalPlan, Plan
 from emberlog.logical.statistics import RelationStatistics
-from emberlog.semantics.model import CheckedProgram, Column, Relation
+from emberlog.optimize.cost_text import Counted
+from emberlog.semantics.model import Column, Relation
 
 
 class LocalEngine(Engine[LocalRelation]):
@@ -95,18 +97,21 @@ class LocalEngine(Engine[LocalRelation]):
         outputs = {name: relation.with_times(plain=plain_times) for name, relation in found.items()}
         return LocalOutputs(outputs, recording if execution.provenance else None)
 
-    def rows_by_node(
-        self, plan: LogicalPlan, checked: CheckedProgram, inputs: Sequence[str], limits: Limits
-    ) -> dict[int, int]:
-        """Runs a plan by the interpreter; gives by the identity of each node the rows that it gave, all times added."""
-        facts = {name: self._registered[name].relation(checked.relations[name]).facts for name in inputs}
+    def counted(self, request: Request) -> Counted:
+        """By the interpreter, which counts every node, or by the workers where much is read: they count steps."""
+        known = request.checked.relations
+        inputs = {name: self._registered[name].relation(known[name]) for name in request.inputs}
+        if sum(map(len, inputs.values())) > MANY_READ:
+            heard = WorkerCounts()
+            self.run(replace(request, listener=heard, execution=replace(request.execution, profile=True)))
+            return Counted(request.plan, {}, heard.facts, tuple(heard.rounds), tuple(heard.steps))
         counts: Counter[int] = Counter()
 
         def saw(node: Plan, rows: int) -> None:
             counts[id(node)] += rows
 
-        interpreter.run(plan, facts, limits, saw)
-        return counts
+        interpreter.run(request.plan, {name: one.facts for name, one in inputs.items()}, request.limits, saw)
+        return Counted(request.plan, counts)
 
     def close(self) -> None:
         self._registered.clear()
