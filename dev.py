@@ -78,8 +78,12 @@ def golden_update(arguments: list[str]) -> int:
 
 
 def proofs_full(arguments: list[str]) -> int:
-    """checks proofs of all facts: of the golden cases, and of 500 random programs"""
-    tests = ("tests/golden/test_provenance.py", "tests/property/test_provenance.py")
+    """checks proofs of all facts: of the golden cases, of 500 random programs, and of 166 random streams"""
+    tests = (
+        "tests/golden/test_provenance.py",
+        "tests/property/test_provenance.py",
+        "tests/property/test_stream_proofs.py",
+    )
     return module("pytest", *tests, *PATIENTLY, *arguments, EMBERLOG_PROOFS="all", EMBERLOG_EXAMPLES="500")
 
 

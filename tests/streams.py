@@ -15,10 +15,12 @@ from emberlog.executors.streaming.incremental import IncrementalEvaluator
 from emberlog.executors.streaming.simple import SimpleEvaluator
 from emberlog.executors.streaming.slides import Clock, Due, Schedule
 from emberlog.executors.streaming.window import Window, window_of
+from emberlog.executors.streaming.window_facts import WindowFacts
 from emberlog.io.arrow_values import table_of
 from emberlog.io.local_relation import LocalRelation
+from emberlog.provenance.streams.questions import StreamQuestions
 from emberlog.semantics.analysis import analyze
-from emberlog.semantics.model import Column, Fact, TimeRole
+from emberlog.semantics.model import CheckedProgram, Column, Fact, TimeRole
 from emberlog.source import Source
 from emberlog.syntax.parser import parse
 
@@ -36,6 +38,7 @@ EVALUATORS: Mapping[str, MakeEvaluator] = {
 
 @dataclass(frozen=True, slots=True)
 class StreamCase:
+    checked: CheckedProgram
     program: BatchProgram
     columns: Mapping[str, Sequence[Column]]
     """Of the inputs as they arrive."""
@@ -65,22 +68,34 @@ def stream_case(
 ) -> StreamCase:
     checked = analyze(parse(Source("p.dl", text)), iterations=iterations)
     columns = {name: checked.relations[name].columns for name in checked.inputs}
-    return StreamCase(batch_program(checked), columns, window_of(checked, plain_clock=True), statics or {})
+    return StreamCase(checked, batch_program(checked), columns, window_of(checked, plain_clock=True), statics or {})
 
 
 def by_definition(case: StreamCase, slide: Slide, tuples: Tuples) -> Answers:
     """The batch program, by the reference evaluator, on the tuples of the window."""
-    inputs: dict[str, Iterable[Fact]] = dict(case.statics)
-    for name in case.program.streams:
+    return evaluate(case.program.checked, {**case.statics, **facts_in_window(case.program, slide, tuples)})
+
+
+def facts_in_window(program: BatchProgram, slide: Slide, tuples: Tuples) -> dict[str, set[Fact]]:
+    """What the streams are to the batch program."""
+    facts: dict[str, set[Fact]] = {}
+    for name in program.streams:
         window = [row for row in tuples.get(name, ()) if _is_in(slide, row)]
-        match case.program.times[name]:
+        match program.times[name]:
             case TimeRole.NONE:
-                inputs[name] = {row[1:] for row in window}
+                facts[name] = {row[1:] for row in window}
             case TimeRole.ANNOTATION:
-                inputs[name] = {min(other for other in window if other[1:] == row[1:]) for row in window}
+                facts[name] = {min(other for other in window if other[1:] == row[1:]) for row in window}
             case TimeRole.ORDINARY:
-                inputs[name] = set(window)
-    return evaluate(case.program.checked, inputs)
+                facts[name] = set(window)
+    return facts
+
+
+def stream_questions(case: StreamCase, tuples: Tuples, at: int) -> StreamQuestions:
+    """About the window of a slide."""
+    schedule = Schedule(1, None) if case.window is None else Schedule(case.window.step, case.window.size)
+    arrived = {name: case.table(name, tuples.get(name, ())) for name in case.program.streams}
+    return StreamQuestions(case.checked, WindowFacts(schedule, at, arrived, case.static_tables(), plain_times=True))
 
 
 def _is_in(slide: Slide, row: Fact) -> bool:

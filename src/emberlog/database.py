@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar, cast, overload
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from emberlog.io.local_relation import LocalRelation
+    from emberlog.provenance.streams.questions import StreamQuestions
 
     Frame = typing_extensions.TypeVar("Frame", default=DataFrame)
 else:
@@ -195,7 +197,8 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         checked = explained.checked
         stream = next((relation for relation in checked.relations.values() if relation.is_stream), None)
         if provenance and stream is not None:
-            raise fail("DL446", f"`{stream.name}` is a stream, and provenance is of relations", stream.span)
+            hint = "ask the query that start() gives: query.why(…)"
+            raise fail("DL446", f"`{stream.name}` is a stream, for which nothing is recorded", stream.span, hint)
         self._check_inputs(explained)
         request = Request(
             checked,
@@ -208,6 +211,31 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         )
         outputs = self._engine.stream(request) if _has_streams(checked) else self._engine.run(request)
         return Result(explained, outputs)
+
+    def window(
+        self,
+        program: ProgramLike,
+        *,
+        at: int | datetime | None = None,
+        params: Mapping[str, ast.Value] | None = None,
+        iterations: int | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> StreamQuestions:
+        """One slide of a program over streams, to be asked about: `db.window(program).why("way", ("a", "b", None))`. A
+        local database has the tuples of the streams as relations. The slide is the last one that is not after `at`,
+        otherwise that of the last tuple."""
+        from emberlog.executors.local.engine import LocalEngine
+        from emberlog.provenance.streams.questions import StreamQuestions
+
+        if not isinstance(self._engine, LocalEngine):
+            hint = 'ask the query that start() gives, or use Database(engine="local")'
+            raise fail("DL508", "only a local database has whole streams", None, hint)
+        explained = self.check(program, params=params, iterations=iterations)
+        if not _has_streams(explained.checked):
+            raise fail("DL342", "this program reads no stream", None, "datalog(…, provenance=True) answers questions")
+        self._check_inputs(explained)
+        window = self._engine.window(explained.checked, explained.inputs, at)
+        return StreamQuestions(explained.checked, window, limits)
 
     def rules(self, program: ProgramLike) -> None:
         """Adds the rules, facts and declarations of a program to those that `query` asks about."""

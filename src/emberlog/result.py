@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import typing_extensions
     from pyspark.sql import DataFrame
 
-    from emberlog.executors.streaming.handle import StreamRun
     from emberlog.executors.streaming.progress import StreamProgress
+    from emberlog.stream_run import StreamRun
 
     Frame = typing_extensions.TypeVar("Frame", default=DataFrame)
 else:
@@ -175,7 +175,9 @@ class Result(Mapping[str, Frame]):
             evaluation,
             workers,
         )
-        return self._outputs.start(chosen, foreachBatch, listener)
+        from emberlog.stream_run import StreamRun
+
+        return StreamRun(self._outputs.start(chosen, foreachBatch, listener))
 
     # --- provenance -------------------------------------------------------------------------------------------------
 

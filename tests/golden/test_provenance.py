@@ -21,7 +21,8 @@ from tests.recorded_runs import INTERPRETER, RECORDERS, recorded
 EVERYTHING = os.environ.get("EMBERLOG_PROOFS") == "all"
 SOME_FACTS = 20
 
-WITH_QUESTIONS = [case for case in all_cases() if questions_file(case).exists()]
+WITH_QUESTIONS = [case for case in all_cases() if questions_file(case).exists() and not case.is_checked_only]
+STREAMS_WITH_QUESTIONS = [case for case in all_cases() if questions_file(case).exists() and case.is_checked_only]
 
 DOMAIN = {"int": (0, 1, 2, 3, 99), "float": (0.5, 1.0, 9.75), "string": ("a", "b", "none"), "bool": (False, True)}
 
@@ -35,6 +36,11 @@ def adds_floats(checked: CheckedProgram) -> bool:
 @pytest.mark.parametrize("case", WITH_QUESTIONS, ids=by_name)
 def test_answers_to_questions(case: GoldenCase, recorder: str) -> None:
     assert answered(case, recorder) == questions_file(case).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("case", STREAMS_WITH_QUESTIONS, ids=by_name)
+def test_answers_to_questions_about_a_slide(case: GoldenCase) -> None:
+    assert answered(case) == questions_file(case).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("recorder", sorted(RECORDERS) if EVERYTHING else [INTERPRETER, "cyclic-2"])

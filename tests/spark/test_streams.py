@@ -91,6 +91,11 @@ def test_files_hold_every_step_once_whatever_happens(spark: SparkSession, databa
     assert told.columns == ["slide", "change", "P", "D", "F", "batch"]
     assert facts(told.drop("batch")) == CHANGES
 
+    proof = run.why("bestPrice", ("A", "D", None))
+    assert (proof.tree.root.fact, proof.slide, proof.until) == (("A", "D", 3.0), 3, 3)
+    assert 'the last slide whose window has ride("A", "B", 1.0) of 1 and 1 more' in str(proof)
+    assert run.why_not("bestPrice", ("D", "A", None)).slide == 3
+
     put(folder / "rides", 2, [(1, "late", "late", 1.0), (9, "X", "Y", 9.0)])
     more = result.start(out, checkpointLocation=checkpoint, outputMode="changes", availableNow=True, closes=True)
     more.awaitTermination()

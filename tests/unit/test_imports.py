@@ -27,6 +27,7 @@ LAYERS = (
     ("io",),
     ("executors",),
     ("provenance",),
+    ("stream_run",),
     ("result",),
     ("database",),
     ("cli",),
@@ -35,7 +36,7 @@ LAYERS = (
 """From the bottom to the top: a module may import from its own folder and from the layers below, nothing else."""
 
 HEAVY = {
-    "pyspark": ("executors", "io", "result", "database"),
+    "pyspark": ("executors", "io", "stream_run", "result", "database"),
     "py4j": ("executors", "io", "database"),
     "pandas": ("executors", "io", "database"),
     "pyarrow": ("executors", "io", "database"),

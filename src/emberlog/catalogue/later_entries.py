@@ -290,10 +290,21 @@ DATA_ENTRIES = (
     ),
     Entry(
         "DL446",
-        "provenance of a stream",
-        "Proofs are of facts that stay; those of a stream come and go with its window.",
-        "Ask about the facts of one window: register them as a relation, and run the program on that.",
+        "a recording of a stream",
+        "Nothing is recorded of programs over streams, as nothing is needed: what is true at a slide is found again "
+        "from the tuples of its window. So there is no trace of them, and only the proof that lasts longest.",
+        "Ask the query that `start` gives, `query.why(…)`, or a local database, `db.window(…).why(…)`. "
+        "`emberlog why` does the latter.",
         '`db.datalog("STREAM ride(…). …", provenance=True)`',
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL447",
+        "no slide has closed",
+        "A question about a stream is about its last slide, and there has been none yet.",
+        "Wait for one: a slide closes when a tuple with a later time, and the delay of the watermark after it, has "
+        "come on every stream.",
+        '`result.start(…).why("way", ("a", "b", None))`, at once',
         FoundBy.OTHER,
     ),
 )

@@ -6,14 +6,20 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from emberlog.cli.limits import add_limit_options, limits_of
 from emberlog.cli.parameters import add_fact_options, add_program_options, add_spark_options, as_mapping
+from emberlog.diagnostics import fail
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from emberlog.cli.running import Task
     from emberlog.provenance.explanation import Explanation
+    from emberlog.provenance.streams.questions import StreamQuestions
     from emberlog.result import Result
 
 ENGINES = ("local", "spark")
@@ -30,6 +36,7 @@ def add_engine_options(group: Any) -> None:
 def add_question_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("program", metavar="FILE", help="a program, or a folder with program.dl; - is standard input")
     parser.add_argument("fact", metavar="FACT", help="such as 'tc(1, 4)'; a variable or _ is any value")
+    parser.add_argument("--at", metavar="TIME", help="of streams: the last slide that is not after it (the last one)")
     add_program_options(parser)
     add_fact_options(parser.add_argument_group("facts"))
     add_limit_options(parser)
@@ -42,9 +49,17 @@ def add_form_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", metavar="FILE", help="write to a file, such as why.html, .json, .dot or .mmd")
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    answering: Result[Any] | StreamQuestions
+    """What is asked: the result of a run, or a window of streams."""
+    relation: str
+    fact: tuple[Any, ...]
+
+
 @contextmanager
-def asked(arguments: argparse.Namespace) -> Iterator[tuple[Result[Any], str, tuple[Any, ...]]]:
-    """The result of the run, and the fact that is asked about."""
+def asked(arguments: argparse.Namespace) -> Iterator[Question]:
+    """Who can answer, and the fact that is asked about."""
     from emberlog.cli.running import prepare
     from emberlog.provenance.question_text import asked_in_text
 
@@ -64,15 +79,41 @@ def asked(arguments: argparse.Namespace) -> Iterator[tuple[Result[Any], str, tup
         with chosen_database(arguments) as database:
             for name, path in task.inputs.items():
                 database.register(name, path, header=arguments.header)
-            with database.datalog(
-                task.program,
-                params=task.params,
-                iterations=task.iterations,
-                limits=limits_of(arguments),
-                provenance=True,
-            ) as result:
-                yield result, relation, fact
+            with _answering(database, task, arguments) as answering:
+                yield Question(answering, relation, fact)
         line.clear()
+
+
+def _answering(
+    database: Any, task: Task, arguments: argparse.Namespace
+) -> AbstractContextManager[Result[Any] | StreamQuestions]:
+    options = {"params": task.params, "iterations": task.iterations, "limits": limits_of(arguments)}
+    if any(relation.is_stream for relation in task.checked.relations.values()):
+        return nullcontext(database.window(task.program, at=_moment(arguments.at), **options))
+    if arguments.at is not None:
+        raise fail("DL508", "--at is a moment of a stream, and this program reads none")
+    run: Result[Any] = database.datalog(task.program, provenance=True, **options)
+    return run
+
+
+def result_of(question: Question, what: str) -> Result[Any]:
+    """The run that is asked; of a window of streams `what` is not told."""
+    from emberlog.result import Result
+
+    if not isinstance(question.answering, Result):
+        raise fail("DL446", f"{what} is not for streams", None, "`emberlog why` proves a fact of one slide")
+    return question.answering
+
+
+def _moment(text: str | None) -> int | datetime | None:
+    from emberlog.provenance.asked import moment_in
+
+    if text is None or text.lstrip("-").isdigit():
+        return None if text is None else int(text)
+    moment = moment_in(text)
+    if moment is None:
+        raise fail("DL508", f"`{text}` is no time", None, "write --at '2026-03-02 08:15:00', or a number")
+    return moment
 
 
 def chosen_database(arguments: argparse.Namespace) -> Any:

@@ -19,9 +19,9 @@ from emberlog.logical.summary import counted
 from emberlog.syntax.printer import print_duration
 
 if TYPE_CHECKING:
-    from emberlog.executors.streaming.handle import StreamRun
     from emberlog.executors.streaming.progress import StreamProgress
     from emberlog.executors.streaming.sinks import Frames
+    from emberlog.stream_run import StreamRun
 
 _PATIENCE = 1.0
 """Seconds between two looks at a query that runs, so that Ctrl-C is heard."""

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from emberlog.cli import exit_codes
-from emberlog.cli.asking import add_question_options, asked
+from emberlog.cli.asking import add_question_options, asked, result_of
 from emberlog.cli.parameters import positive_int
 
 NAME = "trace"
@@ -34,8 +34,8 @@ def register(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    with asked(arguments) as (result, relation, fact):
-        trace = result.trace(relation, fact, limit=arguments.limit)
+    with asked(arguments) as question:
+        trace = result_of(question, "a trace").trace(question.relation, question.fact, limit=arguments.limit)
         if arguments.json:
             import json
 

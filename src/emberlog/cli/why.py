@@ -6,7 +6,15 @@ import argparse
 from typing import Any
 
 from emberlog.cli import exit_codes
-from emberlog.cli.asking import add_form_options, add_question_options, asked, form_of, in_form, tell
+from emberlog.cli.asking import (
+    add_form_options,
+    add_question_options,
+    asked,
+    form_of,
+    in_form,
+    result_of,
+    tell,
+)
 from emberlog.cli.parameters import positive_int, whole_number
 
 NAME = "why"
@@ -17,6 +25,7 @@ examples:
   emberlog why tc.dl 'tc(1, 4)' --all                 other proofs, too
   emberlog why cc.dl 'hcc(4, X)'                      of the one fact that agrees
   emberlog why tc.dl 'tc(1, 4)' --output why.html     a page to open and close; also .json, .dot and .mmd
+  emberlog why prices.dl 'way("a", "b", F)' --input ride=rides/ --at '2026-03-02 08:15:00'     at a slide of a stream
 
 The program is run for it with provenance, in this process unless --engine spark says otherwise.
 """
@@ -46,12 +55,15 @@ def register(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    with asked(arguments) as (result, relation, fact):
+    with asked(arguments) as question:
+        answering, relation, fact = question.answering, question.relation, question.fact
         if arguments.all:
-            proofs = result.why(relation, fact, all=True, limit=arguments.limit, contributions=arguments.contributions)
+            proofs = result_of(question, "--all").why(
+                relation, fact, all=True, limit=arguments.limit, contributions=arguments.contributions
+            )
             text = "\nor\n\n".join(in_form(proof, "text") for proof in proofs)
         else:
-            proof = result.why(relation, fact, depth=arguments.depth, contributions=arguments.contributions)
+            proof = answering.why(relation, fact, depth=arguments.depth, contributions=arguments.contributions)
             text = in_form(proof, form_of(arguments))
     tell(arguments, text)
     return exit_codes.FINE

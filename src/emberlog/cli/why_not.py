@@ -6,7 +6,14 @@ import argparse
 from typing import Any
 
 from emberlog.cli import exit_codes
-from emberlog.cli.asking import add_form_options, add_question_options, asked, form_of, in_form, tell
+from emberlog.cli.asking import (
+    add_form_options,
+    add_question_options,
+    asked,
+    form_of,
+    in_form,
+    tell,
+)
 from emberlog.cli.parameters import positive_int
 
 NAME = "why-not"
@@ -33,7 +40,8 @@ def register(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    with asked(arguments) as (result, relation, fact):
-        text = in_form(result.why_not(relation, fact, depth=arguments.depth), form_of(arguments))
+    with asked(arguments) as question:
+        refutation = question.answering.why_not(question.relation, question.fact, depth=arguments.depth)
+        text = in_form(refutation, form_of(arguments))
     tell(arguments, text)
     return exit_codes.FINE

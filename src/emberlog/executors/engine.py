@@ -19,8 +19,8 @@ from emberlog.semantics.model import CheckedProgram, Column, Relation
 from emberlog.source import Span
 
 if TYPE_CHECKING:
-    from emberlog.executors.streaming.handle import StreamRun
     from emberlog.executors.streaming.progress import StreamProgress
+    from emberlog.executors.streaming.started import Started
 
 Frame = TypeVar("Frame")
 """What a relation is outside: a DataFrame of Spark, or a LocalRelation."""
@@ -75,7 +75,7 @@ class StreamOutputs(Outputs[Frame]):
         options: StreamOptions,
         function: Callable[[Mapping[str, Frame], int], None] | None,
         tell: Callable[[StreamProgress], None] | None,
-    ) -> StreamRun: ...
+    ) -> Started: ...
 
 
 class Engine(ABC, Generic[Frame]):

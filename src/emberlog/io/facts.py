@@ -13,12 +13,13 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from emberlog.datatypes import BOOL, FLOAT, INT, INT_MAX, INT_MIN, STRING, TIMESTAMP, UNKNOWN, DataType
 from emberlog.diagnostics import fail
 from emberlog.io.delimited_text import Cell, read_rows, written_cell
+from emberlog.io.moments import time_of
 from emberlog.semantics.model import CellValue, Column, Fact
 from emberlog.source import Source, Span
 
@@ -32,7 +33,6 @@ _UNPACK: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.decompress, ".bz2": 
 
 _INT = re.compile(r"[+-]?[0-9]{1,30}")
 _FLOAT = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def read_facts(path: Path, columns: Sequence[Column], *, header: bool = False) -> tuple[Fact, ...]:
@@ -211,10 +211,7 @@ def _timestamp(text: str) -> int:
     """Microseconds since 1970 in UTC. A date and time without a zone is in UTC."""
     if _INT.fullmatch(text):
         return _int(text)
-    moment = datetime.fromisoformat(text)
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+    return time_of(datetime.fromisoformat(text))
 
 
 def _structured(value: object, type_: DataType) -> CellValue:

@@ -98,7 +98,13 @@ class TextSource:
         return [Column(column.name, type_) for column, type_ in zip(declared or unknown, types, strict=True)]
 
     def relation(self, relation: Relation) -> LocalRelation:
-        return self._facts(relation.columns)
+        facts = self._facts(relation.columns)
+        return facts.with_times(plain=True) if relation.is_stream and self._has_plain_times(relation) else facts
+
+    def _has_plain_times(self, relation: Relation) -> bool:
+        """Whether the times of the first file are numbers, which text does not tell from moments."""
+        unknown = [Column(column.name, UNKNOWN) for column in relation.columns]
+        return any(infer_columns(file, unknown, header=self._header)[0].type == INT for file in self._files[:1])
 
     def original(self) -> LocalRelation:
         return self._facts(self.columns(None) or ())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from emberlog.datatypes import (
@@ -16,9 +16,8 @@ from emberlog.datatypes import (
     type_of_value,
 )
 from emberlog.diagnostics import EmberlogError, fail
+from emberlog.io.moments import time_of
 from emberlog.semantics.model import CellValue, Fact
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def rows_of(name: str, data: Iterable[object]) -> tuple[list[Fact], list[DataType]] | None:
@@ -54,8 +53,7 @@ def _row(one: object) -> tuple[Any, ...]:
 def _cell(name: str, number: int, value: Any) -> CellValue:
     value = _plain(value)
     if isinstance(value, datetime):
-        moment = value if value.tzinfo else value.replace(tzinfo=UTC)
-        return (moment - _EPOCH) // timedelta(microseconds=1)
+        return time_of(value)
     if isinstance(value, int) and not isinstance(value, bool) and not INT_MIN <= value <= INT_MAX:
         raise _misfit(name, number, value, "does not fit in a 64-bit int")
     if value is None or isinstance(value, bool | int | float | str):

@@ -2,45 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from itertools import islice
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, DataType
 from emberlog.diagnostics import fail, nearest
+from emberlog.io.moments import time_of
 from emberlog.provenance.facts import FactBase
 from emberlog.provenance.wording import pattern_text
-from emberlog.semantics.model import CellValue, Fact
+from emberlog.semantics.model import CellValue, Fact, Relation
 
 
-def asked_relation(base: FactBase, relation: str) -> str:
-    if relation in base.known:
+def asked_relation(known: Sequence[str], relation: str) -> str:
+    if relation in known:
         return relation
-    guess = nearest(relation, base.known)
-    hint = f"did you mean `{guess}`?" if guess else f"it has {', '.join(base.known)}"
+    guess = nearest(relation, known)
+    hint = f"did you mean `{guess}`?" if guess else f"it has {', '.join(known)}"
     raise fail("DL401", f"the run has no relation `{relation}`", None, hint)
 
 
-def asked_pattern(base: FactBase, relation: str, values: Sequence[object]) -> tuple[CellValue, ...]:
+def asked_pattern(relation: Relation, values: Sequence[object]) -> tuple[CellValue, ...]:
     """One value per column; None is any value."""
-    columns = base.relation(relation).columns
-    if len(values) != len(columns):
+    if len(values) != relation.arity:
         raise fail(
             "DL441",
-            f"`{base.relation(relation)}` has {len(columns):,} columns, and {len(values):,} values are given",
+            f"`{relation}` has {relation.arity:,} columns, and {len(values):,} values are given",
             None,
             "None stands for any value",
         )
     return tuple(
-        None if value is None else _value(relation, column.name, column.type, value)
-        for column, value in zip(columns, values, strict=True)
+        None if value is None else _value(relation.name, column.name, column.type, value)
+        for column, value in zip(relation.columns, values, strict=True)
     )
 
 
 def _value(relation: str, column: str, type_: DataType, value: object) -> CellValue:
     if type_ == TIMESTAMP and isinstance(value, datetime):
-        moment = value if value.tzinfo else value.replace(tzinfo=UTC)
-        return round((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1e6)
+        return time_of(value)
+    if type_ == TIMESTAMP and isinstance(value, str) and (moment := moment_in(value)) is not None:
+        return time_of(moment)
     if type_ == FLOAT and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type_.parts and isinstance(value, Sequence) and not isinstance(value, str):
@@ -52,9 +53,22 @@ def _value(relation: str, column: str, type_: DataType, value: object) -> CellVa
     return value  # type: ignore[return-value]
 
 
+def moment_in(text: str) -> datetime | None:
+    """`2026-03-02 08:05:00`, or None if it is none."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
 def asked_fact(base: FactBase, relation: str, pattern: tuple[CellValue, ...]) -> Fact:
     """The one fact that agrees with the pattern."""
-    found = tuple(islice(_agreeing(base, relation, pattern), 2))
+    return only_fact(relation, pattern, _agreeing(base, relation, pattern))
+
+
+def only_fact(relation: str, pattern: tuple[CellValue, ...], agreeing: Iterable[Fact]) -> Fact:
+    """The one fact there is; says so if there is none, or if there are several."""
+    found = tuple(islice(agreeing, 2))
     if not found:
         raise fail(
             "DL442",

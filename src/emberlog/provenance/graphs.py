@@ -39,11 +39,13 @@ _MERMAID = {
 
 
 def outline_graphviz(drawn: Outline) -> str:
+    remark = "\n".join(drawn.remarks)
     lines = [
         f"digraph {graphviz_quoted(drawn.title)} {{",
         "  graph [rankdir=TB, nodesep=0.3, ranksep=0.4];",
         '  node [shape=box, fontname="Menlo, Consolas, monospace", fontsize=11, margin="0.15,0.08"];',
         '  edge [color="#9aa4b1"];',
+        *([f"  label={graphviz_quoted(remark)}; labelloc=b;"] if remark else []),
         *(
             f"  n{place} [label={graphviz_quoted(_label(node))}, {_GRAPHVIZ[node.kind]}];"
             for place, node in enumerate(drawn.nodes)
@@ -56,6 +58,7 @@ def outline_graphviz(drawn: Outline) -> str:
 
 def outline_mermaid(drawn: Outline) -> str:
     used = {node.kind for node in drawn.nodes}
+    remark = "\n".join(drawn.remarks)
     lines = [
         "---",
         f"title: {json.dumps(drawn.title, ensure_ascii=False)}",
@@ -63,6 +66,7 @@ def outline_mermaid(drawn: Outline) -> str:
         "flowchart TB",
         *(f"  n{place}[{mermaid_quoted(_label(node))}]:::{node.kind.value}" for place, node in enumerate(drawn.nodes)),
         *(f"  n{above} --> n{below}" for above, below in _arrows(drawn)),
+        *([f"  remark[{mermaid_quoted(remark)}]", "  remark -.- n0"] if remark else []),
         *(f"  classDef {kind.value} {style}" for kind, style in _MERMAID.items() if kind in used),
     ]
     return "\n".join(lines) + "\n"

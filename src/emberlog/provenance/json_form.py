@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emberlog.provenance.outline import Node, Outline
+from emberlog.provenance.outline import Node, Outline, SlideNote
 from emberlog.semantics.model import CellValue
 from emberlog.source import NOWHERE
 from emberlog.syntax.printer import print_statement
@@ -18,9 +18,17 @@ def outline_object(drawn: Outline) -> dict[str, object]:
         "title": drawn.title,
         "program": drawn.checked.program.source.name,
         "rules": rule_objects(drawn),
+        **({"slide": _slide_object(drawn.note)} if drawn.note else {}),
         "root": 0,
         "nodes": [_node_object(number, node) for number, node in enumerate(drawn.nodes)],
     }
+
+
+def _slide_object(note: SlideNote) -> dict[str, object]:
+    one: dict[str, object] = {"at": note.slide, "since": note.since, "text": "\n".join(note.lines)}
+    if note.certainty is not None:
+        one |= {"certainty": note.certainty, "until": note.until, "because": list(note.because)}
+    return one
 
 
 def rule_objects(drawn: Outline) -> dict[str, Mapping[str, object]]:
@@ -46,6 +54,8 @@ def _node_object(number: int, node: Node) -> dict[str, object]:
     if node.rule is not None:
         one["rule"] = node.rule
         one["bindings"] = {name: plain(value) for name, value in node.bindings}
+    if node.time is not None:
+        one |= {"time": node.time, "until": node.until}
     if node.children:
         one["children"] = list(node.children)
     return one

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TypeAlias
 
 from emberlog.semantics.model import CellValue, CheckedProgram, Fact
 
@@ -37,6 +38,10 @@ class Kind(Enum):
     """What fails in a body."""
 
 
+Moment: TypeAlias = str | int
+"""A time as it is shown: a number where times are plain numbers."""
+
+
 @dataclass(slots=True)
 class Node:
     kind: Kind
@@ -51,8 +56,28 @@ class Node:
     bindings: tuple[tuple[str, CellValue], ...] = ()
     hidden: tuple[tuple[str, CellValue], ...] = ()
     """Those of variables that the fact itself does not show."""
+    time: Moment | None = None
+    """Of a fact of a stream: when the tuple came that keeps it in the window the longest."""
+    until: Moment | None = None
+    """The last slide whose window has that tuple."""
     children: list[int] = field(default_factory=list)
     """Their places in the outline."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlideNote:
+    """Which slide of a stream program an outline is about, and how long what it proves will hold."""
+
+    slide: Moment
+    since: Moment | None
+    """Where its window begins; None without a window."""
+    lines: tuple[str, ...]
+    """All of it in words."""
+    certainty: str | None = None
+    """None in a refutation, like the rest."""
+    until: Moment | None = None
+    because: tuple[int, ...] = ()
+    """The places of the facts that leave the window behind that slide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +86,12 @@ class Outline:
     nodes: tuple[Node, ...]
     """The first is the fact that was asked about."""
     checked: CheckedProgram
+    note: SlideNote | None = None
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is said about the whole of it."""
+        return self.note.lines if self.note else ()
 
 
 @dataclass(frozen=True, slots=True)

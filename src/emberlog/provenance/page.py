@@ -23,12 +23,13 @@ def outline_page(drawn: Outline) -> str:
     facts = sum(node.kind in (Kind.DERIVED, Kind.INPUT, Kind.WRITTEN, Kind.MISSING) for node in drawn.nodes)
     rules = len({node.rule for node in drawn.nodes if node.rule})
     summary = f"{drawn.checked.program.source.name} · {counted(facts, 'fact')} · {counted(rules, 'rule')}"
+    remarks = "".join(f'<p class="remark">{escape(line)}</p>\n' for line in drawn.remarks)
     return f"""{page_head(drawn.title, _STYLE)}
 <body>
 <header>
 <h1>{escape(drawn.title)}</h1>
 <p>{escape(summary)}</p>
-</header>
+{remarks}</header>
 <main>
 <section id="tree">
 <p class="buttons"><button data-open="all">open all</button> <button data-open="none">close all</button></p>
@@ -106,6 +107,7 @@ span.toggle {{ cursor: default; }}
 .row.absence > code, .row.condition > code, .row.more > code {{ color: var(--faint); }}
 .row.missing > code, .row.failed > code {{ color: var(--went); }}
 .row.rule > code {{ color: var(--ember); }}
+header .remark {{ color: var(--ink); margin: 6px 0 0; }}
 .buttons {{ margin: 0 0 10px; }}
 .buttons button {{ border: 1px solid var(--line); border-radius: 6px; background: var(--panel); color: var(--ink);
   padding: 3px 12px; cursor: pointer; font: inherit; font-size: 13.5px; }}

@@ -38,18 +38,18 @@ class Questions:
         return tuple(Proof(tree, self.base.checked) for tree in islice(trees, limit))
 
     def why_not(self, relation: str, values: Sequence[object], *, depth: int) -> Refutation:
-        name = asked_relation(self.base, relation)
-        pattern = asked_pattern(self.base, name, values)
+        name = asked_relation(self.base.known, relation)
+        pattern = asked_pattern(self.base.relation(name), values)
         refuse_present(self.base, name, pattern)
         tree = Refuter(self.base).tree(Pattern(name, pattern), depth=max(depth, 1))
         return Refutation(tree, self.base.checked)
 
     def trace(self, relation: str, values: Sequence[object] | None, *, limit: int) -> Trace:
-        name = asked_relation(self.base, relation)
+        name = asked_relation(self.base.known, relation)
         every = (None,) * self.base.relation(name).arity
-        pattern = every if values is None else asked_pattern(self.base, name, values)
+        pattern = every if values is None else asked_pattern(self.base.relation(name), values)
         return Trace(traced(self.base, Pattern(name, pattern), limit=limit), self.base.checked)
 
     def _goal(self, relation: str, values: Sequence[object]) -> Goal:
-        name = asked_relation(self.base, relation)
-        return self.base.goal(name, asked_fact(self.base, name, asked_pattern(self.base, name, values)))
+        name = asked_relation(self.base.known, relation)
+        return self.base.goal(name, asked_fact(self.base, name, asked_pattern(self.base.relation(name), values)))

@@ -18,7 +18,8 @@ def outline_text(drawn: Outline) -> str:
     """Without a final line break."""
     lines = list(_lines(drawn))
     width = max((len(left) for left, _ in lines if len(left) <= WIDEST), default=0)
-    return "\n".join(f"{left:<{width}}   {right}".rstrip() for left, right in lines)
+    tree = [f"{left:<{width}}   {right}".rstrip() for left, right in lines]
+    return "\n".join((*tree, *(("", *drawn.remarks) if drawn.remarks else ())))
 
 
 def _lines(drawn: Outline) -> Iterator[tuple[str, str]]:

@@ -51,3 +51,26 @@ def test_mistakes(emberlog: Emberlog, question: str, code: str) -> None:
     outcome = emberlog("why", "tc.dl", question)
     assert outcome.code == 1
     assert outcome.err.startswith(f"error[{code}]")
+
+
+PRICES = """\
+STREAM ride(Ts: timestamp, From: string, To: string, Fare: float).
+way(Ts, A, B, min<F>) :- ride(Ts, A, B, F).
+query way(_, A, B, F), WINDOW(60 minutes, 15 minutes).
+"""
+
+
+def test_a_stream_is_asked_at_a_slide(emberlog: Emberlog) -> None:
+    Path("prices.dl").write_text(PRICES)
+    Path("rides").mkdir()
+    Path("rides/1.csv").write_text("2026-03-02 08:05:00,a,b,6.5\n")
+    Path("rides/2.csv").write_text("2026-03-02 09:35:00,b,c,1.0\n")
+    stream = ("prices.dl", 'way("a", "b", F)', "--input", "ride=rides")
+    then = emberlog("why", *stream, "--at", "2026-03-02 08:20:00")
+    assert then.code == 0
+    assert "slide 2026-03-02 08:15:00" in then.out and "holds until 2026-03-02 09:00:00" in then.out
+    assert "slide 2026-03-02 09:45:00" in emberlog("why-not", *stream).out
+    for command, *options in (("why", "--all"), ("trace",)):
+        assert emberlog(command, *stream, *options).err.startswith("error[DL446]")
+    assert emberlog("why", *stream, "--at", "noon").err.startswith("error[DL508]")
+    assert emberlog("why", "tc.dl", "tc(1, 3)", "--at", "3").err.startswith("error[DL508]")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from threading import Lock
 from typing import Any
 
 from emberlog.diagnostics import fail
@@ -77,6 +78,8 @@ class Checkpoint:
         self.records = self.folder.within("steps")
         self.log = self.folder.within("log")
         self.outputs = self.folder.within("outputs")
+        self.unchanged = Lock()
+        """Held by whoever reads the files of a record while steps go on: nothing is tidied away meanwhile."""
 
     @property
     def spark_location(self) -> str:
@@ -119,6 +122,10 @@ class Checkpoint:
 
     def tidy(self, record: Record) -> None:
         """Deletes what only steps before the one that the record follows needed."""
+        with self.unchanged:
+            self._tidy(record)
+
+    def _tidy(self, record: Record) -> None:
         names = self.records.names()
         kept = [name for name in names if name >= _record_name(record.step - KEPT_RECORDS + 1)]
         needed = [Record.from_json(self.records.read(name)) for name in kept]

@@ -21,6 +21,8 @@ from emberlog.executors.streaming.progress import Latencies, StreamProgress, pro
 from emberlog.executors.streaming.sinks import Sink
 from emberlog.executors.streaming.step import Measures, Spec, Step
 from emberlog.executors.streaming.task import NO_STREAM, SUMMARY, TAG, read_summaries, run_step
+from emberlog.executors.streaming.tuple_log import TupleLog
+from emberlog.executors.streaming.window_facts import WindowFacts
 from emberlog.io.conversions import as_result
 from emberlog.io.spark_types import schema_of
 from emberlog.semantics.model import Relation
@@ -71,6 +73,17 @@ class Coordinator:
     def close_all(self) -> None:
         with self._remembered_errors():
             self._steps.close_all()
+
+    def window(self) -> WindowFacts | None:
+        """The window of the last slide that closed, from the checkpoint; None before the first."""
+        with self._checkpoint.unchanged:
+            record = self._checkpoint.last()
+            if record is None or record.clock.closed is None:
+                return None
+            log, spec = TupleLog(self._checkpoint.log), self._spec
+            tuples = {stream: log.read(record.log, stream, spec.schema(stream)) for stream in spec.streams}
+            statics = {relation: self._checkpoint.static(relation).tables() for relation in spec.statics}
+        return WindowFacts(spec.schedule, record.clock.closed, tuples, statics, self._plain_times)
 
     @contextmanager
     def _remembered_errors(self) -> Iterator[None]:

@@ -10,25 +10,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from emberlog.executors.cyclic.capabilities import MEETS, obstacles
+from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.streaming.batch_program import BatchProgram, batch_program
 from emberlog.executors.streaming.best_tuples import with_best_tuples
 from emberlog.executors.streaming.expiring_program import expiring_fixpoint, with_earliest_times
+from emberlog.executors.streaming.monotone_strata import read_by, reasons_against
 from emberlog.executors.streaming.repairing import leads_everywhere
 from emberlog.logical.statistics import NO_STATISTICS
 from emberlog.optimize.rewrite_demand import rewrite_demand
 from emberlog.semantics.model import (
-    Absent,
     CheckedProgram,
     Column,
-    Contribution,
-    CoreRule,
     Match,
-    RecursionCase,
     Relation,
     Stratum,
 )
-from emberlog.semantics.monotonicity import non_monotone_step
 
 
 class Method(Enum):
@@ -93,13 +89,13 @@ class _Divider:
         return Division(self.checked, self.outputs, choices)
 
     def _choose(self, stratum: Stratum) -> Choice:
-        if all(self.choices[name].method is Method.ONCE for name in _read(stratum) - set(stratum.relations)):
+        if all(self.choices[name].method is Method.ONCE for name in read_by(stratum) - set(stratum.relations)):
             return Choice(Method.ONCE, "no stream is below it")
         obstacle = next(self._obstacles(stratum), None)
         if obstacle is not None:
             return Choice(Method.ANEW, obstacle)
         values = [column.name for name in stratum.relations for column in _aggregated(self.checked.relations[name])]
-        below = [name for name in _read(stratum) if self._method(name) is Method.REPAIRED]
+        below = [name for name in read_by(stratum) if self._method(name) is Method.REPAIRED]
         if below or (values and stratum.recursion is not None):
             lone = [
                 rule.name for rule in stratum.rules if not leads_everywhere(rule, self.checked.relations[rule.relation])
@@ -115,29 +111,12 @@ class _Divider:
 
     def _obstacles(self, stratum: Stratum) -> Iterator[str]:
         """Why facts of the stratum cannot simply be kept until they expire."""
-        relations = self.checked.relations
         for rule in stratum.rules:
             for literal in rule.body:
                 if isinstance(literal, Match) and self._method(literal.relation) is Method.ANEW:
                     yield f"it reads {literal.relation}, which is computed anew"
-                if isinstance(literal, Absent) and self._method(literal.relation) not in (None, Method.ONCE):
-                    yield f"it negates {literal.relation}, whose facts come and go"
-        if stratum.recursion is not None and stratum.recursion.case in (RecursionCase.BOUNDED, RecursionCase.STAGED):
-            yield f"its recursion is a case of {stratum.recursion.case.value}"
-        for name in stratum.relations:
-            functions = [column.aggregate for column in relations[name].columns if column.aggregate is not None]
-            for function in functions:
-                if function not in MEETS:
-                    yield f"{name} is aggregated with {function}"
-            if not _has_one_order(relations[name], [rule for rule in stratum.rules if rule.relation == name]):
-                yield f"{name} has several aggregates that do not win together"
-        kept = frozenset((*self._kept(), *stratum.relations))
-        for rule in stratum.rules:
-            if rule.premappable:
-                yield f"{rule.name} is @premappable, which is a promise about the end of a recursion only"
-            step = non_monotone_step(rule, kept, relations)
-            if step is not None:
-                yield f"{rule.name}: {step.reason}"
+        changing = frozenset(name for name, choice in self.choices.items() if choice.method is not Method.ONCE)
+        yield from reasons_against(self.checked, stratum, changing)
         yield from obstacles(expiring_fixpoint(self.checked, (*self._kept(), *stratum.relations), stratum.rules))
 
     def _method(self, name: str) -> Method | None:
@@ -152,31 +131,9 @@ def _needed(checked: CheckedProgram, outputs: tuple[str, ...]) -> set[str]:
     needed = set(outputs)
     for stratum in reversed(checked.strata):
         if needed.intersection(stratum.relations):
-            needed |= _read(stratum) | set(stratum.relations)
+            needed |= read_by(stratum) | set(stratum.relations)
     return needed
-
-
-def _read(stratum: Stratum) -> set[str]:
-    return {literal.relation for rule in stratum.rules for literal in rule.body if isinstance(literal, Match | Absent)}
 
 
 def _aggregated(relation: Relation) -> list[Column]:
     return [column for column in relation.columns if column.aggregate is not None]
-
-
-def _has_one_order(relation: Relation, rules: list[CoreRule]) -> bool:
-    """Whether the contributions to a key can be put in one order, so that the best one is best in every column: all
-    columns go by the same values, and one at most has a choice that goes with them."""
-    aggregated = [place for place, column in enumerate(relation.columns) if column.aggregate is not None]
-    functions = [relation.columns[place].aggregate for place in aggregated]
-    if len(aggregated) <= 1:
-        return True
-    directions = {function in ("min", "mmin", "all", "argmin") for function in functions}
-    choices = [function for function in functions if function in ("argmin", "argmax")]
-    if len(directions) > 1 or len(choices) > 1:
-        return False
-    for rule in rules:
-        contributions = [rule.head[place] for place in aggregated]
-        if len({one.arguments[0] for one in contributions if isinstance(one, Contribution)}) > 1:
-            return False
-    return True

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 from emberlog.executors.streaming.checkpoint import Record
 from emberlog.executors.streaming.slides import Schedule
 from emberlog.executors.streaming.step import Measures
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+from emberlog.io.moments import moment_of
 
 REMEMBERED_SLIDES = 1_000
 """Of which latencies are told."""
@@ -79,13 +78,14 @@ def progress_of(
     *,
     plain_times: bool,
 ) -> StreamProgress:
+    closed, watermark = record.clock.closed, record.clock.watermark(schedule, streams)
     return StreamProgress(
         record.step,
         measures.tuples,
         measures.tuples / seconds if seconds else 0.0,
         record.slides,
-        _moment(record.clock.closed, plain_times=plain_times),
-        _moment(record.clock.watermark(schedule, streams), plain_times=plain_times),
+        None if closed is None else moment_of(closed, plain_times=plain_times),
+        None if watermark is None else moment_of(watermark, plain_times=plain_times),
         measures.late,
         measures.expired,
         record.totals.facts,
@@ -101,7 +101,3 @@ def progress_of(
         record.totals.expired,
         record.totals.slides,
     )
-
-
-def _moment(time: int | None, *, plain_times: bool) -> datetime | int | None:
-    return time if time is None or plain_times else _EPOCH + timedelta(microseconds=time)

@@ -14,6 +14,7 @@ from emberlog.config import DEFAULT_LIMITS, Limits
 from emberlog.executors.local.run import run
 from emberlog.executors.streaming.batch_program import BatchProgram
 from emberlog.executors.streaming.evaluator import Changes, Slide
+from emberlog.executors.streaming.tuple_facts import facts_of_tuples
 from emberlog.io.arrow_values import table_of
 from emberlog.io.local_relation import LocalRelation
 from emberlog.optimize.pipeline import plan_program
@@ -74,26 +75,14 @@ class SimpleEvaluator:
         inputs = dict(self._statics)
         for name in self._program.streams:
             table = self._window.get(name)
-            inputs[name] = self._relation(name, None if table is None else self._facts_of_tuples(name, table))
+            inputs[name] = self._relation(
+                name, None if table is None else facts_of_tuples(self._program.times[name], table)
+            )
         return run(self._plan, inputs, self._limits, interpret_small=True)
-
-    def _facts_of_tuples(self, name: str, table: pa.Table) -> pa.Table:
-        """The facts that the tuples of a stream stand for."""
-        match self._program.times[name]:
-            case TimeRole.NONE:
-                return table.select(range(1, table.num_columns))
-            case TimeRole.ANNOTATION:
-                time, *others = table.column_names
-                if not others:
-                    return table.slice(0, 0) if not table.num_rows else pa.table({time: [pc.min(table.column(0))]})
-                earliest = table.group_by(others, use_threads=False).aggregate([(time, "min")])
-                return earliest.select([f"{time}_min", *others])
-            case TimeRole.ORDINARY:
-                return table
 
     def _facts(self, name: str, table: pa.Table) -> frozenset[tuple[object, ...]]:
         """What tells the facts of a stream apart."""
-        relation = self._relation(name, self._facts_of_tuples(name, table))
+        relation = self._relation(name, facts_of_tuples(self._program.times[name], table))
         is_annotated = self._program.times[name] is TimeRole.ANNOTATION
         return frozenset(fact[1:] for fact in relation.facts) if is_annotated else relation.facts
 

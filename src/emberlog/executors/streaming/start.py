@@ -19,12 +19,12 @@ from emberlog.executors.streaming.answers import Layout, OutputMode
 from emberlog.executors.streaming.checkpoint import Checkpoint
 from emberlog.executors.streaming.coordinator import Coordinator
 from emberlog.executors.streaming.folder import Folder
-from emberlog.executors.streaming.handle import StreamRun, Watch
 from emberlog.executors.streaming.methods import output_columns, partition_evaluator
 from emberlog.executors.streaming.partition_evaluator import why_one_partition
 from emberlog.executors.streaming.progress import StreamProgress
 from emberlog.executors.streaming.sinks import ForEach, sink_of
 from emberlog.executors.streaming.slides import Schedule, schedule_of
+from emberlog.executors.streaming.started import Started, Watch
 from emberlog.executors.streaming.step import Spec
 from emberlog.executors.streaming.task import TAG, column_name
 from emberlog.executors.streaming.window import window_of
@@ -88,7 +88,7 @@ def start(
     options: StreamOptions,
     function: ForEach | None,
     tell: Callable[[StreamProgress], None] | None,
-) -> StreamRun:
+) -> Started:
     schedule = schedule_of(
         program.checked, watermark=options.watermark, slide=options.slide, plain_clock=program.plain_times
     )
@@ -123,7 +123,7 @@ def start(
         writer = writer.trigger(availableNow=True)
     elif options.processingTime is not None:
         writer = writer.trigger(processingTime=options.processingTime)
-    return StreamRun(writer.start(), coordinator, watch, closes=options.closes)
+    return Started(writer.start(), coordinator, watch, program.checked, program.limits, options.closes)
 
 
 def _slots(program: StreamProgram, options: StreamOptions) -> Slots:

@@ -11,10 +11,10 @@ from pyspark.sql import DataFrame
 from emberlog.config import StreamOptions
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.executors.engine import StreamOutputs
-from emberlog.executors.streaming.handle import StreamRun
 from emberlog.executors.streaming.progress import StreamProgress
 from emberlog.executors.streaming.sinks import ForEach
 from emberlog.executors.streaming.start import StreamProgram, start
+from emberlog.executors.streaming.started import Started
 
 
 class StreamAnswers(StreamOutputs[DataFrame]):
@@ -24,7 +24,7 @@ class StreamAnswers(StreamOutputs[DataFrame]):
 
     def start(
         self, options: StreamOptions, function: ForEach | None, tell: Callable[[StreamProgress], None] | None
-    ) -> StreamRun:
+    ) -> Started:
         return start(self._program, options, function, tell)
 
     def __getitem__(self, name: str) -> DataFrame:

@@ -2,46 +2,28 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Sequence
 from threading import Lock
 from typing import Any
 
 from pyspark.errors import PySparkException
-from pyspark.sql.streaming.query import StreamingQuery
 
-from emberlog.diagnostics import EmberlogError
-from emberlog.executors.streaming.coordinator import Coordinator
+from emberlog.diagnostics import EmberlogError, fail
 from emberlog.executors.streaming.progress import StreamProgress
-
-REMEMBERED_STEPS = 100
-
-
-class Watch:
-    """Hears of every step, keeps the last ones, and tells those who want to know."""
-
-    def __init__(self, tell: Callable[[StreamProgress], None] | None) -> None:
-        self._tell = tell
-        self._recent: deque[StreamProgress] = deque(maxlen=REMEMBERED_STEPS)
-
-    def __call__(self, progress: StreamProgress) -> None:
-        self._recent.append(progress)
-        if self._tell is not None:
-            self._tell(progress)
-
-    @property
-    def recent(self) -> list[StreamProgress]:
-        return list(self._recent)
+from emberlog.executors.streaming.started import Started
+from emberlog.provenance.streams.questions import StreamQuestions
+from emberlog.provenance.streams.stream_proof import StreamProof, StreamRefutation
 
 
 class StreamRun:
     """What `start` gives back."""
 
-    def __init__(self, query: StreamingQuery, coordinator: Coordinator, watch: Watch, *, closes: bool) -> None:
-        self._query = query
-        self._coordinator = coordinator
-        self._watch = watch
-        self._closes = closes
+    def __init__(self, started: Started) -> None:
+        self._started = started
+        self._query = started.query
+        self._coordinator = started.coordinator
+        self._watch = started.watch
+        self._closes = started.closes
         self._lock = Lock()
 
     @property
@@ -103,6 +85,28 @@ class StreamRun:
         """Ends the query; a start with the same checkpoint goes on from here."""
         self._closes = False
         self._query.stop()
+
+    # --- provenance -------------------------------------------------------------------------------------------------
+
+    def why(
+        self, relation: str, fact: Sequence[object], *, depth: int | None = None, contributions: int = 10
+    ) -> StreamProof:
+        """Why a fact is there at the last slide that closed, and until when: `query.why("reach", (1, 5))`. The proof
+        is the one that lasts longest. Nothing is recorded for it: it is found from the tuples in the checkpoint, which
+        are read into this process. The time of a fact may be left out."""
+        return self._asked().why(relation, fact, depth=depth, contributions=contributions)
+
+    def why_not(self, relation: str, fact: Sequence[object], *, depth: int = 1) -> StreamRefutation:
+        """Why a fact is not there at the last slide that closed."""
+        return self._asked().why_not(relation, fact, depth=depth)
+
+    def _asked(self) -> StreamQuestions:
+        window = self._coordinator.window()
+        if window is None:
+            raise fail("DL447", "no slide has closed yet", None, "a slide closes when a later tuple has come")
+        return StreamQuestions(self._started.checked, window, self._started.limits)
+
+    # --- the end ----------------------------------------------------------------------------------------------------
 
     def _raise(self) -> None:
         if self._coordinator.error is not None:

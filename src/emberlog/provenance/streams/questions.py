@@ -1,0 +1,86 @@
+"""The questions that one window of a stream query answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from emberlog.config import DEFAULT_LIMITS, Limits
+from emberlog.executors.streaming.batch_program import BatchProgram
+from emberlog.executors.streaming.window_facts import WindowFacts
+from emberlog.provenance.asked import asked_pattern, asked_relation, only_fact, refuse_present
+from emberlog.provenance.model import Goal, InputFact, ProofTree
+from emberlog.provenance.proofs import Prover
+from emberlog.provenance.questions import MOST_FACTS
+from emberlog.provenance.refutations import Pattern, Refuter
+from emberlog.provenance.streams.expiry import Certainty, Expiry, Promise, expiry_of, promise_of
+from emberlog.provenance.streams.stream_proof import Lasting, StreamProof, StreamRefutation
+from emberlog.provenance.streams.window_runs import WindowRuns, question_program
+from emberlog.semantics.model import CellValue, CheckedProgram, Fact
+
+
+class StreamQuestions:
+    def __init__(self, checked: CheckedProgram, window: WindowFacts, limits: Limits = DEFAULT_LIMITS) -> None:
+        self.checked = checked
+        self.window = window
+        self._limits = limits
+        self._changing = frozenset(name for name, relation in checked.relations.items() if relation.is_stream)
+
+    def why(
+        self, relation: str, fact: Sequence[object], *, depth: int | None = None, contributions: int = 10
+    ) -> StreamProof:
+        """Why a fact is there, by the derivation that lasts longest, and until when."""
+        name, runs, pattern = self._asked(relation, fact)
+        found = only_fact(name, pattern, runs.facts(name, pattern, self.window.at))
+        promise = promise_of(runs.program.checked, name, self._changing)
+        expiry = expiry_of(self.window, promise, lambda slide: found in runs.facts(name, found, slide))
+        base = runs.recorded(self._slide_of_proof(promise, expiry))
+        prover, goal = Prover(base, contributions=contributions), base.goal(name, found)
+        whole = prover.proof(goal, depth=None, facts=MOST_FACTS)
+        shown = whole if depth is None else prover.proof(goal, depth=depth, facts=MOST_FACTS)
+        return StreamProof(shown, base.checked, self.window, self._lasting(runs.program, promise, expiry, whole))
+
+    def why_not(self, relation: str, fact: Sequence[object], *, depth: int = 1) -> StreamRefutation:
+        """Why a fact is not there: how far the body of each rule holds, and what fails."""
+        name, runs, pattern = self._asked(relation, fact)
+        base = runs.recorded(self.window.at)
+        refuse_present(base, name, pattern)
+        tree = Refuter(base).tree(Pattern(name, pattern), depth=max(depth, 1))
+        return StreamRefutation(tree, base.checked, self.window)
+
+    def _asked(self, relation: str, values: Sequence[object]) -> tuple[str, WindowRuns, tuple[CellValue, ...]]:
+        """The relation, its program, and the pattern of its facts there: a time that only annotates is left out."""
+        name = asked_relation(tuple(self.checked.relations), relation)
+        program, whole = question_program(self.checked, name), self.checked.relations[name]
+        own = program.checked.relations[name]
+        if own.arity < whole.arity == len(values):
+            with_time = asked_pattern(whole, values)
+            if with_time[0] is not None:
+                timed = WindowRuns(question_program(self.checked, name, with_time=True), self.window, self._limits)
+                only_fact(name, with_time, timed.facts(name, with_time, self.window.at))
+            values = values[1:]
+        return name, WindowRuns(program, self.window, self._limits), asked_pattern(own, values)
+
+    def _slide_of_proof(self, promise: Promise, expiry: Expiry) -> int:
+        """What holds until a slide is proved from what is left then: these are the derivations that last longest.
+        What may change is proved from the whole window."""
+        if promise.certainty is Certainty.MAY_CHANGE:
+            return self.window.at
+        last_slides = self.window.last_slides()
+        if expiry.until is None and last_slides:
+            return last_slides[-1] + self.window.schedule.distance
+        return self.window.at if expiry.until is None else expiry.until
+
+    def _lasting(self, program: BatchProgram, promise: Promise, expiry: Expiry, proof: ProofTree) -> Lasting:
+        used = [
+            goal
+            for goal, step in proof.steps.items()
+            if isinstance(step, InputFact) and goal.relation in program.streams
+        ]
+        latest: dict[str, dict[Fact, int]] = {
+            stream: self.window.latest_times(program, stream) for stream in {goal.relation for goal in used}
+        }
+        times: dict[Goal, int] = {goal: latest[goal.relation][goal.fact] for goal in used}
+        leaving = [
+            goal for goal in sorted(used, key=times.__getitem__) if self.window.last_slide(times[goal]) == expiry.until
+        ]
+        return Lasting(promise, expiry, times, tuple(leaving) if expiry.until is not None else ())
