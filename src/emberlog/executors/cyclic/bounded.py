@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 import numpy as np
 
 from emberlog.executors.cyclic.chains import BATCH
-from emberlog.executors.cyclic.history import HistoryBatch
+from emberlog.executors.cyclic.history import HistoryBatch, KeepsHistory
 from emberlog.executors.cyclic.joined import Contribution
 from emberlog.executors.cyclic.lanes import Lane, Lanes
 from emberlog.executors.cyclic.resident import Resident
@@ -19,7 +19,7 @@ from emberlog.executors.cyclic.worker import Mail, Progress, Running, Worker, Wo
 FEW_ROWS = 1024
 
 
-class BoundedWorker(Worker):
+class BoundedWorker(Worker, KeepsHistory):
     def __init__(
         self, task: WorkerTask, statics: Mapping[str, StaticStore], report: Callable[[Progress], None] = lambda _: None
     ) -> None:

@@ -13,7 +13,7 @@ from emberlog.executors.cyclic.bit_matrix import BitMatrix, RuleSteps
 from emberlog.executors.cyclic.chains import BATCH, ChainRunner, RelationAccess
 from emberlog.executors.cyclic.closures import Closure, LanesClosure, MarksClosure, Pairs, Sources, grouped, sampled
 from emberlog.executors.cyclic.factored import Factored
-from emberlog.executors.cyclic.history import HistoryBatch
+from emberlog.executors.cyclic.history import HistoryBatch, KeepsHistory
 from emberlog.executors.cyclic.indexes import Matches
 from emberlog.executors.cyclic.intersections import Intersection
 from emberlog.executors.cyclic.joined import written_out
@@ -60,7 +60,7 @@ class Solution(Protocol):
     def count(self) -> int: ...
 
 
-class FactoredWorker(Worker):
+class FactoredWorker(Worker, KeepsHistory):
     """Every worker knows all steps, numbers all values the same way, and so takes the same decisions."""
 
     def __init__(

@@ -6,6 +6,7 @@ groups forgets the values that it improves, so each of them is kept as it comes.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -30,6 +31,14 @@ class HistoryBatch:
     @staticmethod
     def of_iteration(columns: list[Lane], iteration: int) -> HistoryBatch:
         return HistoryBatch(columns, np.full(len(columns[0]), iteration, np.int32))
+
+
+class KeepsHistory(ABC):
+    """A worker that can tell in which iteration its facts came."""
+
+    @abstractmethod
+    def history(self, relation: str) -> Iterator[HistoryBatch]:
+        """This worker's part of a history, as `executors/recording.py` defines it, if the task asks for provenance."""
 
 
 class RelationHistory:

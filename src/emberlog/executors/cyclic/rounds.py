@@ -9,7 +9,7 @@ import numpy as np
 
 from emberlog.executors.cyclic.chains import BATCH
 from emberlog.executors.cyclic.checkpoints import SavedState
-from emberlog.executors.cyclic.history import HistoryBatch, RelationHistory
+from emberlog.executors.cyclic.history import HistoryBatch, KeepsHistory, RelationHistory
 from emberlog.executors.cyclic.indexes import Matches
 from emberlog.executors.cyclic.joined import Contribution, width_of
 from emberlog.executors.cyclic.kernels import tables
@@ -23,7 +23,7 @@ from emberlog.executors.cyclic.worker import Mail, Progress, Running, Worker, Wo
 _TOLD = "rounds"
 
 
-class RoundsWorker(Worker):
+class RoundsWorker(Worker, KeepsHistory):
     def __init__(
         self, task: WorkerTask, statics: Mapping[str, StaticStore], report: Callable[[Progress], None] = lambda _: None
     ) -> None:

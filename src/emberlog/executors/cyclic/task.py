@@ -30,6 +30,7 @@ from emberlog.executors.cyclic.factored_worker import FactoredWorker
 from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.feeding import Feed, Unfit, feed, spread_rows
 from emberlog.executors.cyclic.handshake import Credentials, Refused
+from emberlog.executors.cyclic.history import KeepsHistory
 from emberlog.executors.cyclic.lanes import Lane, Lanes, joined
 from emberlog.executors.cyclic.local import worker_for
 from emberlog.executors.cyclic.machine_memory import memory_for_each
@@ -449,4 +450,5 @@ class Unwritten(Exception):
 def _drained(worker: Worker, output: Output) -> Iterator[list[Lane]]:
     if not output.is_history:
         return worker.results(output.relation)
+    assert isinstance(worker, KeepsHistory)
     return ([*one.columns, one.iterations.astype(np.int64)] for one in worker.history(output.relation))

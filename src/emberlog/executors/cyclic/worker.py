@@ -23,7 +23,6 @@ from emberlog.executors.cyclic.compile import CyclicProgram
 from emberlog.executors.cyclic.effort import Effort
 from emberlog.executors.cyclic.evaluate import Evaluator
 from emberlog.executors.cyclic.faults import Fault
-from emberlog.executors.cyclic.history import HistoryBatch
 from emberlog.executors.cyclic.indexes import Matches, PackedIndex
 from emberlog.executors.cyclic.intersections import Intersection, SortedLists
 from emberlog.executors.cyclic.joined import Contribution, Joined, rows_of, written_out
@@ -77,7 +76,7 @@ class WorkerTask:
     memory: int | None = None
     """Bytes that the facts of the worker may use; None for no limit."""
     provenance: bool = False
-    """Whether to keep in which iteration each fact came; see `Worker.history`."""
+    """Whether to keep in which iteration each fact came; see `KeepsHistory`."""
     checkpoints: Checkpoints | None = None
     """Where the state is kept from time to time, and what to go on from; None for never."""
     partitioning: Partitioning | None = None
@@ -142,10 +141,6 @@ class Worker(RelationAccess):
         """Contributions to a relation that are known to be right however far the recursion has come, in small batches:
         what another executor can go on with. Nothing is known of recursions in which facts can be taken back."""
         return iter(())
-
-    def history(self, relation: str) -> Iterator[HistoryBatch]:
-        """This worker's part of a history, as `executors/recording.py` defines it, if the task asks for provenance."""
-        raise NotImplementedError
 
     # Reading relations
 

@@ -15,6 +15,7 @@ from emberlog.executors.cyclic.definition_plans import as_fixpoint
 from emberlog.executors.cyclic.definitions import DefinitionWorker
 from emberlog.executors.cyclic.division import Division, division_of
 from emberlog.executors.cyclic.faults import Fault, told
+from emberlog.executors.cyclic.history import KeepsHistory
 from emberlog.executors.cyclic.local import run_workers, share_of, worker_for
 from emberlog.executors.cyclic.machine_memory import memory_for_each
 from emberlog.executors.cyclic.memory import TooLarge, allowed
@@ -160,7 +161,9 @@ class LocalStratum:
         return decoded(self._columns(name), batches, codes)
 
     def _history(self, name: str, team: list[Worker], codes: TextCodes) -> LocalRelation:
-        batches = (batch for worker in team for batch in worker.history(name))
+        keepers = [worker for worker in team if isinstance(worker, KeepsHistory)]
+        assert len(keepers) == len(team)
+        batches = (batch for worker in keepers for batch in worker.history(name))
         return decoded_history(self._columns(name), batches, codes)
 
     def _columns(self, name: str) -> tuple[Field, ...]:
