@@ -17,6 +17,7 @@ from emberlog.logical.explain import explain_text, pass_lines
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.traverse import plans_of, scans
 from emberlog.optimize.pipeline import Optimized
+from emberlog.provenance.origins import Origin
 from emberlog.provenance.proof import Proof
 from emberlog.provenance.questions import Questions
 from emberlog.provenance.refutation import Refutation
@@ -129,9 +130,12 @@ class Result(Mapping[str, Frame]):
     def __len__(self) -> int:
         return len(self._outputs)
 
-    def write(self, folder: str | Path, format: str = "csv", *, header: bool = False) -> None:
-        """Writes every relation into a folder of its own name in this one, which must not be there yet."""
-        self._outputs.write(folder, format, header=header)
+    def write(self, folder: str | Path, format: str = "csv", *, header: bool = False, iterations: bool = False) -> None:
+        """Writes every relation into a folder of its own name in this one, which must not be there yet. With
+        `iterations`, recursive ones get a further column, the iteration that each fact comes from."""
+        if iterations:
+            self._asked()  # says so if nothing was recorded
+        self._outputs.write(folder, format, header=header, iterations=iterations)
 
     def start(
         self,
@@ -232,6 +236,11 @@ class Result(Mapping[str, Frame]):
         """How facts came and changed, iteration by iteration: `result.trace("hcc", (4, None))`. None is any value; of
         each iteration at most `limit` facts are listed."""
         return self._asked().trace(relation, fact, limit=limit)
+
+    def origin(self, relation: str, fact: Sequence[object]) -> Origin:
+        """The iteration and the rule that a fact comes from: the first that derived it, of a group the last that
+        improved its value."""
+        return self._asked().origin(relation, fact)
 
     def history(self, relation: str) -> Frame:
         """All facts that a recursive relation ever had, with the iteration that brought them in the last column."""

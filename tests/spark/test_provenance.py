@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,3 +62,16 @@ def test_answers_are_those_of_this_process(spark: SparkSession, execution: Execu
         history = result.history("tc")
         assert history.columns == ["X", "Y", "iteration"]
         assert {tuple(row) for row in history.where("X = 1").collect()} == {(1, 2, 0), (1, 3, 1), (1, 4, 2)}
+
+
+def test_facts_are_written_with_their_iterations(spark: SparkSession, tmp_path: Path) -> None:
+    db = emberlog.Database(spark)
+    db["arc"] = ARCS
+    with db.datalog(f"{PROGRAM} tc(1, Y)? hcc(X, Y)? rank(X, Y)? start(X)?", provenance=True) as result:
+        assert result.origin("tc", (1, 4)).by == "r5"
+        result.write(tmp_path / "out", "parquet", iterations=True)
+    read = {name: spark.read.parquet(str(tmp_path / "out" / name)) for name in ("tc", "hcc", "rank", "start")}
+    assert {tuple(row) for row in read["tc"].collect()} == {(1, 2, 0), (1, 3, 1), (1, 4, 2)}
+    assert (4, 1, 3) in {tuple(row) for row in read["hcc"].collect()}
+    assert {row["iteration"] for row in read["rank"].collect()} <= {1, 2, 3}
+    assert read["start"].columns == ["X"]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
 from emberlog.datatypes import TIMESTAMP, DataType
 from emberlog.logical.rule_text import query_text
 from emberlog.logical.summary import counted
 from emberlog.semantics.model import CellValue, CheckedProgram, Fact
+
+if TYPE_CHECKING:
+    from emberlog.result import Result
 
 WIDEST_CELL = 60
 """Longer values are cut off, so that a line stays a line."""
@@ -26,6 +30,8 @@ class Answer:
     first: tuple[Fact, ...]
     """Those that are shown, in order."""
     total: int
+    origins: tuple[tuple[str, str], ...] = ()
+    """Of each fact that is shown, when it came and by which rule, if that was recorded."""
 
 
 def answer_of(checked: CheckedProgram, relation: str, first: Sequence[Fact], total: int) -> Answer:
@@ -38,11 +44,21 @@ def answer_of(checked: CheckedProgram, relation: str, first: Sequence[Fact], tot
     return Answer(relation, title, types, tuple(first), total)
 
 
+def with_origins(answer: Answer, result: Result[Any]) -> Answer:
+    """The answer with what a run with provenance knows of the facts that are shown."""
+    found = (result.origin(answer.relation, fact) for fact in answer.first)
+    return replace(answer, origins=tuple((origin.when, origin.by) for origin in found))
+
+
 def answer_text(answer: Answer, *, hint: str = "") -> str:
     """`reach(X, Y): 1,204 facts` and a line for each fact shown; `hint` says how to see the others."""
     rows = [[_cell(value, type_) for value, type_ in zip(fact, answer.types, strict=True)] for fact in answer.first]
     lines = [f"{answer.title}: {counted(answer.total, 'fact')}"]
-    lines += _aligned(rows, [type_.is_numeric for type_ in answer.types])
+    is_number = [type_.is_numeric for type_ in answer.types]
+    if answer.origins:
+        rows = [[*row, *origin] for row, origin in zip(rows, answer.origins, strict=True)]
+        is_number += [False, False]
+    lines += _aligned(rows, is_number)
     if rows and len(rows) < answer.total:
         behind = f"; {hint}" if hint else ""
         lines.append(f"  …  ({len(rows):,} of {answer.total:,} shown{behind})")

@@ -31,6 +31,7 @@ examples:
   emberlog run tc.dl --master 'local[4]' --conf spark.driver.memory=8g
   emberlog run tc.dl --engine local              in this process, without Spark and Java
   emberlog run tc.dl --profile profile.html      tell where the time went, and write it as a page with plots
+  emberlog run tc.dl --provenance                tell the iteration and the rule that each fact comes from
 
 Facts are read from .csv, .tsv, .facts, .parquet, .json and .orc, also compressed. The answers go to standard output,
 everything else to standard error. Ctrl-C stops the run and leaves nothing behind.
@@ -82,6 +83,11 @@ def _add_execution_options(group: Any) -> None:
         const="",
         help="tell where the time went; write it as a page, too, if a file is named",
     )
+    group.add_argument(
+        "--provenance",
+        action="store_true",
+        help="record iterations: facts are shown with iteration and rule, and written with their iteration",
+    )
     group.add_argument("--off", metavar="PASS", action="append", default=[], help="leave a pass of the optimizer out")
 
 
@@ -96,6 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
         workers=arguments.workers,
         representation=arguments.representation,
         profile=arguments.profile is not None,
+        provenance=arguments.provenance,
     )
     # Everything that can be wrong without Spark is said before Spark takes its seconds to start.
     task = prepare(

@@ -11,7 +11,7 @@ from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from emberlog.cli.answers import answer_text
+from emberlog.cli.answers import answer_text, with_origins
 from emberlog.cli.fact_files import facts_beside, files_in_folder, is_fact_file
 from emberlog.cli.live_line import LiveLine
 from emberlog.cli.program_files import STANDARD_INPUT, program_path, read_source
@@ -119,9 +119,11 @@ def carry_out(
                 computed = time.monotonic()
                 with computed_once(result):
                     answers = read_answers(result, show, line)
+                    if execution.provenance:
+                        answers = [with_origins(answer, result) for answer in answers]
                     if task.output is not None:
                         line.begin(f"  writing {task.output}")
-                        result.write(task.output, form)
+                        result.write(task.output, form, iterations=execution.provenance)
             line.clear()
             for answer in answers:
                 print(answer_text(answer, hint="--show 0 for none, --output DIR to keep them all"), flush=True)

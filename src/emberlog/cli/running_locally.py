@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from emberlog.cli.answers import answer_text
+from emberlog.cli.answers import answer_text, with_origins
 from emberlog.cli.live_line import LiveLine
 from emberlog.cli.local_answers import read_local_answers
 from emberlog.cli.profiling import Profiling
@@ -47,9 +47,11 @@ def carry_out_locally(
         )
         if task.output is not None:
             line.begin(f"  writing {task.output}")
-            result.write(task.output, form)
+            result.write(task.output, form, iterations=execution.provenance)
         line.clear()
         answers = read_local_answers(result, show)
+        if execution.provenance:
+            answers = [with_origins(answer, result) for answer in answers]
         for answer in answers:
             print(answer_text(answer, hint="--show 0 for none, --output DIR to keep them all"), flush=True)
         if task.output is not None:

@@ -49,8 +49,9 @@ class Outputs(Mapping[str, Frame], ABC):
         """The columns of an output and their types."""
 
     @abstractmethod
-    def write(self, folder: str | Path, format: str, *, header: bool) -> None:
-        """Every relation into a folder of its own name in this one."""
+    def write(self, folder: str | Path, format: str, *, header: bool, iterations: bool) -> None:
+        """Every relation into a folder of its own name in this one; with the iteration of each fact, where there is a
+        history."""
 
     def recorded(self) -> Recording[Shelf] | None:
         """All relations of the run and the histories of recursive ones, if it was asked for provenance."""

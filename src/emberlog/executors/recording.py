@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar, assert_never
 
-from emberlog.semantics.model import RecursionCase
+from emberlog.semantics.model import CheckedProgram, RecursionCase
 
 Frame = TypeVar("Frame")
 
@@ -25,6 +25,16 @@ class Recording(Generic[Frame]):
     relations: dict[str, Frame] = field(default_factory=dict)
     """Inputs too."""
     histories: dict[str, Frame] = field(default_factory=dict)
+
+
+def recursion_cases(checked: CheckedProgram) -> dict[str, RecursionCase]:
+    """Of each recursive relation."""
+    return {
+        name: stratum.recursion.case
+        for stratum in checked.strata
+        if stratum.recursion is not None
+        for name in stratum.relations
+    }
 
 
 def has_history(case: RecursionCase) -> bool:
@@ -43,6 +53,12 @@ def what_is_recorded(case: RecursionCase) -> str:
         case RecursionCase.STAGED:
             return "nothing, as facts have a stage"
     assert_never(case)
+
+
+def is_latest(case: RecursionCase) -> bool:
+    """Whether a fact of the result came in the latest of its rows: a bounded recursion ends with its last round, all
+    others keep what they once derived."""
+    return case is RecursionCase.BOUNDED
 
 
 def is_one_with_result(case: RecursionCase) -> bool:

@@ -10,10 +10,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from emberlog.datatypes import INT
 from emberlog.executors.cyclic.description import described
+from emberlog.executors.dataframe.dated_facts import dated
 from emberlog.executors.dataframe.faults import coded_errors
 from emberlog.executors.dataframe.node_counts import NodeCounts
 from emberlog.executors.engine import Engine, Outputs, Request, StreamOutputs
-from emberlog.executors.recording import ITERATION, Recording
+from emberlog.executors.recording import ITERATION, Recording, recursion_cases
 from emberlog.executors.run import Relations, run
 from emberlog.executors.session import active_session, start_session
 from emberlog.executors.spark_shelves import shelf_of_frame
@@ -121,6 +122,7 @@ class SparkOutputs(Outputs[DataFrame]):
         self._relations = relations
         self._places = request.places
         self._known = request.checked.relations
+        self._cases = recursion_cases(request.checked)
         self._plain_times = plain_times
         self._frames = {
             name: as_result(frame, request.checked.relations[name], plain_times=plain_times)
@@ -140,9 +142,14 @@ class SparkOutputs(Outputs[DataFrame]):
         fields = self._frames[name].schema.fields
         return ", ".join(f"{field.name}: {field.dataType.simpleString()}" for field in fields)
 
-    def write(self, folder: str | Path, format: str, *, header: bool) -> None:
+    def write(self, folder: str | Path, format: str, *, header: bool, iterations: bool) -> None:
+        histories = self.histories if iterations else {}
+        written = {
+            name: dated(frame, histories[name], self._cases[name]) if name in histories else frame
+            for name, frame in self._frames.items()
+        }
         with coded_errors(self._places):
-            write_relations(self._frames, folder, format, header=header)
+            write_relations(written, folder, format, header=header)
 
     def recorded(self) -> Recording[Shelf] | None:
         recording = self._relations.recording

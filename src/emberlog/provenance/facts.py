@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from emberlog.diagnostics import InternalError
+from emberlog.executors.recording import is_latest
 from emberlog.io.shelves import Shelf
 from emberlog.provenance.lookup import Found, Lookup
 from emberlog.provenance.model import Goal
@@ -78,8 +79,7 @@ class FactBase:
         came = [iteration_in(row) for row in rows if row[:-1] == fact]
         if not came:
             raise InternalError(f"DL901: the iteration of a fact of {relation} was not recorded")
-        # A bounded recursion ends with its last round; all others keep what they once derived.
-        return Goal(relation, fact, max(came) if recursion.case is RecursionCase.BOUNDED else min(came))
+        return Goal(relation, fact, max(came) if is_latest(recursion.case) else min(came))
 
     def before(self, goal: Goal) -> View:
         """What rules read that derive the goal."""

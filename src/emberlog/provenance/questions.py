@@ -10,6 +10,7 @@ from emberlog.provenance.alternatives import alternatives
 from emberlog.provenance.asked import asked_fact, asked_pattern, asked_relation, refuse_present
 from emberlog.provenance.facts import FactBase
 from emberlog.provenance.model import Goal
+from emberlog.provenance.origins import Origin, origin_of
 from emberlog.provenance.proof import Proof
 from emberlog.provenance.proofs import Prover
 from emberlog.provenance.refutation import Refutation
@@ -49,6 +50,13 @@ class Questions:
         every = (None,) * self.base.relation(name).arity
         pattern = every if values is None else asked_pattern(self.base.relation(name), values)
         return Trace(traced(self.base, Pattern(name, pattern), limit=limit), self.base.checked)
+
+    def origin(self, relation: str, values: Sequence[object]) -> Origin:
+        name = asked_relation(self.base.known, relation)
+        pattern = asked_pattern(self.base.relation(name), values)
+        # A fact that is there is meant as it is, nulls included.
+        fact = pattern if self.base.has(name, pattern) else asked_fact(self.base, name, pattern)
+        return origin_of(self.base, name, fact)
 
     def _goal(self, relation: str, values: Sequence[object]) -> Goal:
         name = asked_relation(self.base.known, relation)

@@ -36,6 +36,20 @@ def test_queries_and_written_facts(tc: Emberlog) -> None:
     assert Path("out/tc/facts.csv").read_text() == "2,3\n2,4\n"
 
 
+def test_provenance_tells_iterations_and_rules(tc: Emberlog) -> None:
+    outcome = tc(
+        "run", "tc.dl", "--engine", "local", "--provenance", "--show", "3", "--output", "out", "--format", "json"
+    )
+    assert outcome.out.splitlines()[:4] == [
+        "tc(X, Y): 6 facts",
+        "  1  2  start        r1",
+        "  1  3  iteration 1  r2",
+        "  1  4  iteration 2  r2",
+    ]
+    assert '{"X": 1, "Y": 4, "iteration": 2}' in Path("out/tc/facts.json").read_text().splitlines()
+    assert "iteration" not in tc("run", "tc.dl", "--engine", "local").out
+
+
 def test_a_profile(tc: Emberlog) -> None:
     outcome = tc("run", "tc.dl", "--engine", "local", "--executor", "cyclic", "--profile", "p.html")
     assert "  rule  relation  derived  new  seconds\n" in outcome.err

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 import emberlog
@@ -50,6 +52,26 @@ def test_a_proof_of_a_user_aggregate(db: Db) -> None:
         "│ └ arc(1, 2)   input arc",
         "└ spread<3>     r1",
         "  └ arc(1, 3)   input arc",
+    ]
+
+
+def test_a_proof_of_a_user_function_in_a_recursion(db: Db) -> None:
+    db["start"], db["road"] = [("a", 1)], [("a", "b"), ("b", "c"), ("a", "c")]
+    db.function("toll", lambda place, cost: cost * 2 + len(place), ["string", "int"], "int")
+    result = db.datalog(
+        "due(P, C) :- start(P, C). due(Q, D) :- due(P, C), road(P, Q), D = toll(Q, C), D < 100.", provenance=True
+    )
+    assert str(result.why("due", ("c", 7))).splitlines() == [
+        'due("c", 7)                r2, iteration 2   P = "b", C = 3',
+        '├ due("b", 3)              r2, iteration 1   P = "a", C = 1',
+        '│ ├ due("a", 1)            r1, start',
+        '│ │ └ start("a", 1)        input start',
+        '│ ├ road("a", "b")         input road',
+        '│ ├ D = toll("b", 1) = 3   holds',
+        "│ └ 3 < 100                holds",
+        '├ road("b", "c")           input road',
+        '├ D = toll("c", 3) = 7     holds',
+        "└ 7 < 100                  holds",
     ]
 
 
@@ -191,3 +213,62 @@ def test_facts_in_arrow_tables_are_found_by_their_values() -> None:
     assert result["tc"].count() == 300 * 301 // 2
     assert result.why("tc", (7, 300)).tree.root.iteration == 292
     assert "no fact matches" in str(result.why_not("tc", (7, 7)))
+
+
+def test_the_origin_of_a_fact_is_its_iteration_and_its_rule(db: Db) -> None:
+    db["arc"] = [(1, 2), (2, 3), (1, None)]
+    result = db.datalog(f"{TC}\nend: last(max<Y>) :- tc(1, Y). many(count<X>) :- arc(X, _). arc2(7).", provenance=True)
+    origins = {
+        (relation, fact): result.origin(relation, fact)
+        for relation, fact in (("tc", (1, 3)), ("tc", (1, None)), ("last", (3,)), ("many", (None,)), ("arc", (1, 2)))
+    }
+    assert [(one.iteration, one.when, one.by) for one in origins.values()] == [
+        (1, "iteration 1", "r2"),
+        (0, "start", "r1"),
+        (None, "", "end"),
+        (None, "", "r4"),
+        (None, "", "input"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("tc(X, Y) :- arc(X, Y). tc(X, Y) :- tc(X, Z), arc(Z, Y).", {(1, 2, 0), (2, 3, 0), (1, 3, 1)}),
+        ("tc(1, 3)? tc(X, Y) :- arc(X, Y). tc(X, Y) :- tc(X, Z), arc(Z, Y).", {(1, 3, 1)}),
+        ("tc(X, X) :- arc(X, _). tc(Y, min<Z>) :- tc(X, Z), arc(X, Y).", {(1, 1, 0), (2, 1, 1), (3, 1, 2)}),
+        ("@iterations(3) tc(1, sum<V>) :- arc(_, V). tc(X, sum<V>) :- tc(X, V), V < 9.", {(1, 5, 3)}),
+    ],
+)
+def test_facts_are_written_with_their_iterations(db: Db, tmp_path: Path, program: str, expected: object) -> None:
+    db["arc"] = [(1, 2), (2, 3)]
+    result = db.datalog(program, provenance=True)
+    result.write(tmp_path / "out", "parquet", iterations=True)
+    written = pq.read_table(tmp_path / "out" / "tc")
+    assert written.column_names[-1] == "iteration"
+    assert {tuple(row.values()) for row in written.to_pylist()} == expected
+
+
+def test_pairs_are_written_with_their_iterations(db: Db, tmp_path: Path) -> None:
+    db["arc"] = [(1, 2), (2, 3)]
+    onward = "on(Q) :- on(P), X = decd_first(P), Z = decd_second(P), arc(Z, Y), Q = encd(X, Y)."
+    result = db.datalog(f"on(P) :- arc(X, Y), P = encd(X, Y). {onward}", provenance=True)
+    result.write(tmp_path / "out", "json", iterations=True)
+    rows = [json.loads(line) for line in (tmp_path / "out/on/facts.json").read_text().splitlines()]
+    assert {"P": {"first": 1, "second": 3}, "iteration": 1} in rows and len(rows) == 3
+
+
+def test_a_column_of_the_program_keeps_its_name(db: Db, tmp_path: Path) -> None:
+    db["arc"] = [(1, 2), (2, 3)]
+    result = db.datalog(f"declare tc(X: int, Iteration: int). {TC} arcs(count<X>) :- arc(X, _).", provenance=True)
+    result.write(tmp_path / "out", "json", iterations=True)
+    rows = [json.loads(line) for line in (tmp_path / "out/tc/facts.json").read_text().splitlines()]
+    assert {"X": 1, "Iteration": 3, "iteration_": 1} in rows and len(rows) == 3
+    assert (tmp_path / "out/arcs/facts.json").read_text() == '{"count": 2}\n'
+
+
+def test_iterations_are_written_if_they_were_recorded(db: Db, tmp_path: Path) -> None:
+    db["arc"] = [(1, 2)]
+    with pytest.raises(EmberlogError) as error:
+        db.datalog(TC).write(tmp_path / "out", iterations=True)
+    assert code_of(error) == "DL440"

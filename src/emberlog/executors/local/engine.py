@@ -13,9 +13,10 @@ from emberlog.diagnostics import fail
 from emberlog.executors import interpreter
 from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.engine import Engine, Outputs, Request, StreamOutputs
+from emberlog.executors.local.dated_facts import dated
 from emberlog.executors.local.recursion import plan_recursion
 from emberlog.executors.local.run import FEW_DERIVED, FEW_READ, INTERPRETER, MANY_READ, how_it_runs, run
-from emberlog.executors.recording import Recording
+from emberlog.executors.recording import Recording, recursion_cases
 from emberlog.executors.streaming.whole_streams import window_of_relations
 from emberlog.executors.streaming.window_facts import WindowFacts
 from emberlog.executors.worker_counts import WorkerCounts
@@ -104,7 +105,7 @@ class LocalEngine(Engine[LocalRelation]):
         )
         plain_times = any(relation.plain_times for relation in inputs.values())
         outputs = {name: relation.with_times(plain=plain_times) for name, relation in found.items()}
-        return LocalOutputs(outputs, recording if execution.provenance else None)
+        return LocalOutputs(outputs, recording if execution.provenance else None, request.checked)
 
     def counted(self, request: Request) -> Counted:
         """By the interpreter, which counts every node, or by the workers where much is read: they count steps."""
@@ -127,9 +128,12 @@ class LocalEngine(Engine[LocalRelation]):
 
 
 class LocalOutputs(Outputs[LocalRelation]):
-    def __init__(self, relations: dict[str, LocalRelation], recording: Recording[LocalRelation] | None) -> None:
+    def __init__(
+        self, relations: dict[str, LocalRelation], recording: Recording[LocalRelation] | None, checked: CheckedProgram
+    ) -> None:
         self._relations = relations
         self._recording = recording
+        self._cases = recursion_cases(checked)
 
     def __getitem__(self, name: str) -> LocalRelation:
         return self._relations[name]
@@ -143,8 +147,13 @@ class LocalOutputs(Outputs[LocalRelation]):
     def header(self, name: str) -> str:
         return self._relations[name].header
 
-    def write(self, folder: str | Path, format: str, *, header: bool) -> None:
-        write_relations(self._relations, folder, format, header=header)
+    def write(self, folder: str | Path, format: str, *, header: bool, iterations: bool) -> None:
+        histories = self.histories if iterations else {}
+        written = {
+            name: dated(relation, histories[name], self._cases[name]) if name in histories else relation
+            for name, relation in self._relations.items()
+        }
+        write_relations(written, folder, format, header=header)
 
     def recorded(self) -> Recording[Shelf] | None:
         if self._recording is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -14,6 +14,7 @@ from emberlog.executors.streaming.checkpoint import OutputFile
 from emberlog.executors.streaming.evaluator import SlideEvaluator
 from emberlog.executors.streaming.folder import Folder
 from emberlog.io.arrow_values import arrow_type
+from emberlog.io.column_names import free_name
 from emberlog.semantics.model import Column, Relation
 
 SLIDE, CHANGE = "slide", "change"
@@ -55,14 +56,6 @@ def with_slide(relation: Relation, mode: OutputMode) -> Relation:
     if mode is OutputMode.CHANGES:
         told.append(Column(free_name(CHANGE, names), STRING))
     return replace(relation, columns=(*told, *relation.columns))
-
-
-def free_name(name: str, taken: Iterable[str]) -> str:
-    """The name, or one that begins like it if a column has it already."""
-    used = {one.lower() for one in taken}
-    while name in used:
-        name = f"{name}_"
-    return name
 
 
 def late_name(stream: str) -> str:

@@ -19,7 +19,8 @@ from pyspark.sql import functions as F
 from emberlog.config import StreamOptions
 from emberlog.diagnostics import fail
 from emberlog.executors.cyclic.scratch import new_folder
-from emberlog.executors.streaming.answers import CHANGE, OutputMode, free_name
+from emberlog.executors.streaming.answers import CHANGE, OutputMode
+from emberlog.io.column_names import free_name
 
 FILE_FORMATS = ("parquet", "csv", "json", "orc")
 

@@ -42,7 +42,7 @@ class StreamAnswers(StreamOutputs[DataFrame]):
     def header(self, name: str) -> str:
         return ", ".join(f"{column.name}: {column.type}" for column in self._outputs[name].columns)
 
-    def write(self, folder: str | Path, format: str, *, header: bool) -> NoReturn:
+    def write(self, folder: str | Path, format: str, *, header: bool, iterations: bool) -> NoReturn:
         raise _not_yet(next(iter(self._outputs)))
 
     def close(self) -> None:
