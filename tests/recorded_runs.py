@@ -21,6 +21,7 @@ RECORDERS: Mapping[str, Execution] = {
     INTERPRETER: Execution(),
     **{name: execution for name, execution in SETUPS.items() if execution.mode != "async"},
     "hash": Execution(representation="hash"),
+    "rows": Execution(representation="rows"),
 }
 
 

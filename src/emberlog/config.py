@@ -120,9 +120,9 @@ class Execution:
         if self.mode == "async" and self.representation not in ("auto", "hash"):
             hint = "leave the representation to Emberlog, or choose `hash`"
             diagnostics.error("DL508", f"the mode async keeps no facts as `{self.representation}`", None, hint)
-        if self.provenance and self.representation in ("lanes", "rows"):
-            hint = "provenance goes with auto, hash and marks"
-            what = f"the representation `{self.representation}` does not tell in which iteration a fact came"
+        if self.provenance and self.representation == "lanes":
+            hint = "provenance goes with auto, hash, marks and rows"
+            what = "the representation `lanes` does not tell in which iteration a fact came"
             diagnostics.error("DL508", what, None, hint)
         if self.provenance and self.mode == "async":
             hint = "provenance goes with auto, bsp and decomposed"

@@ -191,7 +191,7 @@ def test_a_deep_proof_needs_no_deep_recursion() -> None:
     assert len(str(proof).splitlines()) == 6_001
 
 
-@pytest.mark.parametrize("options", [{"representation": "lanes"}, {"representation": "rows"}, {"mode": "async"}])
+@pytest.mark.parametrize("options", [{"representation": "lanes"}, {"mode": "async"}])
 def test_what_has_no_iterations_does_not_go_with_provenance(db: Db, options: dict[str, str]) -> None:
     with pytest.raises(EmberlogError) as error:
         db.datalog(TC, provenance=True, execution=Execution(**options))  # type: ignore[arg-type]

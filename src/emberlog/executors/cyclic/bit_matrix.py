@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from emberlog.executors.cyclic.checkpoints import Checkpoints, SavedState, Stale
 from emberlog.executors.cyclic.closures import Pairs, shown
+from emberlog.executors.cyclic.history import HistoryBatch
 from emberlog.executors.cyclic.kernels.bit_rows import (
     PLACE_BITS,
     DeltaRows,
@@ -24,6 +25,7 @@ from emberlog.executors.cyclic.kernels.bit_rows import (
     clear_rows,
     empty_delta,
     gather_rows,
+    list_filled_rows,
 )
 from emberlog.executors.cyclic.kernels.bits import Words, list_rows, words_for
 from emberlog.executors.cyclic.kernels.steps import Numbers
@@ -69,6 +71,7 @@ class BitMatrix:
         *,
         tells_of_all: bool,
         checkpoints: Checkpoints | None = None,
+        keeps_history: bool = False,
     ) -> None:
         self.rules = rules
         self.pairs = pairs
@@ -78,6 +81,8 @@ class BitMatrix:
         self.checkpoints = checkpoints
         self.tells_of_all = tells_of_all
         """Or of this worker alone, which is what is expected of those of a decomposed plan."""
+        self.rounds: list[tuple[Numbers, Numbers]] | None = [] if keeps_history else None
+        """The facts that came in each iteration as pairs of numbers, if a history is asked for."""
         self.total = 0
         self.rows = np.arange(worker, pairs.left.count, workers)
         """The left numbers of the rows."""
@@ -85,11 +90,14 @@ class BitMatrix:
         self.seeds = seeds
         self.right_steps = [_right_steps(rule) for rule in rules]
         self.readers = [_readers(rule.left, workers) for rule in rules]
-        goes_on = _any([rule.left.has_steps() for rule in rules], pairs.left.count)[self.rows]
+        # What no step goes on from is no part of a delta, unless somebody wants to know when it came.
+        from_left = [rule.left.has_steps() for rule in rules] if not keeps_history else [_every(pairs.left.count)]
+        from_right = [rule.right.has_steps() for rule in rules] if not keeps_history else [_every(pairs.right.count)]
+        goes_on = _any(from_left, pairs.left.count)[self.rows]
         self.delta_numbers = self.rows[goes_on]
         rows_of_delta = np.full(len(self.rows), -1, np.int64)
         rows_of_delta[goes_on] = np.arange(len(self.delta_numbers))
-        right_origins = _as_words(_any([rule.right.has_steps() for rule in rules], pairs.right.count), self.width)
+        right_origins = _as_words(_any(from_right, pairs.right.count), self.width)
         claim(8 * self.width * (len(self.rows) + 2 * len(self.delta_numbers)))
         words = np.zeros((len(self.rows), self.width), np.uint64)
         self.full = FullRows(words, rows_of_delta, right_origins, workers, worker)
@@ -106,6 +114,8 @@ class BitMatrix:
             changed, iteration = self._take_up(saved, coming), saved.iteration
         while True:
             delta, coming = coming, delta
+            if self.rounds is not None:
+                self.rounds.append(self._listed(delta, changed))
             is_due = self.checkpoints is not None and self.checkpoints.is_due(iteration + 1)
             mail: Mail = [Message((changed, self.total, int(is_due))) for _ in range(self.workers)]
             added = 0
@@ -194,6 +204,21 @@ class BitMatrix:
     def count(self) -> int:
         return self.total
 
+    def history(self) -> Iterator[HistoryBatch]:
+        """The facts, each with the iteration in which it came."""
+        assert self.rounds is not None
+        pivots, values = shown(self.pairs.left), shown(self.pairs.right)
+        for iteration, (left, right) in enumerate(self.rounds):
+            if len(left):
+                yield HistoryBatch.of_iteration(self.pairs.columns(pivots[left], values[right]), iteration)
+
+    def _listed(self, delta: DeltaRows, count: int) -> tuple[Numbers, Numbers]:
+        claim(8 * count)
+        left, right = np.empty(count, np.uint32), np.empty(count, np.uint32)
+        found = list_filled_rows(delta, self.delta_numbers, left, right)
+        assert found == count
+        return left, right
+
 
 def _ends(steps: Steps) -> tuple[Numbers, Numbers]:
     return steps.starts, steps.targets
@@ -209,6 +234,10 @@ def _readers(steps: Steps, workers: int) -> npt.NDArray[np.bool_]:
     result = np.zeros((workers, len(steps.starts) - 1), np.bool_)
     result[steps.targets % workers, steps.origins()] = True
     return result
+
+
+def _every(count: int) -> npt.NDArray[np.bool_]:
+    return np.ones(count, np.bool_)
 
 
 def _any(masks: Sequence[npt.NDArray[np.bool_]], count: int) -> npt.NDArray[np.bool_]:

@@ -93,8 +93,6 @@ class FactoredWorker(Worker, KeepsHistory):
         seeds = [(name, lanes) for name, one in self.seed_contributions() for lanes in written_out(one)]
         if self.asked_for is Representation.HASH:
             self.choice = Choice(Representation.HASH, "hash: asked for")
-        elif self.task.provenance and not self._closes_sources():
-            self.choice = Choice(Representation.HASH, "hash: its rows tell in which iteration a fact came")
         elif (step_lanes := self._all_steps()) is None:
             self.choice = Choice(Representation.HASH, "hash: the steps of a rule are many more than the facts it reads")
         else:
@@ -134,8 +132,8 @@ class FactoredWorker(Worker, KeepsHistory):
         match self.solution:
             case _HashedRows() as hashed:
                 return hashed.history(relation)
-            case MarksClosure() as closure:
-                return closure.history()
+            case MarksClosure() | BitMatrix() as solution:
+                return solution.history()
             case _:
                 raise InternalError(f"DL902: the history of {relation} was not recorded")
 
@@ -198,6 +196,7 @@ class FactoredWorker(Worker, KeepsHistory):
                 self.watch,
                 tells_of_all=not self.task.placement.is_decomposed,
                 checkpoints=self.task.checkpoints,
+                keeps_history=self.task.provenance,
             )
 
     def _closes_sources(self) -> bool:
@@ -252,7 +251,7 @@ class FactoredWorker(Worker, KeepsHistory):
     def _matrix_choice(self, pairs: Pairs, rules: Sequence[RuleSteps]) -> Choice:
         if self.asked_for is Representation.ROWS:
             return Choice(Representation.ROWS, "rows: asked for")
-        going_on = np.zeros(pairs.left.count, np.bool_)
+        going_on = np.full(pairs.left.count, self.task.provenance)
         for rule in rules:
             going_on |= rule.left.has_steps()
         size = MatrixSize(pairs.left.count, pairs.right.count, int(going_on.sum()))

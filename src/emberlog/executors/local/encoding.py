@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, DataType
 from emberlog.diagnostics import fail
-from emberlog.executors.cyclic.history import HistoryBatch, Iterations
+from emberlog.executors.cyclic.history import HistoryBatch
 from emberlog.executors.cyclic.kernels.floats import floats_to_lane, lane_to_floats
 from emberlog.executors.cyclic.lanes import Lane, Lanes, joined
 from emberlog.executors.cyclic.memory import claim
@@ -61,27 +61,30 @@ def decoded(columns: Sequence[Field], batches: Iterable[Sequence[Lane]], codes: 
 
 
 def decoded_history(columns: Sequence[Field], batches: Iterable[HistoryBatch], codes: TextCodes) -> LocalRelation:
-    """A relation with the iteration of each row behind its columns."""
+    """A relation with the iteration of each row behind its columns. Batches stay apart, as they came: recording should
+    not cost another copy of everything."""
     types = [column.type for column in columns]
-    iterations: list[Iterations] = []
-
-    def columns_of_batches() -> Iterator[list[Lane]]:
-        for batch in batches:
-            claim(batch.iterations.nbytes)
-            iterations.append(batch.iterations)
-            yield batch.columns
-
-    arrays = _columns(joined(list(_kept(columns_of_batches())), len(types)), types, codes)
-    arrays.append(pa.array(np.concatenate([np.empty(0, np.int32), *iterations])))
-    return _relation((*columns, Field(ITERATION, INT)), arrays)
+    texts = _texts(types, codes)
+    chunks = [[_column(np.empty(0, np.int64), type_, texts)] for type_ in types]
+    iterations = [pa.array(np.empty(0, np.int32))]
+    for batch in batches:
+        claim(batch.iterations.nbytes + sum(lane.nbytes for lane in batch.columns))
+        for chunk, lane, type_ in zip(chunks, batch.columns, types, strict=True):
+            chunk.append(_column(lane, type_, texts))
+        iterations.append(pa.array(batch.iterations))
+    return _relation((*columns, Field(ITERATION, INT)), [pa.chunked_array(chunk) for chunk in (*chunks, iterations)])
 
 
 def _columns(lanes: Lanes, types: Sequence[DataType], codes: TextCodes) -> list[pa.Array]:
-    texts = pa.array(codes.texts, pa.string()) if STRING in types else None
+    texts = _texts(types, codes)
     return [_column(lane, type_, texts) for lane, type_ in zip(lanes, types, strict=True)]
 
 
-def _relation(columns: Sequence[Field], arrays: Sequence[pa.Array]) -> LocalRelation:
+def _texts(types: Sequence[DataType], codes: TextCodes) -> pa.Array | None:
+    return pa.array(codes.texts, pa.string()) if STRING in types else None
+
+
+def _relation(columns: Sequence[Field], arrays: Sequence[pa.Array | pa.ChunkedArray]) -> LocalRelation:
     names = [column.name for column in columns]
     return LocalRelation(names, [column.type for column in columns], pa.table(list(arrays), names=names))
 

@@ -207,6 +207,24 @@ def _add_row(
 
 
 @jit
+def list_filled_rows(delta: DeltaRows, numbers: Lane, left: Numbers, right: Numbers) -> int:
+    """Lists the facts of the delta as pairs of numbers, and gives how many there are; `numbers` are the left numbers
+    of the rows."""
+    words, extents, filled = delta.words, delta.extents, delta.filled
+    found = 0
+    for position in range(delta.tally[0]):
+        index = filled[position]
+        for place in range(extents[index, 0], extents[index, 1]):
+            word = words[index, place]
+            while word != np.uint64(0):
+                left[found] = numbers[index]
+                right[found] = 64 * place + lowest_bit(word)
+                found += 1
+                word &= word - ONE
+    return found
+
+
+@jit
 def clear_rows(delta: DeltaRows) -> None:
     """Empties the rows."""
     for position in range(delta.tally[0]):
