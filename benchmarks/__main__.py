@@ -14,7 +14,7 @@ from benchmarks import installation, machine, results
 from benchmarks.ablation.measure import Patience
 from benchmarks.ablation.record import WRONG
 from benchmarks.ablation.subjects import SIZES
-from benchmarks.engines.catalogue import ENGINES, WITHOUT, Entry, find
+from benchmarks.engines.catalogue import ENGINES, KNOWN, WITHOUT, Entry, find
 from benchmarks.engines.protocol import Settings, Unavailable
 from benchmarks.locations import REPOSITORY
 from benchmarks.recording import record_agreed_answers
@@ -121,7 +121,7 @@ def _engine(name: str) -> Entry:
         entry = find(name)
         entry.create()
     except KeyError:
-        known = ", ".join(ENGINES)
+        known = ", ".join(KNOWN)
         raise argparse.ArgumentTypeError(f"there is no engine {name}; there are {known}") from None
     except Unavailable as problem:
         raise argparse.ArgumentTypeError(str(problem)) from None
@@ -144,7 +144,7 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     now = datetime.now(UTC).strftime("%Y-%m-%d-%H%M%S")
     output = arguments.output or REPOSITORY / "benchmarks" / ".cache" / "results" / now
-    order = list(ENGINES)
+    order = list(KNOWN)
     entries = sorted(arguments.engines, key=lambda entry: (order.index(entry.name.partition(WITHOUT)[0]), entry.name))
     runner = Runner(entries, options, lambda line: print(line, flush=True))
     run = runner.run(workloads, output)

@@ -62,8 +62,17 @@ _ALL = (
 ENGINES = {entry.name: entry for entry in _ALL}
 """In the order of reports. A new executor or mode of Emberlog is one more line."""
 
+_ON_REQUEST = (
+    _here("emberlog-provenance", "emberlog_database", "EmberlogProvenance"),
+    _here("emberlog-local", "emberlog_local", "EmberlogLocal"),
+    _here("emberlog-local-provenance", "emberlog_local", "EmberlogLocalProvenance"),
+)
+"""Engines that are measured only where they are named: they say something about Emberlog, and nothing about peers."""
+
+KNOWN = {**ENGINES, **{entry.name: entry for entry in _ON_REQUEST}}
+
 
 def find(name: str) -> Entry:
     """An engine of the catalogue, or one without a part of itself; KeyError if there is none of that name."""
     whole, without, _ = name.partition(WITHOUT)
-    return replace(ENGINES[whole], name=name) if without else ENGINES[name]
+    return replace(KNOWN[whole], name=name) if without else KNOWN[name]

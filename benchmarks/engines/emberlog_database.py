@@ -143,6 +143,12 @@ class EmberlogFourWorkers(EmberlogOnSpark):
         super().start(replace(settings, threads=4))
 
 
+class EmberlogProvenance(EmberlogOnSpark):
+    name = "emberlog-provenance"
+    title = "Emberlog, with provenance"
+    options: ClassVar[dict[str, str | int]] = {"provenance": True}
+
+
 class EmberlogDataframe(EmberlogOnSpark):
     name = "emberlog-dataframe"
     title = "Emberlog, dataframe executor"

@@ -9,7 +9,7 @@ from statistics import median
 from benchmarks import results
 from benchmarks.data.dataset import PAPER
 from benchmarks.engines.catalogue import WITHOUT
-from benchmarks.report import ablation_tables, ablations, choices, scaling, workers
+from benchmarks.report import ablation_tables, ablations, choices, provenance, scaling, workers
 from benchmarks.report.colours import colour_of
 from benchmarks.report.document import Block, Cell, Document, Figure, Section, Table, Text
 from benchmarks.report.numbers import seconds
@@ -30,6 +30,7 @@ def document(run: Run) -> Document:
         choices.section,
         ablation_tables.section,
         ablations.section,
+        provenance.section,
         _plots,
         _loading,
         _memory,

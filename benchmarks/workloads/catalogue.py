@@ -39,7 +39,7 @@ def _workloads() -> Iterable[Workload]:
 
     yield from add("tc", {"smoke": "tree5 grid8", "small": "tree11 grid50 g1k", "full": "tree11 grid50 grid150 g10k"})
     yield from add("tc-nonlinear", {"smoke": "grid8", "small": "grid30", "full": "grid30 grid50"})
-    yield from add("sg", {"smoke": "tree3", "small": "grid50 g1k", "full": "grid150 g10k"})
+    yield from add("sg", {"smoke": "tree3", "small": "grid50 g1k", "full": "grid50 grid150 g10k"})
     yield from add("sg-count", {"small": "tree7", "full": "tree11"})
     yield from add("reach", {**first_rmat, "full": every_rmat}, _FROM_SOURCE)
     yield from add("reach-query", {"smoke": "rmat2-1k", "small": "rmat2-100k", "full": "rmat2-100k"}, _FROM_SOURCE)

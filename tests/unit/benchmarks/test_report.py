@@ -11,7 +11,7 @@ from benchmarks import results
 from benchmarks.machine import Machine
 from benchmarks.report import svg
 from benchmarks.report.comparison import compare
-from benchmarks.report.document import Figure
+from benchmarks.report.document import Figure, Table
 from benchmarks.report.sections import document
 from benchmarks.report.write import write_report
 from benchmarks.results import EngineRecord, Measurement, Run, WorkloadRecord
@@ -154,3 +154,16 @@ def test_chains_are_drawn_against_iterations_and_workers_against_their_number(ru
     assert "time for 10.1 × the iterations: emberlog 2 ×" in text
     assert "reach/chain1000 0.80 s with 1, 1.00 s with 2" in text
     assert "| fold | reach/chain1000 | 1.00 | 2.00 | 2.00 × | 1,000 → 9,000 | – | 999 |" in text
+
+
+def test_what_recording_provenance_costs_is_told(run: Run) -> None:
+    plain = ran("tc/tree11", "emberlog-local", 1.0, 2.0, 3.0)
+    recording = replace(ran("tc/tree11", "emberlog-local-provenance", 2.5, 2.5, 2.5), peak_bytes=3 * 2**27)
+    engines = (*run.engines, engine("emberlog-local"), engine("emberlog-local-provenance"))
+    measured = replace(run, engines=engines, measurements=(*run.measurements, plain, recording))
+    (section,) = (one for one in document(measured).sections if one.title == "Recording provenance")
+    table = section.blocks[1]
+    assert isinstance(table, Table)
+    (row,) = table.rows
+    assert [cell.text for cell in row][2:] == ["2.00", "2.50", "1.25 ×", "268", "403", "1.50 ×"]
+    assert "Recording provenance" not in [one.title for one in document(run).sections]

@@ -1,0 +1,61 @@
+"""Emberlog in one process, without Spark."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.engines.protocol import Engine, Outcome
+from benchmarks.workloads import answer
+from benchmarks.workloads.answer import Answer
+from benchmarks.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from emberlog.io.local_relation import LocalRelation
+    from emberlog.result import Result
+
+
+class EmberlogLocal(Engine):
+    name = "emberlog-local"
+    title = "Emberlog, in one process"
+    installed_by = "Emberlog itself"
+    timing = "the inputs are registered Parquet files, read before; the time is from there to the count"
+    provenance = False
+
+    def version(self) -> str:
+        import emberlog
+
+        return emberlog.__version__
+
+    def prepare(self, workload: Workload, inputs: Mapping[str, Path]) -> None:
+        from emberlog.database import Database
+
+        text = workload.program.text("emberlog.dl")
+        assert text is not None
+        self._text, self._parameters = text, dict(workload.parameters)
+        self._output, self._columns = workload.program.output, workload.program.columns
+        self._result: Result[LocalRelation] | None = None
+        self._database = Database(engine="local")
+        for relation, path in inputs.items():
+            self._database[relation] = str(path)
+
+    def reset(self) -> None:
+        self._result = None
+
+    def run(self) -> Outcome:
+        since = time.process_time()
+        self._result = self._database.datalog(self._text, params=self._parameters, provenance=self.provenance)
+        rows = self._result[self._output].count()
+        return Outcome(rows, {"cpu_seconds": time.process_time() - since})
+
+    def check(self) -> Answer:
+        assert self._result is not None
+        return answer.of_rows(self._columns, self._result[self._output].collect())
+
+
+class EmberlogLocalProvenance(EmberlogLocal):
+    name = "emberlog-local-provenance"
+    title = "Emberlog, in one process, with provenance"
+    provenance = True
