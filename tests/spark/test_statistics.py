@@ -91,4 +91,5 @@ def test_rows_are_counted_where_spark_runs_a_query_and_where_workers_run_a_rule(
     steps = counted_lines(told, "rows that the workers' rules handed on, step by step")
     (delta,) = (line for line in steps if "Δtc" in line)
     assert delta.split()[-1] == "210"
+    assert counted_lines(told, "facts counted") == ["  n: 1"], "the closure is only counted, never written out"
     assert "not counted" in told

@@ -65,11 +65,14 @@ class Relations(Mapping[str, DataFrame]):
         self,
         frames: Mapping[str, DataFrame],
         resources: Resources,
+        rows: Mapping[str, int],
         strata: tuple[PlannedStratum, ...] = (),
         recording: Recording[DataFrame] | None = None,
     ) -> None:
         self._frames = dict(frames)
         self.resources = resources
+        self.rows = rows
+        """Of relations that are computed, also of those that are no outputs."""
         self.strata = strata
         """What was run: joins may be in another order than in the plan, by what was counted on the way."""
         self.recording = recording
@@ -113,7 +116,7 @@ def run(
     except BaseException:
         resources.release_all()
         raise
-    return Relations(frames, resources, tuple(one.strata), one.recording if execution.provenance else None)
+    return Relations(frames, resources, one.rows, tuple(one.strata), one.recording if execution.provenance else None)
 
 
 class _Run:
@@ -137,6 +140,7 @@ class _Run:
         self.execution = execution
         self.places = places
         self.inputs = inputs
+        self.rows: dict[str, int] = {}
         self.strata: list[PlannedStratum] = []
         self.refinement = Refinement(plan)
         self.bytes_sent, self.representation = 0, ""
@@ -267,6 +271,7 @@ class _Run:
             # What folds the recursion may be here, too, and then the recursion itself is not.
             self.sources.frames[name] = result.frame
             self.weights[name] = 1
+            self.rows[name] = result.rows
             self.refinement.tell(name, result.rows)
             if result.history is not None:
                 self.recording.histories[name] = result.history

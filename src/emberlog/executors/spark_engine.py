@@ -98,7 +98,7 @@ class SparkEngine(Engine[DataFrame]):
         )
         relations.close()
         plan = replace(request.plan, strata=relations.strata)
-        return Counted(plan, nodes.rows, workers.facts, tuple(workers.rounds), tuple(workers.steps))
+        return Counted(plan, nodes.rows, relations.rows, tuple(workers.rounds), tuple(workers.steps))
 
     def stream(self, request: Request) -> StreamOutputs[DataFrame]:
         known = request.checked.relations

@@ -11,11 +11,12 @@ class WorkerCounts:
     def __init__(self) -> None:
         self.rounds: list[RuleRound] = []
         self.steps: list[RuleStep] = []
-        self.facts: dict[tuple[str, ...], int] = {}
+        self.facts: dict[str, int] = {}
+        """By the relations of a stratum, together."""
 
     def __call__(self, event: Event, /) -> None:
         if isinstance(event, RulesProfiled):
             self.rounds += event.rounds
             self.steps += event.steps
         if isinstance(event, StratumFinished) and event.rows is not None:
-            self.facts[event.relations] = event.rows
+            self.facts[", ".join(event.relations)] = event.rows

@@ -23,6 +23,7 @@ from emberlog.optimize.pipeline import Optimized
 from emberlog.optimize.reorder_joins import reorder_joins
 
 FREQUENT_SHOWN = 3
+_NEW = "of which were new"
 NO_INPUTS = "the program reads nothing but its own facts"
 
 
@@ -34,8 +35,8 @@ class Counted:
     """What was run."""
     nodes: Mapping[int, int]
     """By the identity of a node of the plan, the rows that it gave."""
-    facts: Mapping[tuple[str, ...], int] = field(default_factory=dict)
-    """By the relations of a stratum, how many facts they have together; where somebody counted them."""
+    facts: Mapping[str, int] = field(default_factory=dict)
+    """Of relations, how many there are, where somebody counted them."""
     rounds: tuple[RuleRound, ...] = ()
     """What each rule gave, and each step of it, where workers ran it."""
     steps: tuple[RuleStep, ...] = ()
@@ -140,16 +141,16 @@ def _stratum_lines(stratum: PlannedStratum, known: Statistics, counted: Counted 
 
 
 def _counted_sections(counted: Counted) -> Iterator[tuple[str, list[str]]]:
-    yield "facts counted", [f"{', '.join(names)}: {rows:,}" for names, rows in counted.facts.items()]
+    yield "facts counted", [f"{names}: {rows:,}" for names, rows in counted.facts.items()]
     yield "rows that the workers' rules handed on, step by step", list(_step_lines(counted.rounds, counted.steps))
 
 
 def _step_lines(rounds: Sequence[RuleRound], steps: Sequence[RuleStep]) -> Iterator[str]:
-    width = max((len(one.step) for one in steps), default=0)
+    width = max(len(_NEW), *(len(one.step) for one in steps)) if steps else 0
     for (rule, relation), own in groupby(steps, key=lambda one: (one.rule, one.relation)):
         yield f"{rule} of {relation}"
         yield from (f"  {one.step:<{width}}   {one.rows:,}" for one in own)
         gave = [one for one in rounds if (one.rule, one.relation) == (rule, relation)]
         yield f"  {'it gave':<{width}}   {sum(one.derived for one in gave):,}"
         if any(one.iteration for one in gave):
-            yield f"  {'of which were new':<{width}}   {sum(one.kept for one in gave):,}"
+            yield f"  {_NEW:<{width}}   {sum(one.kept for one in gave):,}"
