@@ -6,8 +6,10 @@ and compare the catalogue with the codes in the sources.
 
 from __future__ import annotations
 
+from emberlog.catalogue.data_entries import DATA_ENTRIES
 from emberlog.catalogue.entry import Entry, FoundBy
-from emberlog.catalogue.later_entries import DATA_ENTRIES, INTERNAL_ENTRIES, PLANNING_ENTRIES, RUNNING_ENTRIES
+from emberlog.catalogue.planning_entries import PLANNING_ENTRIES
+from emberlog.catalogue.running_entries import INTERNAL_ENTRIES, RUNNING_ENTRIES
 from emberlog.catalogue.semantic_entries import SEMANTIC_ENTRIES
 from emberlog.catalogue.syntax_entries import SYNTAX_ENTRIES
 

@@ -1,0 +1,134 @@
+"""DL3xx: the program has a meaning, but no plan."""
+
+from __future__ import annotations
+
+from emberlog.catalogue.entry import Entry, FoundBy
+
+PLANNING_ENTRIES = (
+    Entry(
+        "DL301",
+        "a pass that does not exist",
+        "Each pass of the optimizer can be switched off by its name, and there is none of this name.",
+        "Use one of the names that the message lists.",
+        "`emberlog explain tc.dl --off prune_colums`",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL302",
+        "a body that is too long to plan",
+        "A plan is as deep as a body is long. Bodies of more than a hundred literals are not planned.",
+        "Split the rule into several, each with a relation of its own.",
+        "A rule with 101 atoms in its body.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL303",
+        "contributions without a common type",
+        "Several rules contribute to one aggregated column, and the values that they aggregate have different types.",
+        "Convert them in the rules, so that all contribute the same type.",
+        'best(X, argmin<C, S>) :- offer(X, S, C), C > 0.\nbest(X, argmin<C, S>) :- bid(X, S, T), C = cat(T, "").\n',
+        FoundBy.PLAN,
+    ),
+    Entry(
+        "DL320",
+        "a stream program was to be run",
+        "Programs over streams can be checked and explained; this executor does not run them.",
+        "Declare the input with RELATION to run the program once over the facts that are there.",
+        "STREAM ride(Ts: timestamp, Fare: float).\ncheap(T, F) :- ride(T, F), F < 5.0.\n",
+        FoundBy.RUN,
+    ),
+    Entry(
+        "DL321",
+        "queries with different windows",
+        "All answers of a stream program are given at the same slides, for the same window.",
+        "Give all queries the same window, or make a program of each.",
+        "`query a(_, X), WINDOW(1 hour).` beside `query b(_, X), WINDOW(1 day).`",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL322",
+        "a window in units of time over a plain clock",
+        "The times of the stream are plain numbers, so nobody knows how many of them make an hour.",
+        "Write the window as a plain number, or give the stream real timestamps.",
+        "`query a(_, X), WINDOW(1 hour).` over a stream with the times 1, 2, 3.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL330",
+        "nulls in a relation that a recursion reads",
+        "The cyclic executor keeps every value as a 64-bit number, and a null has none.",
+        "Leave rows with nulls out before the recursion, replace their nulls, or choose the dataframe executor.",
+        "A column of `arc` has nulls, and `tc` is computed from it by the cyclic executor.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL331",
+        "more workers than Spark has room for",
+        "All workers of a recursion run at the same time, and Spark cannot run so many tasks at once.",
+        "Ask for fewer workers, or give the session more cores.",
+        "`Execution(workers=8)` on a session with `local[2]`.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL332",
+        "a recursion that cannot be decomposed",
+        "The mode `decomposed` needs an argument that every recursive rule hands through unchanged, and there is none.",
+        "Leave the mode to Emberlog, or choose `bsp`.",
+        '`Execution(mode="decomposed")` for `tc(X, Z) :- tc(X, Y), tc(Y, Z).`',
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL333",
+        "a recursion that the cyclic executor cannot run",
+        "It was asked for by name, and the message says what it cannot do.",
+        "Leave the choice to Emberlog: with the executor `auto` such a recursion is run in another way.",
+        '`Execution(executor="cyclic")` for a recursion that makes new strings.',
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL334",
+        "a recursion that needs rounds",
+        "The mode `async` lets each worker go on by itself, and is for recursions whose facts are only added or "
+        "improved: sets, `min` and the like, `mcount` and `msum`. One that goes by stages or by `@iterations` needs "
+        "rounds.",
+        "Leave the mode to Emberlog, or choose `bsp`.",
+        '`Execution(mode="async")` for PageRank with `@iterations(20)`.',
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL335",
+        "values that cannot be placed as asked",
+        "Ranges and locality are computed from the arcs that lead from where a fact lives to where the next one will, "
+        "and these rules have none; or nothing is exchanged, so that it does not matter where values are.",
+        "Leave the partitioning to Emberlog, or choose `hash`.",
+        '`Execution(partitioning="locality")` for `n(Y) :- n(X), Y = X + 1.`',
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL340",
+        "a checkpoint of another stream query",
+        "What a stream query keeps in its checkpoint depends on its program, its window and its inputs. With another "
+        "program it would give answers that belong to neither.",
+        "Start the changed query with a new checkpoint, or the old one with the old checkpoint.",
+        "A rule was changed, and the query started with the `checkpointLocation` of before.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL341",
+        "a checkpoint that does not fit together",
+        "Spark keeps in the checkpoint how much of the input it has read, and Emberlog what it has made of it. One of "
+        "them is older than the other can be.",
+        "Put back what was changed or deleted in the checkpoint, or start with a new one.",
+        "The folder `spark` of a checkpoint was deleted, and the rest was kept.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL342",
+        "a stream that is not used as one",
+        "A program over streams reads streaming DataFrames and is started; other relations are read as they are. The "
+        "message says which of them does not fit.",
+        "Register what `spark.readStream` gives for a STREAM, and anything else for other relations.",
+        '`db["ride"] = spark.read.parquet("rides/")` for `STREAM ride(Ts: timestamp, Fare: float).`',
+        FoundBy.OTHER,
+    ),
+)
