@@ -6,19 +6,25 @@ rules look now and then while they derive, so that a single join cannot pass the
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 LARGE = 1 << 20
 """Bytes: what is smaller is not worth a look."""
 
 LOOK_SECONDS = 0.005
 """Between two looks by those who claim nothing: asking the system takes as long as a small round."""
+
+SHORT = 0.5
+"""Of a budget: with so much in use, facts that can be elsewhere had better go. The rest is for what a round needs."""
 
 _STATISTICS = Path("/proc/self/statm")
 
@@ -77,15 +83,53 @@ def check() -> None:
         _check(0)
 
 
+def has_room(size: int) -> bool:
+    """Whether so many bytes more can be used: for those who can do with less."""
+    return not _budgets or size < LARGE or used_memory() + size <= _smallest().most
+
+
+def is_short() -> bool:
+    """Whether a good part of the budget is in use; like `check`, it looks only now and then."""
+    if not _budgets or time.monotonic() - _Looked.for_much < LOOK_SECONDS:
+        return False
+    _Looked.for_much = time.monotonic()
+    budget = _smallest()
+    return used_memory() > budget.most - (1 - SHORT) * budget.size
+
+
+def give_back() -> None:
+    """Asks the allocators to return what nobody uses any more: the system counts it as used."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
+    trim = _trim()
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _trim() -> Any | None:
+    """The C library's own way to do so, where it has one."""
+    return getattr(ctypes.CDLL(None), "malloc_trim", None)
+
+
 class _Looked:
     """When the system was last asked how much is used."""
 
     at = 0.0
+    for_much = 0.0
+
+
+def _smallest() -> _Budget:
+    return min(tuple(_budgets), key=lambda one: one.most)
 
 
 def _check(coming: int) -> None:
     _Looked.at = time.monotonic()
-    budget = min(tuple(_budgets), key=lambda one: one.most)
+    budget = _smallest()
+    if used_memory() + coming <= budget.most:
+        return
+    give_back()
     if used_memory() + coming > budget.most:
         raise TooLarge(f"the facts need more than the {in_words(budget.size)} of a worker")
 

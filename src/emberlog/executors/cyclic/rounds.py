@@ -14,8 +14,10 @@ from emberlog.executors.cyclic.indexes import Matches
 from emberlog.executors.cyclic.joined import Contribution, width_of
 from emberlog.executors.cyclic.kernels import tables
 from emberlog.executors.cyclic.lanes import Lane, Lanes
+from emberlog.executors.cyclic.memory import TooLarge, give_back
 from emberlog.executors.cyclic.resident import Resident, new_store
 from emberlog.executors.cyclic.rules import Atom, Combine, Probe, ResidentRelation
+from emberlog.executors.cyclic.slices import DEEPEST, SliceCounts, Slices
 from emberlog.executors.cyclic.store_states import restore_resident, save_resident
 from emberlog.executors.cyclic.stores import KeyedStore, SetStore, StaticStore, Store
 from emberlog.executors.cyclic.worker import Mail, Progress, Running, Worker, WorkerTask, gather
@@ -28,7 +30,11 @@ class RoundsWorker(Worker, KeepsHistory):
         self, task: WorkerTask, statics: Mapping[str, StaticStore], report: Callable[[Progress], None] = lambda _: None
     ) -> None:
         super().__init__(task, statics, report)
-        self.residents = {relation.name: self.new_resident(relation) for relation in self.program.relations}
+        self.residents = self._new_residents()
+        self._has_begun = False
+        """Whether the residents know all that the recursion begins with."""
+        self.slices: Slices | None = None
+        """If memory was too short for all keys at once."""
         self.told: list[tuple[int, int]] = []
         """Of each round, how many facts changed and how many there were."""
         self.histories = {
@@ -41,7 +47,14 @@ class RoundsWorker(Worker, KeepsHistory):
                     self.copies[name, column] = self.new_resident(_copied(self.program.relation(name)))
 
     def run(self) -> Running:
-        return self.settle(self.seed_contributions())
+        try:
+            yield from self.settle(self.seed_contributions())
+            return
+        except (TooLarge, MemoryError):
+            if not self._goes_by_slices:
+                raise
+        # Only out here is the exception gone, and with it all that its frames refer to.
+        yield from self._go_on_in_slices()
 
     def settle(self, contributions: Iterable[tuple[str, Contribution]]) -> Running:
         """Enters contributions, and runs the rules until nothing changes."""
@@ -55,6 +68,7 @@ class RoundsWorker(Worker, KeepsHistory):
             if self.task.placement.is_decomposed:
                 # A worker without a checkpoint begins anew, and needs the seeds of all. Here they are known already.
                 yield from self._deliver(contributions, changed, iteration)
+        self._has_begun = True
         self._note(iteration)
         while True:
             if not alone:
@@ -82,6 +96,66 @@ class RoundsWorker(Worker, KeepsHistory):
             if is_due:
                 self._save(iteration, is_alone=alone)
 
+    # Slices
+
+    @property
+    def _goes_by_slices(self) -> bool:
+        """Whether the keys can be gone through one after the other. Sums are known by more than their facts; a profile
+        and provenance count what happens, and that would happen more than once."""
+        is_plain = not any(relation.largest_per_key for relation in self.program.relations)
+        is_counted = self.task.profile or self.task.provenance
+        return self.task.placement.is_decomposed and self._has_begun and is_plain and not is_counted
+
+    def _go_on_in_slices(self) -> Running:
+        slices = self.slices = Slices(self.program.relations, self.task.placement.homes)
+        counts = SliceCounts()
+        iteration = len(self.told)
+        counts.withdraw(iteration, self.told[-1][1] if self.told else 0)
+        slices.divide({name: resident.known() for name, resident in self.residents.items()}, 0, iteration)
+        self._forget()
+        while slices.waiting:
+            yield from self._close_slice(slices, counts)
+            self._forget()
+        for progress in counts.told(self.told[-1][1] if self.told else 0):
+            self.told.append((progress.changed, progress.total))
+            self.report(progress)
+
+    def _close_slice(self, slices: Slices, counts: SliceCounts) -> Running:
+        """Brings the next slice to its end, or divides it."""
+        one = slices.waiting[-1]
+        iteration, total, is_entered = one.iteration, 0, False
+        try:
+            for name, rows in one.known.items():
+                for lanes in rows.batches():
+                    self.residents[name].add(lanes)
+            is_entered = True
+            while changed := self._advance():
+                iteration += 1
+                counts.add(iteration, changed, self._total() - total)
+                total = self._total()
+                self.check_limits(Progress(iteration, changed, slices.total + total))
+                derived = yield from self.rule_contributions()
+                for name, contribution in derived:
+                    self.keep(self.residents[name], contribution)
+            slices.finish(self.residents)
+            return
+        except (TooLarge, MemoryError):
+            if one.depth == DEEPEST:
+                raise
+        slices.waiting.pop()
+        counts.withdraw(iteration, total)
+        found = {name: resident.known() for name, resident in self.residents.items()}
+        waited = {name: rows.batches() for name, rows in one.known.items()}
+        slices.divide(found if is_entered else waited, one.depth + 1, iteration)
+
+    def _forget(self) -> None:
+        """What the residents have is on disk."""
+        self.residents = self._new_residents()
+        give_back()
+
+    def _new_residents(self) -> dict[str, Resident]:
+        return {relation.name: self.new_resident(relation) for relation in self.program.relations}
+
     def _mixes_rounds(self) -> bool:
         """Whether rules could see values that are improved in the same round. That is as good for the result, but a
         history says which values a round began with."""
@@ -99,13 +173,18 @@ class RoundsWorker(Worker, KeepsHistory):
         return self.histories[relation].batches()
 
     def results(self, relation: str) -> Iterator[list[Lane]]:
-        return self.residents[relation].batches()
+        resident = self.residents[relation]
+        if self.slices is None:
+            return resident.batches()
+        return (resident.visible(lanes) for lanes in self.slices.finished[relation].batches())
 
     def result_count(self, relation: str) -> int:
-        return self.residents[relation].count
+        return self.residents[relation].count if self.slices is None else self.slices.finished[relation].count
 
     def known(self, relation: str) -> Iterator[Lanes]:
-        return self.residents[relation].known()
+        yield from self.residents[relation].known()
+        if self.slices is not None:
+            yield from self.slices.known(relation)
 
     def new_resident(self, relation: ResidentRelation) -> Resident:
         return Resident(relation)

@@ -29,7 +29,7 @@ from emberlog.executors.cyclic.kernels.tables import (
     upsert_dense_sum,
 )
 from emberlog.executors.cyclic.lanes import Lane, Lanes
-from emberlog.executors.cyclic.memory import claim
+from emberlog.executors.cyclic.memory import claim, has_room
 from emberlog.executors.cyclic.packing import Packing, packing_for
 
 if TYPE_CHECKING:
@@ -43,8 +43,13 @@ FREE_RANGE = 1 << 22
 DENSE_RANGE = 32
 """Keys in a larger range are, too, while there is one for so many places."""
 WIDEST_RANGE = 1 << 28
+FRUGAL = 8
+"""Where memory is short, a store grows by this part of itself."""
 PAGE = 4096
 """Bytes that the system hands out at a time."""
+
+
+NO_TABLE: npt.NDArray[np.uint64] = np.zeros(0, np.uint64)
 
 
 def direct_range(low: int, high: int, own_low: int, own_places: int, rows: int) -> tuple[int, int] | None:
@@ -74,6 +79,17 @@ def grown_rows(rows: Lanes, count: int, capacity: int) -> Lanes:
     grown = np.empty((rows.shape[0], capacity), np.int64)
     grown[:, :count] = rows[:, :count]
     return grown
+
+
+def more_rows(width: int, capacity: int, rows: int) -> int:
+    """The capacity of a store that now needs so many rows: twice as many if there is room, else a few more."""
+    generous = max(rows, 2 * capacity)
+    return generous if has_room(8 * width * generous) else rows + rows // FRUGAL
+
+
+def more_places(rows: int) -> int:
+    """For how many rows a table is made that has to take so many now."""
+    return 2 * rows if has_room(8 * 8 * rows) else rows
 
 
 def touched(size: int, entries: int) -> int:
@@ -127,11 +143,12 @@ class SetStore:
 
     def _reserve(self, rows: int) -> None:
         if rows > self.rows.shape[1]:
-            self.rows = grown_rows(self.rows, self.count, max(rows, 2 * self.rows.shape[1]))
+            self.rows = grown_rows(self.rows, self.count, more_rows(self.width, self.rows.shape[1], rows))
         if 2 * rows > self.table.shape[0]:
-            self._fill_table(2 * rows)
+            self._fill_table(more_places(rows))
 
     def _fill_table(self, rows: int) -> None:
+        self.table = NO_TABLE  # it is made from the rows alone, so that the old one can go first
         self.table = table_for(rows)
         if self.packing is not None:
             refill_packed(self.table, self.rows, self.count, self.packing.lows, self.packing.shifts)
@@ -269,15 +286,16 @@ class KeyedStore:
 
     def _reserve(self, rows: int) -> None:
         if rows > self.rows.shape[1]:
-            capacity = max(rows, 2 * self.rows.shape[1])
+            capacity = more_rows(self.width + 2, self.rows.shape[1], rows)
             self.rows = grown_rows(self.rows, self.count, capacity)
             claim(16 * capacity)
             self.stamps = np.concatenate([self.stamps, np.full(capacity - self.stamps.shape[0], -1, np.int64)])
             self.changed = np.concatenate([self.changed, np.empty(capacity - self.changed.shape[0], np.int64)])
         if self.dense is None and 2 * rows > self.table.shape[0]:
-            self._fill_table(2 * rows)
+            self._fill_table(more_places(rows))
 
     def _fill_table(self, rows: int) -> None:
+        self.table = NO_TABLE
         self.table = table_for(rows)
         refill(self.table, self.rows, self.keys, self.count)
 
