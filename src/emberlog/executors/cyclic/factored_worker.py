@@ -298,7 +298,8 @@ class _HashedRows(RoundsWorker):
         self.relation = worker.factored.relation.name
 
     def seed_contributions(self) -> Iterator[tuple[str, Lanes]]:
-        yield from self.known_seeds
+        while self.known_seeds:  # each can go when it is entered
+            yield self.known_seeds.pop()
 
     def batches(self) -> Iterator[list[Lane]]:
         return self.results(self.relation)

@@ -12,7 +12,9 @@ from emberlog.executors.cyclic.joined import Joined
 from emberlog.executors.cyclic.kernels import tables
 from emberlog.executors.cyclic.kernels.floats import floats_to_lane, lane_to_floats
 from emberlog.executors.cyclic.lanes import Lane, Lanes
+from emberlog.executors.cyclic.memory import TooLarge, give_back, is_short
 from emberlog.executors.cyclic.rules import Combine, ResidentRelation, Shown
+from emberlog.executors.cyclic.sectioned_store import SectionedStore
 from emberlog.executors.cyclic.stores import KeyedStore, SetStore, Store
 from emberlog.logical.nodes import Version
 
@@ -43,8 +45,12 @@ def new_store(relation: ResidentRelation, *, tracks: bool = True) -> SetStore | 
 class Resident:
     """One relation: its store, its indexes, and for monotone sums the largest contribution of each key."""
 
-    def __init__(self, relation: ResidentRelation, *, tracks: bool = True, store: Store | None = None) -> None:
+    def __init__(
+        self, relation: ResidentRelation, *, tracks: bool = True, store: Store | None = None, spills: bool = False
+    ) -> None:
+        """`spills` where rows that are not new are only needed to know what is new: they can be on disk then."""
         self.relation = relation
+        self.spills = spills
         self.store: Store = store or new_store(relation, tracks=tracks)
         self.indexes: dict[tuple[int, ...], ChainedIndex] = {}
         self.largest: KeyedStore | None = None
@@ -68,12 +74,35 @@ class Resident:
             contributions = self._growth_of_largest(self.largest, contributions)
         else:
             contributions = with_plain_floats(self.relation, contributions)
-        if not self.store.add(contributions):
+        if not self._with_room(lambda store: store.add(contributions)):
             raise Fault("DL502", f"a sum of `{self.relation.name}` does not fit in a 64-bit int")
 
     def add_joined(self, joined: Joined) -> bool:
         """Combines the pairs of a join as they are met; False if they have to be written out first."""
-        return self.largest is None and self.store.add_joined(joined)
+        return self.largest is None and self._with_room(lambda store: store.add_joined(joined))
+
+    def _with_room(self, enter: Callable[[Store], bool]) -> bool:
+        """Enters something, if need be into a store that has room for it. To enter a part of it twice does no harm:
+        that is so for all that spills."""
+        if self.spills and is_short():
+            self._spill()
+        try:
+            return enter(self.store)
+        except (TooLarge, MemoryError):
+            if not self.spills:
+                raise
+        self._spill()
+        return enter(self.store)
+
+    def _spill(self) -> None:
+        assert isinstance(self.store, SetStore | KeyedStore)
+        self.store = SectionedStore(lambda: new_store(self.relation), self.store)
+        self.spills = False
+        give_back()
+
+    @property
+    def is_spilled(self) -> bool:
+        return isinstance(self.store, SectionedStore)
 
     def _growth_of_largest(self, largest: KeyedStore, contributions: Lanes) -> Lanes:
         """Contributions to the sum: by how much the largest value of each key grew."""
@@ -126,6 +155,9 @@ class Resident:
 
     def known(self) -> Iterator[Lanes]:
         """All rows as contributions, without more memory than for a few of them; the indexes are given up."""
+        if isinstance(self.store, SectionedStore):
+            yield from self.store.contributions()
+            return
         self.indexes.clear()
         store = self.store if self.largest is None else self.largest
         lanes = store.rows[: len(self.relation.contribution_types)]
@@ -134,7 +166,15 @@ class Resident:
 
     def batches(self) -> Iterator[list[Lane]]:
         """All rows as the relation's columns, some at a time."""
-        return self.in_batches(self.store.all, RESULT_BATCH)
+        if not isinstance(self.store, SectionedStore):
+            return self.in_batches(self.store.all, RESULT_BATCH)
+        return (self.visible(lanes) for lanes in self.store.parts())
+
+    def delta_batches(self, size: int) -> Iterator[list[Lane]]:
+        """The delta as the relation's columns, so many rows at a time."""
+        if not isinstance(self.store, SectionedStore):
+            return self.in_batches(self.store.delta, size)
+        return (self.visible(lanes) for lanes in self.store.delta_parts())
 
     def in_batches(self, lanes: Lanes, size: int) -> Iterator[list[Lane]]:
         """Rows of the store as the relation's columns, so many at a time."""

@@ -15,12 +15,19 @@ from emberlog.executors.cyclic.joined import Contribution, width_of
 from emberlog.executors.cyclic.kernels import tables
 from emberlog.executors.cyclic.lanes import Lane, Lanes
 from emberlog.executors.cyclic.memory import TooLarge, give_back
+from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.resident import Resident, new_store
 from emberlog.executors.cyclic.rules import Atom, Combine, Probe, ResidentRelation
 from emberlog.executors.cyclic.slices import DEEPEST, SliceCounts, Slices
 from emberlog.executors.cyclic.store_states import restore_resident, save_resident
 from emberlog.executors.cyclic.stores import KeyedStore, SetStore, StaticStore, Store
 from emberlog.executors.cyclic.worker import Mail, Progress, Running, Worker, WorkerTask, gather
+
+NO_LIMIT = 1 << 62
+PORTIONS = 16
+"""What leaves a worker at a time takes at most this part of its memory; what comes from the others as much."""
+BYTES_IN_TABLE = 32
+"""Of a row, beside its lanes."""
 
 _TOLD = "rounds"
 
@@ -40,6 +47,7 @@ class RoundsWorker(Worker, KeepsHistory):
         self.histories = {
             name: RelationHistory(resident) for name, resident in self.residents.items() if task.provenance
         }
+        self._portion = NO_LIMIT if task.memory is None else task.memory // PORTIONS
         self.copies: dict[tuple[str, int], Resident] = {}
         if task.workers > 1:
             for name, columns in task.placement.copies.items():
@@ -81,7 +89,7 @@ class RoundsWorker(Worker, KeepsHistory):
                     derived = iter(list(self._combined(derived)))
                 for name, lanes in derived:
                     self.keep(self.residents[name], lanes)
-                is_due = self.task.is_checkpoint_due(iteration + 1)
+                is_due = self._is_checkpoint_due(iteration + 1)
             else:
                 everyone, total, is_due = yield from self._deliver(derived, changed, iteration + 1)
             if everyone == 0:
@@ -96,15 +104,26 @@ class RoundsWorker(Worker, KeepsHistory):
             if is_due:
                 self._save(iteration, is_alone=alone)
 
-    # Slices
+    # When memory is short
+
+    @property
+    def _may_spill(self) -> bool:
+        """Sums are known by more than their facts; a profile and provenance count what happens, and that would happen
+        more than once."""
+        is_plain = not any(relation.largest_per_key for relation in self.program.relations)
+        return is_plain and not self.task.profile and not self.task.provenance
 
     @property
     def _goes_by_slices(self) -> bool:
-        """Whether the keys can be gone through one after the other. Sums are known by more than their facts; a profile
-        and provenance count what happens, and that would happen more than once."""
-        is_plain = not any(relation.largest_per_key for relation in self.program.relations)
-        is_counted = self.task.profile or self.task.provenance
-        return self.task.placement.is_decomposed and self._has_begun and is_plain and not is_counted
+        """Whether the keys can be gone through one after the other."""
+        return self._may_spill and self._has_begun and self.task.placement.is_decomposed
+
+    @property
+    def _goes_by_sections(self) -> bool:
+        """Whether the facts can be looked at section by section: no rule looks any up."""
+        steps = (step for chain in self.program.rules for step in chain.steps)
+        looks_up = any(isinstance(step, Probe) and step.atom.relation in self.members for step in steps)
+        return self._may_spill and not looks_up and self.task.placement.mode is Mode.BSP
 
     def _go_on_in_slices(self) -> Running:
         slices = self.slices = Slices(self.program.relations, self.task.placement.homes)
@@ -187,7 +206,7 @@ class RoundsWorker(Worker, KeepsHistory):
             yield from self.slices.known(relation)
 
     def new_resident(self, relation: ResidentRelation) -> Resident:
-        return Resident(relation)
+        return Resident(relation, spills=self._goes_by_sections)
 
     def new_combiner(self, relation: ResidentRelation, width: int) -> Store:
         """Where contributions of this width are combined before they leave the worker."""
@@ -198,6 +217,11 @@ class RoundsWorker(Worker, KeepsHistory):
 
     def _advance(self) -> int:
         return sum(resident.advance() for resident in self.residents.values())
+
+    def _is_checkpoint_due(self, iteration: int) -> bool:
+        """There are none of what is on disk only for this attempt."""
+        is_spilled = any(resident.is_spilled for resident in self.residents.values())
+        return not is_spilled and self.task.is_checkpoint_due(iteration)
 
     def _total(self) -> int:
         return sum(resident.count for resident in self.residents.values())
@@ -236,25 +260,46 @@ class RoundsWorker(Worker, KeepsHistory):
             total = self._total()
             for name, lanes in contributions:
                 self.keep(self.residents[name], lanes)
-            return changed, total, self.task.is_checkpoint_due(iteration)
-        mail = self.empty_mail(changed, self._total(), int(self.task.is_checkpoint_due(iteration)))
-        for name, lanes in self._combined(contributions):
-            self.post(mail, self.channels[name], lanes, self.route(name, lanes))
-        received = yield mail
+            return changed, total, self._is_checkpoint_due(iteration)
+        numbers = (changed, self._total(), int(self._is_checkpoint_due(iteration)))
+        portions, is_last, is_over = self._portions(contributions, self._portion), False, False
+        sums: tuple[int, int, bool] | None = None
+        while not is_over:
+            # Who is through waits for those who are not.
+            portion, is_last = ({}, True) if is_last else next(portions)
+            mail = self.empty_mail(*numbers, int(not is_last))
+            for name, lanes in portion.items():
+                self.post(mail, self.channels[name], lanes, self.route(name, lanes))
+            received = yield mail
+            changes, totals, due, more = zip(*(message.numbers for message in received), strict=True)
+            sums = sums or (sum(changes), sum(totals), all(due))
+            is_over = not any(more)
+            self._receive(received)
+        assert sums is not None
+        return sums
+
+    def _receive(self, received: Mail) -> None:
         for name, channel in self.channels.items():
             self.residents[name].add(gather(received, channel, self.program.relation(name).contribution_width))
-        changes, totals, due = zip(*(message.numbers for message in received), strict=True)
-        return sum(changes), sum(totals), all(due)
 
-    def _combined(self, contributions: Iterable[tuple[str, Contribution]]) -> Iterator[tuple[str, Lanes]]:
+    def _combined(self, contributions: Iterable[tuple[str, Contribution]]) -> Iterable[tuple[str, Lanes]]:
         """At most one contribution per fact, or per key, and round leaves the worker."""
+        everything, _ = next(self._portions(contributions, NO_LIMIT))
+        return everything.items()
+
+    def _portions(
+        self, contributions: Iterable[tuple[str, Contribution]], most: int
+    ) -> Iterator[tuple[dict[str, Lanes], bool]]:
+        """Combined contributions of so many bytes at a time, and whether they are the last."""
         stores: dict[str, Store] = {}
         for name, contribution in contributions:
             if name not in stores:
                 stores[name] = self.new_combiner(self.program.relation(name), width_of(contribution))
             self.keep(stores[name], contribution)
-        for name, store in stores.items():
-            yield name, store.all
+            if sum(one.count * (8 * len(one.rows) + BYTES_IN_TABLE) for one in stores.values()) > most:
+                yield {name: store.all for name, store in stores.items()}, False
+                stores = {}
+        yield {name: store.all for name, store in stores.items()}, True
 
     def _update_copies(self) -> Generator[Mail, Mail, None]:
         """Sends the delta of relations that are kept by another column, too, to the workers that keep it."""
@@ -277,7 +322,7 @@ class RoundsWorker(Worker, KeepsHistory):
             yield from super().started(atom)
             return
         resident = self.residents[atom.relation]
-        yield from resident.in_batches(resident.store.delta, BATCH)
+        yield from resident.delta_batches(BATCH)
 
     def matches(self, atom: Atom, keys: tuple[int, ...], values: Lanes) -> Iterator[Matches]:
         if atom.relation not in self.residents:

@@ -28,7 +28,7 @@ from emberlog.executors.cyclic.kernels.tables import (
     upsert_dense_extreme,
     upsert_dense_sum,
 )
-from emberlog.executors.cyclic.lanes import Lane, Lanes
+from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask
 from emberlog.executors.cyclic.memory import claim, has_room
 from emberlog.executors.cyclic.packing import Packing, packing_for
 
@@ -171,6 +171,14 @@ class SetStore:
         """Makes what is new the delta; gives its number of rows."""
         self.delta_begin, self.delta_end = self.delta_end, self.count
         return self.delta_end - self.delta_begin
+
+    def new_rows(self) -> Mask:
+        """Which rows came since the last `advance`."""
+        return np.arange(self.count) >= self.delta_end
+
+    def rows_of_delta(self) -> Mask:
+        numbers = np.arange(self.count)
+        return (numbers >= self.delta_begin) & (numbers < self.delta_end)
 
     @property
     def fresh(self) -> int:
@@ -335,6 +343,18 @@ class KeyedStore:
         self.changes = 0
         self.round += 1
         return len(self.delta_rows)
+
+    def new_rows(self) -> Mask:
+        """Which rows came or changed since the last `advance`."""
+        return self._marked(self.changed[: self.changes])
+
+    def rows_of_delta(self) -> Mask:
+        return self._marked(self.delta_rows)
+
+    def _marked(self, numbers: Lane) -> Mask:
+        marks = np.zeros(self.count, np.bool_)
+        marks[numbers] = True
+        return marks
 
     @property
     def fresh(self) -> int:

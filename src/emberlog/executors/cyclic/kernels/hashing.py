@@ -41,6 +41,15 @@ def owners(lane: Lane, workers: int) -> npt.NDArray[np.int32]:
 
 
 @jit
+def sections_of(lanes: Lanes, keys: int, sections: int) -> npt.NDArray[np.int32]:
+    """The section of each row by its first `keys` lanes. Neither the bits that tables use nor those of owners."""
+    result = np.empty(lanes.shape[1], np.int32)
+    for row in range(lanes.shape[1]):
+        result[row] = np.int32((hash_row(lanes, keys, row) >> np.uint64(40)) % np.uint64(sections))
+    return result
+
+
+@jit
 def rows_of_owner(lanes: Lanes, owner: npt.NDArray[np.int32], worker: int) -> Lanes:
     """The rows of a batch that belong to one worker."""
     count = 0
