@@ -97,7 +97,7 @@ class Execution:
     marks; `lanes`: many sources at a time, a bit each; `rows`: a matrix of bits; `auto`: by statistics of the data."""
     memory: int | None = None
     """Bytes that each worker of the cyclic executor may use; None: its share of what the machine has left. A recursion
-    that needs more moves to the dataframe executor."""
+    that needs more goes on with facts on disk where it can, else on the dataframe executor."""
     through_spark: bool = False
     """Facts go in and out of the workers as rows of Spark, never as files, also where they share a disk."""
     profile: bool = False

@@ -130,6 +130,8 @@ class StratumFinished:
     """How the cyclic executor kept the facts and why, where it had a choice."""
     workers: tuple[WorkerEffort, ...] = ()
     """Of the cyclic executor."""
+    spilled: str = ""
+    """What its workers did about a memory that was too short for their facts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Recursions that outgrow the memory of their workers: they go on elsewhere, with what is known, and say so."""
+"""Recursions that outgrow the memory of their workers: they go on on disk, or elsewhere with what is known, and say so."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from emberlog.config import Execution
 from emberlog.database import Database
-from emberlog.events import Event, ExecutorChosen
+from emberlog.events import Event, ExecutorChosen, StratumFinished
 from emberlog.executors.cyclic.launcher import Launcher
 from emberlog.executors.cyclic.scratch import known_folders
 from emberlog.executors.reference import evaluate
@@ -56,15 +56,22 @@ def facts_known(events: list[Event]) -> int:
     return int(found[1].replace(",", "")) if found else 0
 
 
-@pytest.mark.parametrize(("through_spark", "ways"), [(False, 450), (True, 300)], ids=["files", "rows"])
-def test_three_times_the_memory(clean: Database, through_spark: bool, ways: int) -> None:
+def spilled(events: list[Event]) -> str:
+    """What the workers say about it."""
+    return next(event.spilled for event in events if isinstance(event, StratumFinished))
+
+
+@pytest.mark.parametrize(
+    ("mode", "how"),
+    [("bsp", "facts were kept in sections on disk"), ("decomposed", "keys were gone through slice by slice")],
+)
+def test_three_times_the_memory(clean: Database, mode: str, how: str) -> None:
     """All ways lead through one place: two steps make a few arcs many facts, all of them in one join. A fact takes 32
     bytes at least on one of two workers: its two values, and a place in a table that is at most half full."""
+    ways = 3000
     clean["arc"] = [(number, ways) for number in range(ways)] + [(ways, ways + 1 + number) for number in range(ways)]
     size = ways * ways + 2 * ways
-    execution = Execution(mode="bsp", representation="hash", through_spark=through_spark)
-    with clean.datalog(TC, execution=execution) as result:
-        assert result["tc"].count() == size
+    execution = Execution(mode=mode, representation="hash")
     events: list[Event] = []
     execution = replace(execution, memory=32 * size // 2 // 3)
     with clean.datalog(TC, execution=execution, listener=events.append) as result:
@@ -72,7 +79,8 @@ def test_three_times_the_memory(clean: Database, through_spark: bool, ways: int)
         through = sum(range(ways + 1, 2 * ways + 1)) * ways - sum(range(ways)) * ways
         to_and_from = 2 * sum(range(1, ways + 1))
         assert found.collect() == [(size, size, 0, ways, 2 * ways, through + to_and_from)]
-    assert facts_known(events) > 0
+    assert [executor for executor, _ in choices(events)] == ["cyclic"]
+    assert how in spilled(events)
 
 
 def test_texts(clean: Database, spark: SparkSession) -> None:
@@ -128,12 +136,14 @@ def full_in_the_third_round(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     cloudpickle.unregister_pickle_by_value(saboteurs)  # type: ignore[no-untyped-call]
 
 
-@pytest.mark.parametrize("name", AGGREGATES)
-def test_contributions_go_on(clean: Database, name: str, full_in_the_third_round: None) -> None:
+@pytest.mark.parametrize(
+    ("name", "through_spark"), [*((name, False) for name in AGGREGATES), ("min", True)], ids=[*AGGREGATES, "rows"]
+)
+def test_contributions_go_on(clean: Database, name: str, through_spark: bool, full_in_the_third_round: None) -> None:
     """Every kind of recursion that only grows or improves is taken over in the middle."""
     clean["arc"] = ROADS
     events: list[Event] = []
-    execution = Execution(mode="bsp")
+    execution = Execution(mode="bsp", through_spark=through_spark)
     with clean.datalog(DECLARED + AGGREGATES[name], execution=execution, listener=events.append) as result:
         assert facts_of(result["best"]) == evaluate(checked(DECLARED + AGGREGATES[name]), {"arc": ROADS})["best"]
     assert facts_known(events) > 0

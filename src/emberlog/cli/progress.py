@@ -50,7 +50,9 @@ class Progress:
                 )
             case RulesProfiled():
                 pass
-            case StratumFinished(_, relations, iterations, rows, seconds):
+            case StratumFinished(_, relations, iterations, rows, seconds, spilled=spilled):
+                if spilled:
+                    self._line.keep(f"  {_names(relations)}   {spilled}")
                 if iterations:
                     facts = "" if rows is None else f"   {counted(rows, 'fact')}"
                     self._line.keep(

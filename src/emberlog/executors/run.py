@@ -143,7 +143,7 @@ class _Run:
         self.rows: dict[str, int] = {}
         self.strata: list[PlannedStratum] = []
         self.refinement = Refinement(plan)
-        self.bytes_sent, self.representation = 0, ""
+        self.bytes_sent, self.representation, self.spilled = 0, "", ""
         self.efforts: tuple[WorkerEffort, ...] = ()
         self.known: Mapping[str, Kept] = {}
         """What another executor has found of the recursion at hand."""
@@ -176,7 +176,7 @@ class _Run:
         is_recursive = isinstance(stratum.root, Fixpoint)
         self.listener(StratumStarted(stratum.index, stratum.relations, is_recursive))
         iterations, rows = 0, None
-        self.bytes_sent, self.representation, self.efforts = 0, "", ()
+        self.bytes_sent, self.representation, self.efforts, self.spilled = 0, "", (), ""
         match stratum.root:
             case Definition():
                 rows = self._define(stratum, stratum.root)
@@ -196,6 +196,7 @@ class _Run:
                 self.bytes_sent,
                 self.representation,
                 self.efforts,
+                self.spilled,
             )
         )
 
@@ -317,6 +318,7 @@ class _Run:
         result = launcher.run()
         watch.iteration = result.iterations
         self.bytes_sent, self.representation, self.efforts = result.bytes_sent, result.choice, result.efforts
+        self.spilled = result.spilled
         if self.execution.profile:
             profile = result.profile
             self.listener(RulesProfiled(index, names, profile.rounds(), profile.steps()))

@@ -128,6 +128,10 @@ class FactoredWorker(Worker, KeepsHistory):
             case _:
                 return
 
+    @property
+    def spilled(self) -> str:
+        return self.solution.spilled if isinstance(self.solution, _HashedRows) else ""
+
     def history(self, relation: str) -> Iterator[HistoryBatch]:
         match self.solution:
             case _HashedRows() as hashed:

@@ -64,7 +64,7 @@ from emberlog.executors.cyclic.task import (
     run_task,
 )
 from emberlog.executors.cyclic.texts import texts_of
-from emberlog.executors.cyclic.worker import Progress
+from emberlog.executors.cyclic.worker import Progress, spilled_on
 from emberlog.executors.dataframe.faults import is_cancelled
 from emberlog.executors.dataframe.job_tag import JobTag
 from emberlog.executors.dataframe.resources import Kept, Resources
@@ -119,6 +119,10 @@ class CyclicResult:
     def choice(self) -> str:
         """The representation of the facts and why, where there was a choice."""
         return next((summary.choice for summary in self.summaries if summary.choice), "")
+
+    @property
+    def spilled(self) -> str:
+        return spilled_on([summary.spilled for summary in self.summaries])
 
     @property
     def efforts(self) -> tuple[WorkerEffort, ...]:

@@ -125,6 +125,14 @@ class RoundsWorker(Worker, KeepsHistory):
         looks_up = any(isinstance(step, Probe) and step.atom.relation in self.members for step in steps)
         return self._may_spill and not looks_up and self.task.placement.mode is Mode.BSP
 
+    @property
+    def spilled(self) -> str:
+        if self.slices is not None:
+            return "keys were gone through slice by slice"
+        if any(resident.is_spilled for resident in self.residents.values()):
+            return "facts were kept in sections on disk"
+        return ""
+
     def _go_on_in_slices(self) -> Running:
         slices = self.slices = Slices(self.program.relations, self.task.placement.homes)
         counts = SliceCounts()

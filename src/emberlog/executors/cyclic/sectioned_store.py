@@ -8,7 +8,7 @@ everything is on disk all the same, so that they can be dropped at any time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from emberlog.executors.cyclic.kernels.hashing import rows_of_owner, sections_of
 from emberlog.executors.cyclic.lanes import Lanes, joined
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 SECTIONS = 32
 
+Done = TypeVar("Done")
+
 
 class _Section:
     def __init__(self, store: SectionedStore) -> None:
         self.new_store = store.new_store
-        self.is_set = store.is_set
         self.known = SpilledRows(store.width, store.known_file)
         """What came or changed, in the order in which it did; later rows of a key are as good or better."""
         self.inbox = SpilledRows(store.width, store.inbox_file)
@@ -62,13 +63,6 @@ class _Section:
                 store.add(lanes)
         store.advance()
         return store
-
-    def all(self) -> Iterator[Lanes]:
-        """All rows, in batches."""
-        if self.is_set:
-            yield from self.known.batches()
-        else:
-            yield self.loaded().all
 
 
 class SectionedStore:
@@ -118,20 +112,21 @@ class SectionedStore:
         self.delta_file.clear()
         changed = 0
         for section in self.sections:
-            changed += self._advanced(section)
+            changed += self._with_room(section.advance)
             if is_short():
                 self._drop()
         self.inbox_file.clear()
         return changed
 
-    def _advanced(self, section: _Section) -> int:
+    def _with_room(self, act: Callable[[], Done]) -> Done:
+        """Does something with one section, if need be with nothing else in memory."""
         try:
-            return section.advance()
+            return act()
         except (TooLarge, MemoryError):
-            section.kept = None
-        # Once more, with all the memory that there is.
+            pass
+        # What was in memory may have been changed in part. What is on disk was not.
         self._drop()
-        return section.advance()
+        return act()
 
     def _drop(self) -> None:
         for section in self.sections:
@@ -141,7 +136,10 @@ class SectionedStore:
     def parts(self) -> Iterator[Lanes]:
         """All rows but those that are new, in batches."""
         for section in self.sections:
-            yield from section.all()
+            if self.is_set:
+                yield from section.known.batches()
+            else:
+                yield self._with_room(section.loaded).all
 
     def delta_parts(self) -> Iterator[Lanes]:
         for section in self.sections:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import weakref
 from collections.abc import Iterator
 
 import numpy as np
@@ -22,7 +23,8 @@ class SpillFile:
     """Blocks of rows, one behind the other."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile(prefix="emberlog-", buffering=0)  # noqa: SIM115 - it lives as long as this
+        self._file = tempfile.TemporaryFile(prefix="emberlog-", buffering=0)  # noqa: SIM115
+        weakref.finalize(self, self._file.close)
         self._end = 0
 
     def append(self, lanes: Lanes) -> int:

@@ -135,6 +135,8 @@ class Summary:
     peak_bytes: int = 0
     choice: str = ""
     """The representation of facts and why, where there was a choice."""
+    spilled: str = ""
+    """What was done about a memory that was too short."""
     effort: list[Any] = field(default_factory=list)
     """Of the recursion: seconds busy, seconds waiting, exchanges."""
     profile: list[list[Any]] = field(default_factory=list)
@@ -331,6 +333,7 @@ class TaskRun:
             self.job.saboteur.at(phase, self)
 
     def _note(self, worker: Worker) -> None:
+        self.summary.spilled = self.summary.spilled or worker.spilled
         if isinstance(worker, FactoredWorker) and worker.choice is not None:
             self.summary.choice = worker.choice.why
 

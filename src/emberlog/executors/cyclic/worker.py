@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -141,6 +141,11 @@ class Worker(RelationAccess):
         """Contributions to a relation that are known to be right however far the recursion has come, in small batches:
         what another executor can go on with. Nothing is known of recursions in which facts can be taken back."""
         return iter(())
+
+    @property
+    def spilled(self) -> str:
+        """What it did about a memory that was too short, in a few words; nothing if it had enough."""
+        return ""
 
     # Reading relations
 
@@ -347,6 +352,14 @@ class Worker(RelationAccess):
         )
         rule = next((chain.name for chain in self.program.rules), "")
         return Fault(code, f"the limit of {limit} was passed in stratum {self.task.stratum}: {names}", rule, notes)
+
+
+def spilled_on(workers: Sequence[str]) -> str:
+    """What several workers did about their memory, as one line."""
+    found = [one for one in workers if one]
+    if not found:
+        return ""
+    return f"memory was short on {len(found):,} of {len(workers):,} workers: {', '.join(dict.fromkeys(found))}"
 
 
 def gather(received: Mail, channel: int, width: int) -> Lanes:

@@ -26,7 +26,7 @@ from emberlog.executors.cyclic.profile import Profile
 from emberlog.executors.cyclic.representation import Representation
 from emberlog.executors.cyclic.stage import place_as_asked, wanted_whole
 from emberlog.executors.cyclic.texts import TextCodes, texts_of
-from emberlog.executors.cyclic.worker import Progress, Worker, WorkerTask
+from emberlog.executors.cyclic.worker import Progress, Worker, WorkerTask, spilled_on
 from emberlog.executors.local.encoding import decoded, decoded_history, encoded
 from emberlog.executors.recording import has_history, is_one_with_result
 from emberlog.io.local_relation import LocalRelation
@@ -42,6 +42,8 @@ class LocalOutcome:
     """In which iteration each fact came, if there is provenance."""
     profile: Profile
     efforts: tuple[WorkerEffort, ...]
+    spilled: str
+    """What the workers did about a memory that was too short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,8 @@ class LocalStratum:
             if worker.recorder is not None:
                 profile.add(worker.recorder.profile)
         efforts = tuple(worker.effort.of_worker(number) for number, worker in enumerate(team))
-        return LocalOutcome(found, histories, profile, efforts)
+        spilled = spilled_on([worker.spilled for worker in team])
+        return LocalOutcome(found, histories, profile, efforts, spilled)
 
     @property
     def _recorded(self) -> list[str]:

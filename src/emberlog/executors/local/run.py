@@ -129,6 +129,7 @@ class _Run:
         self.stratum: PlannedStratum | None = None
         self.iterations = 0
         self.efforts: tuple[WorkerEffort, ...] = ()
+        self.spilled = ""
         self.began = self.iteration_began = time.monotonic()
 
     def run(self) -> dict[str, LocalRelation]:
@@ -142,7 +143,7 @@ class _Run:
 
     def _run_stratum(self, stratum: PlannedStratum) -> None:
         since = self.iteration_began = time.monotonic()
-        self.stratum, self.iterations, self.efforts = stratum, 0, ()
+        self.stratum, self.iterations, self.efforts, self.spilled = stratum, 0, (), ""
         self.watch.enter(stratum.index, stratum.relations)
         self.listener(StratumStarted(stratum.index, stratum.relations, isinstance(stratum.root, Fixpoint)))
         match stratum.root:
@@ -159,7 +160,15 @@ class _Run:
         self.watch.leave(rows)
         seconds = time.monotonic() - since
         self.listener(
-            StratumFinished(stratum.index, stratum.relations, self.iterations, rows, seconds, workers=self.efforts)
+            StratumFinished(
+                stratum.index,
+                stratum.relations,
+                self.iterations,
+                rows,
+                seconds,
+                workers=self.efforts,
+                spilled=self.spilled,
+            )
         )
 
     def _run_definition(self, stratum: PlannedStratum, definition: Definition) -> dict[str, LocalRelation]:
@@ -229,7 +238,7 @@ class _Run:
             stratum.index,
             self.places,
         )
-        self.efforts = outcome.efforts
+        self.efforts, self.spilled = outcome.efforts, outcome.spilled
         self.histories.update(outcome.histories)
         if self.execution.profile:
             profile = outcome.profile
