@@ -1,4 +1,4 @@
-"""Recursions that outgrow the memory of their workers: they go on on disk, or elsewhere with what is known, and say so."""
+"""Recursions that outgrow the memory of their workers: they go on on disk, or elsewhere, and say so."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class SortedLists:
         is_there = groups >= 0
         places = np.where(is_there, groups, 0)
         starts = self.index.starts
-        return np.where(is_there, starts[places], 0), np.where(is_there, starts[places + 1], 0)
+        return np.where(is_there, starts[places], 0), np.where(is_there, starts[places + is_there], 0)
 
 
 class Intersection:

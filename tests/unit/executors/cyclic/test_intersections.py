@@ -40,6 +40,12 @@ def intersections(text: str) -> list[Intersect]:
     return [step for step in chain_of(text).steps if isinstance(step, Intersect)]
 
 
+def test_nothing_is_found_in_a_relation_without_rows() -> None:
+    empty = SortedLists(StaticStore(np.empty((2, 0), np.int64)), (0,), 1)
+    keys = np.array([[1, 2]])
+    assert Intersection([empty, empty]).count([keys, keys], None, None) == 0
+
+
 def test_a_triangle_is_one_intersection_within_bounds() -> None:
     (step,) = intersections(TRIANGLES)
     assert [atom.relation for atom in step.atoms] == ["arc", "arc"]
