@@ -21,6 +21,7 @@ import numpy as np
 
 from emberlog.config import Recovery
 from emberlog.executors.cyclic.lanes import Lanes
+from emberlog.executors.cyclic.memory import claim
 
 FOLDER = "checkpoints"
 
@@ -71,9 +72,9 @@ class Manifest:
 
     @staticmethod
     def read(path: Path) -> Manifest:
-        found = Manifest(**json.loads(path.read_text(encoding="utf-8")))
-        found.pieces = {name: [Part(**part) for part in parts] for name, parts in found.pieces.items()}  # type: ignore[arg-type]
-        return found
+        written = json.loads(path.read_text(encoding="utf-8"))
+        pieces = {name: [Part(**part) for part in parts] for name, parts in written["pieces"].items()}
+        return Manifest(**{**written, "pieces": pieces})
 
 
 class Checkpoints:
@@ -223,10 +224,17 @@ class SavedState:
     def number(self, name: str) -> int:
         return _known(self._manifest.numbers, name)
 
-    def lanes(self, name: str) -> Lanes:
+    def rows(self, name: str) -> int:
+        """Of a piece to which rows were only ever added."""
+        return sum(part.rows for part in _known(self._manifest.pieces, name))
+
+    def lanes(self, name: str, room: int = 0) -> Lanes:
+        """The rows of a piece, and behind them room for more."""
         parts = _known(self._manifest.pieces, name)
         grown = [part for part in parts if not part.is_patch]
-        found, begin = np.empty((parts[0].width, sum(part.rows for part in grown)), np.int64), 0
+        capacity = sum(part.rows for part in grown) + room
+        claim(8 * parts[0].width * capacity)
+        found, begin = np.empty((parts[0].width, capacity), np.int64), 0
         for part in grown:
             self._read(part, found[:, begin : begin + part.rows])
             begin += part.rows

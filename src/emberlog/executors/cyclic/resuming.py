@@ -36,7 +36,7 @@ def resumed(earlier: Path, place: Path, workers: int) -> Resume | None:
         for manifest in chosen or ():
             if manifest is not None:
                 _link(manifest, earlier, place)
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, KeyError) as error:
         _log.warning("the last checkpoint cannot be used: %s", error)
         return None
     if chosen is None:

@@ -57,7 +57,7 @@ class _Section:
             return self.kept
         store = self.new_store()
         if isinstance(store, SetStore):
-            store.take_over(self.known.all)
+            store.take_over(self.known.all, self.known.count)
         else:
             for lanes in self.known.batches():
                 store.add(lanes)

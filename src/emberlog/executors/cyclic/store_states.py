@@ -54,15 +54,16 @@ def _save_store(state: StateToSave, name: str, store: Store, *, is_new: bool) ->
 
 
 def _restore_store(state: SavedState, name: str, store: Store) -> None:
-    # Rows are entered in the order in which they were, so they get the numbers that they had.
+    # Rows come in the order in which they were, so they have the numbers that they had.
     match store:
         case SetStore():
-            store.take_over(state.lanes(name))
+            count = state.rows(name)
+            # Room for some more: otherwise the next row has all of them copied.
+            store.take_over(state.lanes(name, room=count // 4), count)
             store.delta_begin = state.number(f"{name}.{_DELTA}")
             store.delta_end = state.number(f"{name}.{_DELTA_END}")
         case KeyedStore():
-            store.add(state.lanes(name))
-            store.advance()
+            store.take_over(state.lanes(name))
             store.delta_rows = state.lanes(f"{name}.{_DELTA}")[0]
         case _:
             raise _unknown(store)

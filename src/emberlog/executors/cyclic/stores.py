@@ -124,12 +124,12 @@ class SetStore:
                 self.count = insert_new(self.table, self.rows, self.count, batch, begin, end)
         return True
 
-    def take_over(self, rows: Lanes) -> None:
-        """Fills an empty set with rows that differ, without looking at each again."""
-        if not rows.shape[1]:
+    def take_over(self, rows: Lanes, count: int) -> None:
+        """Fills an empty set with the first rows, which differ, without looking at each again; behind them is room."""
+        if not count:
             return
-        self.rows, self.count = rows, rows.shape[1]
-        self.packing = packing_for((rows,))
+        self.rows, self.count = rows, count
+        self.packing = packing_for((self.all,))
         self.may_pack = self.packing is not None
         self._fill_table(self.count)
 
@@ -239,6 +239,20 @@ class KeyedStore:
             if self.count < 0:
                 return False
         return True
+
+    def take_over(self, rows: Lanes) -> None:
+        """Fills an empty store with rows whose keys differ, all of them as the delta."""
+        count = rows.shape[1]
+        if not count:
+            return
+        claim(24 * count)
+        self.rows, self.count = rows, count
+        self.stamps, self.changed = np.zeros(count, np.int64), np.empty(count, np.int64)
+        self.delta_rows, self.round = np.arange(count), 1
+        if self.dense is None:
+            self._fill_table(count)
+        elif self._widen(int(rows[0].min()), int(rows[0].max()), 0):
+            self.dense[rows[0] - self.low] = np.arange(1, count + 1, dtype=np.int32)
 
     def add_joined(self, joined: Joined) -> bool:
         """Combines the pairs of a join as they are met; False if they have to be written out first."""

@@ -69,14 +69,23 @@ def insert_packed(
 
 @jit
 def refill_packed(table: Table, store: Lanes, count: int, lows: Lane, shifts: Lane) -> None:
-    """Enters all rows of the store, which are different, into an empty table."""
+    """Enters all rows of the store, which are different, into an empty table, looking some rows ahead."""
     mask = np.uint64(table.shape[0] - 1)
-    for row in range(count):
-        key = packed(store, row, lows, shifts)
-        slot = _place(key, table)
-        while table[slot] != np.uint64(0):
-            slot = (slot + np.uint64(1)) & mask
-        table[slot] = key
+    keys = np.empty(AHEAD, np.uint64)
+    slots = np.empty(AHEAD, np.uint64)
+    seen = np.empty(AHEAD, np.uint64)
+    for first in range(0, count, AHEAD):
+        size = min(AHEAD, count - first)
+        for number in range(size):
+            keys[number] = packed(store, first + number, lows, shifts)
+            slots[number] = _place(keys[number], table)
+        for number in range(size):
+            seen[number] = table[slots[number]]
+        for number in range(size):
+            slot = slots[number]
+            while table[slot] != np.uint64(0):
+                slot = (slot + np.uint64(1)) & mask
+            table[slot] = keys[number]
 
 
 @jit

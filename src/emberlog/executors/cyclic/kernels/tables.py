@@ -77,14 +77,22 @@ def insert_new(table: Table, store: Lanes, count: int, batch: Lanes, begin: int,
 
 @jit
 def refill(table: Table, store: Lanes, width: int, count: int) -> None:
-    """Enters all rows of the store, which are different in their first `width` lanes, into an empty table."""
+    """Enters all rows of the store, which are different in their first `width` lanes, into an empty table, looking
+    some rows ahead."""
     mask = np.uint64(table.shape[0] - 1)
-    for row in range(count):
-        code = hash_row(store, width, row)
-        slot = code & mask
-        while table[slot] != np.uint64(0):
-            slot = (slot + np.uint64(1)) & mask
-        table[slot] = (code & ~ROW_MASK) | np.uint64(row + 1)
+    codes = np.empty(AHEAD, np.uint64)
+    seen = np.empty(AHEAD, np.uint64)
+    for first in range(0, count, AHEAD):
+        size = min(AHEAD, count - first)
+        for number in range(size):
+            codes[number] = hash_row(store, width, first + number)
+        for number in range(size):
+            seen[number] = table[codes[number] & mask]
+        for number in range(size):
+            slot = codes[number] & mask
+            while table[slot] != np.uint64(0):
+                slot = (slot + np.uint64(1)) & mask
+            table[slot] = (codes[number] & ~ROW_MASK) | np.uint64(first + number + 1)
 
 
 @jit
