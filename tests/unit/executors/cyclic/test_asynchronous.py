@@ -11,14 +11,16 @@ from emberlog.config import Execution, Limits
 from emberlog.diagnostics import EmberlogError
 from emberlog.events import ExecutorChosen, IterationFinished
 from emberlog.executors import reference
+from emberlog.executors.cyclic import outbox
 from emberlog.executors.cyclic.asynchronous import AsyncWorker
 from emberlog.executors.cyclic.installing import Installing
+from emberlog.executors.cyclic.lanes import Lanes, no_rows
 from emberlog.executors.cyclic.local import share_of
 from emberlog.executors.cyclic.merged_progress import MergedProgress
 from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.partitioning import Hashed
 from emberlog.executors.cyclic.stage import plan_stage
-from emberlog.executors.cyclic.worker import Message, Progress, WorkerTask
+from emberlog.executors.cyclic.worker import Mail, Message, Progress, WorkerTask
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import Fact
 from tests.local_runs import run_locally
@@ -61,6 +63,71 @@ def test_facts_that_set_out_to_meet_each_other_do(text: str) -> None:
         with simulated(seed):
             found = run_locally(plan, facts, execution=Execution("cyclic", "async", 2 + seed % 4))
         assert found == expected, f"seed {seed}"
+
+
+THREE_MEET = "p(X, Y) :- arc(X, Y). p(X, W) :- p(X, Y), p(Z, Y), p(Z, W), arc(W, X)."
+"""The way of a valuation over a second worker can be shorter than that of a copy."""
+
+
+def missed(workers: int) -> int:
+    """How many of many runs miss a fact."""
+    program = checked(ARC + THREE_MEET)
+    plan, missing = plan_program(program).plan, 0
+    for seed in range(120):
+        random = Random(seed)
+        vertices, count = random.randint(4, 9), random.randint(3, 8)
+        facts = {"arc": [(random.randrange(vertices), random.randrange(vertices)) for _ in range(count)]}
+        with simulated(seed):
+            found = run_locally(plan, facts, execution=Execution("cyclic", "async", workers))
+        missing += found != reference.evaluate(program, facts)
+    return missing
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_no_valuation_is_missed_while_copies_are_under_way(workers: int) -> None:
+    assert missed(workers) == 0
+
+
+def test_facts_that_do_not_wait_for_their_copies_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the test above would show nothing."""
+
+    def at_once(installing: Installing) -> list[tuple[str, Lanes]]:
+        found, installing._new = installing._new, []
+        return found
+
+    monkeypatch.setattr(Installing, "released", at_once)
+    assert missed(2) > 0
+
+
+AGGREGATED = {
+    "a set": "p(X, Y) :- arc(X, Y). p(X, Y) :- p(X, Z), arc(Z, Y). p(X, Y) :- p(Y, X).",
+    "a minimum": "c(X, min<X>) :- arc(X, _). c(Y, min<Z>) :- c(X, Z), arc(X, Y). c(X, min<Z>) :- c(Y, Z), arc(X, Y).",
+}
+
+
+@pytest.mark.parametrize("text", AGGREGATED.values(), ids=list(AGGREGATED))
+def test_what_is_shipped_is_combined_at_the_source(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shipment has one row for each fact or key; a fact leaves a worker once, and a value only if it is better."""
+    shipped: list[tuple[int, int, Fact]] = []
+    ship = AsyncWorker._shipment
+
+    def watched(worker: AsyncWorker) -> Mail:
+        mail = ship(worker)
+        number, (relation,) = worker.task.number, worker.program.relations
+        for message in mail:
+            rows = [tuple(row) for row in message.batches.get(0, no_rows(relation.width)).T.tolist()]
+            assert len(rows) == len({row[: relation.keys] for row in rows})
+            shipped.extend((id(worker), number, row) for row in rows)
+        return mail
+
+    monkeypatch.setattr(AsyncWorker, "_shipment", watched)
+    plan = plan_program(checked(ARC + text)).plan
+    for seed in range(5):
+        with simulated(seed), monkeypatch.context() as remembering:
+            remembering.setattr(outbox, "MOST_REMEMBERED", 1 << 20)
+            run_locally(plan, {"arc": arcs(seed, 20, 40)}, execution=Execution("cyclic", "async", 3))
+    assert len(shipped) > 100
+    assert len(shipped) == len(set(shipped))
 
 
 def test_a_fact_waits_until_all_copies_are_confirmed() -> None:
