@@ -66,14 +66,14 @@ def spilled(events: list[Event]) -> str:
     [("bsp", "facts were kept in sections on disk"), ("decomposed", "keys were gone through slice by slice")],
 )
 def test_three_times_the_memory(clean: Database, mode: str, how: str) -> None:
-    """All ways lead through one place: two steps make a few arcs many facts, all of them in one join. A fact takes 32
-    bytes at least on one of two workers: its two values, and a place in a table that is at most half full."""
+    """All ways lead through one place: two steps make a few arcs many facts, all of them in one join. A fact takes 27
+    bytes at least on one of two workers: its two values, and a place in a table that is at most three quarters full."""
     ways = 3000
     clean["arc"] = [(number, ways) for number in range(ways)] + [(ways, ways + 1 + number) for number in range(ways)]
     size = ways * ways + 2 * ways
     execution = Execution(mode=mode, representation="hash")
     events: list[Event] = []
-    execution = replace(execution, memory=32 * size // 2 // 3)
+    execution = replace(execution, memory=27 * size // 2 // 3)
     with clean.datalog(TC, execution=execution, listener=events.append) as result:
         found = result["tc"].selectExpr("count(*)", "count(DISTINCT X, Y)", "min(X)", "max(X)", "max(Y)", "sum(Y - X)")
         through = sum(range(ways + 1, 2 * ways + 1)) * ways - sum(range(ways)) * ways

@@ -79,7 +79,7 @@ class PackedIndex:
                 self.dense, self.low = True, low
                 self.starts, self.rows = pack(keys[0] - low, high - low + 1)
                 return
-        self.table = table_for(max(store.count, 1))
+        self.table = table_for(max(2 * store.count, 1))  # it is made once and looked into often
         self.distinct = np.empty_like(keys)
         groups, numbers = number_keys(self.table, self.distinct, keys)
         self.starts, self.rows = pack(numbers, groups)

@@ -67,10 +67,15 @@ def direct_range(low: int, high: int, own_low: int, own_places: int, rows: int) 
 
 
 def table_for(rows: int) -> npt.NDArray[np.uint64]:
-    """An empty table, at most half full with that many rows."""
-    slots = 1 << max(4, int(2 * rows - 1).bit_length())
+    """An empty table, at most three quarters full with that many rows: memory that is not touched costs no time."""
+    slots = 1 << max(4, int(4 * rows // 3).bit_length())
     claim(8 * slots)
     return np.zeros(slots, np.uint64)
+
+
+def is_full(table: npt.NDArray[np.uint64], rows: int) -> bool:
+    """Whether so many rows are too many for a table."""
+    return 4 * rows > 3 * len(table)
 
 
 def grown_rows(rows: Lanes, count: int, capacity: int) -> Lanes:
@@ -89,7 +94,7 @@ def more_rows(width: int, capacity: int, rows: int) -> int:
 
 def more_places(rows: int) -> int:
     """For how many rows a table is made that has to take so many now."""
-    return 2 * rows if has_room(8 * 8 * rows) else rows
+    return 2 * rows if has_room(8 * 6 * rows) else rows
 
 
 def touched(size: int, entries: int) -> int:
@@ -144,7 +149,7 @@ class SetStore:
     def _reserve(self, rows: int) -> None:
         if rows > self.rows.shape[1]:
             self.rows = grown_rows(self.rows, self.count, more_rows(self.width, self.rows.shape[1], rows))
-        if 2 * rows > self.table.shape[0]:
+        if is_full(self.table, rows):
             self._fill_table(more_places(rows))
 
     def _fill_table(self, rows: int) -> None:
@@ -313,7 +318,7 @@ class KeyedStore:
             claim(16 * capacity)
             self.stamps = np.concatenate([self.stamps, np.full(capacity - self.stamps.shape[0], -1, np.int64)])
             self.changed = np.concatenate([self.changed, np.empty(capacity - self.changed.shape[0], np.int64)])
-        if self.dense is None and 2 * rows > self.table.shape[0]:
+        if self.dense is None and is_full(self.table, rows):
             self._fill_table(more_places(rows))
 
     def _fill_table(self, rows: int) -> None:

@@ -33,7 +33,7 @@ MIN, MAX, ARG_MIN, ARG_MAX, CHOICE, SUM_INT, SUM_FLOAT = range(7)
 def insert_new(table: Table, store: Lanes, count: int, batch: Lanes, begin: int, end: int) -> int:
     """Appends those rows `[begin, end)` of the batch that the set does not have; gives the new number of rows.
 
-    The table needs at least twice as many slots as rows, and the store room for all of the batch. Places are looked at
+    The table needs more slots than rows, and the store room for all of the batch. Places are looked at
     some rows ahead: the processor then fetches many of them from memory at the same time.
     """
     width = store.shape[0]
