@@ -63,6 +63,7 @@ def allowed(size: int | None) -> Iterator[None]:
     if size is None:
         yield
         return
+    give_back()  # what is not used any more is not to count as room later
     budget = _Budget(used_memory() + size, size)
     _budgets.append(budget)
     try:
