@@ -22,7 +22,7 @@ from emberlog.executors.cyclic.kernels.indexes import (
     pack,
 )
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask
-from emberlog.executors.cyclic.memory import claim
+from emberlog.executors.cyclic.memory import at_once, claim
 from emberlog.executors.cyclic.stores import StaticStore, Store, direct_range, grown_rows, table_for, touched
 
 MOST_PAIRS = 1 << 19
@@ -46,15 +46,15 @@ class Matches:
 
 def slices(counts: Rows) -> Iterator[tuple[int, int, int]]:
     """Ranges of probes that find about MOST_PAIRS rows together, with that number."""
-    total = int(counts.sum())
-    if total <= MOST_PAIRS:
+    total, most = int(counts.sum()), at_once(MOST_PAIRS)
+    if total <= most:
         if total:
             yield 0, len(counts), total
         return
     ends = np.cumsum(counts)
     begin, done = 0, 0
     while begin < len(counts):
-        end = max(int(np.searchsorted(ends, done + MOST_PAIRS, side="right")), begin + 1)
+        end = max(int(np.searchsorted(ends, done + most, side="right")), begin + 1)
         found = int(ends[end - 1]) - done
         if found:
             yield begin, end, found
@@ -180,8 +180,8 @@ class ChainedIndex:
 
     def matches(self, keys: Lanes, below: int) -> Iterator[Matches]:
         """Only rows with a number under `below`: what was known before the delta, or before the round."""
-        probe, row = 0, NEW_PROBE
-        capacity = max(FEWEST_PAIRS, min(4 * keys.shape[1], MOST_PAIRS))
+        probe, row, most = 0, NEW_PROBE, at_once(MOST_PAIRS)
+        capacity = max(FEWEST_PAIRS, min(4 * keys.shape[1], most))
         while probe < keys.shape[1]:
             pairs = (np.empty(capacity, np.int64), np.empty(capacity, np.int64))
             if self.is_direct:
@@ -190,6 +190,6 @@ class ChainedIndex:
             else:
                 found_by = (self.heads, self.following, self.store.rows, self.lanes, keys, below)
                 probe, row, found = expand_chained(*found_by, probe, row, *pairs)
-            capacity = MOST_PAIRS
+            capacity = most
             if found:
                 yield Matches(pairs[0][:found], pairs[1][:found])

@@ -26,6 +26,10 @@ LOOK_SECONDS = 0.005
 SHORT = 0.5
 """Of a budget: with so much in use, facts that can be elsewhere had better go. The rest is for what a round needs."""
 
+BYTES_BESIDE = 512
+"""That a row takes in a budget, while it is on its way with all others that are made at the same time."""
+FEWEST_AT_ONCE = 1 << 12
+
 _STATISTICS = Path("/proc/self/statm")
 
 
@@ -87,6 +91,13 @@ def check() -> None:
 def has_room(size: int) -> bool:
     """Whether so many bytes more can be used: for those who can do with less."""
     return not _budgets or size < LARGE or used_memory() + size <= _smallest().most
+
+
+def at_once(most: int) -> int:
+    """How many rows are made at a time: at most so many, and fewer where a budget is small."""
+    if not _budgets:
+        return most
+    return max(min(most, _smallest().size // BYTES_BESIDE), FEWEST_AT_ONCE)
 
 
 def is_short() -> bool:

@@ -29,7 +29,7 @@ from emberlog.executors.cyclic.kernels.tables import (
     upsert_dense_sum,
 )
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask
-from emberlog.executors.cyclic.memory import claim, has_room
+from emberlog.executors.cyclic.memory import at_once, claim, has_room
 from emberlog.executors.cyclic.packing import Packing, packing_for
 
 if TYPE_CHECKING:
@@ -117,8 +117,9 @@ class SetStore:
 
     def add(self, batch: Lanes) -> bool:
         """Enters the rows that are new; they become the delta with the next `advance`."""
-        for begin in range(0, batch.shape[1], CHUNK):
-            end = min(begin + CHUNK, batch.shape[1])
+        size = at_once(CHUNK)
+        for begin in range(0, batch.shape[1], size):
+            end = min(begin + size, batch.shape[1])
             self._reserve(self.count + end - begin)
             if self.may_pack:
                 self._pack(batch[:, begin:end])
@@ -234,8 +235,9 @@ class KeyedStore:
 
     def add(self, batch: Lanes) -> bool:
         """Combines contributions with the rows of their keys; False when an int sum overflowed."""
-        for begin in range(0, batch.shape[1], CHUNK):
-            end = min(begin + CHUNK, batch.shape[1])
+        size = at_once(CHUNK)
+        for begin in range(0, batch.shape[1], size):
+            end = min(begin + size, batch.shape[1])
             self._reserve(self.count + end - begin)
             if self.dense is not None:
                 keys = batch[0, begin:end]
