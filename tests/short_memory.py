@@ -33,6 +33,7 @@ class Shortage:
 def short_memory(seed: int, likely: float = 0.1) -> Iterator[Shortage]:
     """Sections, slices and blocks are tiny. Only what has a way out is told that memory is short."""
     random, found = Random(seed), Shortage()
+    second_try: set[_Section] = set()
     keep, loaded, spill = Worker.keep, _Section.loaded, resident.Resident._spill
 
     def kept(worker: RoundsWorker, *arguments: Any) -> None:
@@ -42,10 +43,11 @@ def short_memory(seed: int, likely: float = 0.1) -> Iterator[Shortage]:
         keep(worker, *arguments)
 
     def brought_in(section: _Section) -> Any:
-        if random.random() < likely and found.reloaded % 2 == 0:
+        if section not in second_try and random.random() < likely:
             found.reloaded += 1
+            second_try.add(section)
             raise TooLarge("by chance")
-        found.reloaded += found.reloaded % 2  # the second time there is room
+        second_try.discard(section)
         return loaded(section)
 
     def spills(one: resident.Resident) -> None:
