@@ -29,6 +29,7 @@ def ablations(
     if not changing:
         return tuple(Ablation(part, subject.name, subject.where, SAME_PLAN) for part in chosen)
     variants = ((), *((part,) for part in changing))
+    timed_run(subject, (), patience.timeout)  # warms up, so that a first run tells whether something takes long
     firsts = {off: first_run(subject, off, patience.timeout) for off in variants}
     costs = _timed(subject, firsts, patience)
     found = []
@@ -56,9 +57,9 @@ def _timed(
 ) -> dict[tuple[str, ...], Costs]:
     seconds: dict[tuple[str, ...], list[float]] = {off: [] for off in firsts}
     bytes_sent = {off: first.costs.bytes for off, first in firsts.items()}
-    repeated = [off for off, first in firsts.items() if first.answer is not None and not _is_long(first, patience)]
-    if () in repeated:
-        timed_run(subject, (), patience.timeout)  # counting rows took other ways, which need to be warm as well
+    repeated = [
+        off for off, first in firsts.items() if not off or (first.answer is not None and not _is_long(first, patience))
+    ]
     for number in range(patience.repeat):
         # Every round starts with another one, so that none always runs in the wake of the same.
         shift = number % max(1, len(repeated))
