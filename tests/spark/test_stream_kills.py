@@ -25,10 +25,10 @@ SIGKILLED = -9
 
 
 def filled(folder: Path) -> Path:
-    """Four files of rides: as many batches."""
+    """Three files of rides: as many batches."""
     folder.mkdir()
     chance = random.Random(8)
-    for number in range(4):
+    for number in range(3):
         rows = [(3 * number + chance.randint(0, 3), *chance.sample("ABCDE", 2), chance.randint(1, 9)) for _ in range(8)]
         put(folder / "rides", number, rows)
     return folder

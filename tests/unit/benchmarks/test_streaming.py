@@ -8,6 +8,7 @@ import pytest
 from benchmarks.machine import this_machine
 from benchmarks.streaming.cases import QUERIES, StreamQuery
 from benchmarks.streaming.measure import measure
+from benchmarks.streaming.on_spark import SparkStreamMeasurement
 from benchmarks.streaming.report import document, write_stream_report
 from benchmarks.streaming.run import StreamRunResults
 from benchmarks.streaming.soak import soak
@@ -35,13 +36,16 @@ def test_both_evaluations_come_to_the_same_answer_and_the_report_compares_them(t
     assert incremental.facts == simple.facts > 0
     assert incremental.tuples == simple.tuples > 50_000
     assert (incremental.late, incremental.is_whole, incremental.slides) == (0, True, simple.slides)
-    results = StreamRunResults(this_machine(), 80_000, (incremental, simple))
+    inside = SparkStreamMeasurement("Q4", 4_000, 1_000, 1, 80_000, 2, 5, 4.0, 0.1, 0.2, 1_000_000)
+    results = StreamRunResults(this_machine(), 80_000, (incremental, simple), (inside,))
     assert [section.title for section in document(results).sections][1:] == [
         "Incremental against from scratch",
+        "Inside Spark",
         "Q4: cheapest path",
     ]
     for path in write_stream_report(results, tmp_path):
-        assert "cheapest path" in path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
+        assert "cheapest path" in text and "20,000" in text
 
 
 def test_a_short_soak_notes_its_memory(tmp_path: Path) -> None:
