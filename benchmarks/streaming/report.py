@@ -133,8 +133,8 @@ def _on_spark(results: StreamRunResults) -> Section:
     text = (
         f"The same streams as Parquet files of {BATCH:,} tuples, each a micro-batch: `readStream`, "
         "`start(availableNow=True)`, the changes of each slide into Parquet files, with the checkpoint on disk. "
-        f"Seconds are those of the clock, from `start` to the end; `local[{CORES}]`. The paper's slowest case of each "
-        "query, and its fastest one of all."
+        f"Seconds are those of the clock, from `start` to the end; `local[{CORES}]`. Other work on the machine counts "
+        "in them. The paper's slowest case of each query, and its fastest one of all."
     )
     return Section("Inside Spark", (Text(text), Table(header, tuple(rows))))
 
