@@ -198,7 +198,8 @@ def optimize(plan: LogicalPlan, *, off: Set[str] = frozenset(), provenance: bool
                 check_invariants(plan, one.name)
         note = FOR_PROVENANCE if is_in_the_way else ""
         changes.append(PassChange(one.name, one.reason, before, plan, is_off, note))
-    plan = only_what_is_needed(plan)
+    if not provenance:  # what has a part as it is written was taken before, and a refutation reads all of it
+        plan = only_what_is_needed(plan)
     if reorder_joins.__name__ in off and plan.statistics:
         plan = replace(plan, statistics=NO_STATISTICS)  # executors go by them, too
     return Optimized(plan, tuple(changes))

@@ -272,3 +272,10 @@ def test_iterations_are_written_if_they_were_recorded(db: Db, tmp_path: Path) ->
     with pytest.raises(EmberlogError) as error:
         db.datalog(TC).write(tmp_path / "out", iterations=True)
     assert code_of(error) == "DL440"
+
+
+def test_a_refutation_reads_what_no_plan_would(db: Db) -> None:
+    result = db.datalog("p(0). p(1) :- 0.0 = 0.5, arc(X, _).", provenance=True)
+    assert "arc" in result.explained.inputs
+    assert "0.0 = 0.5" in str(result.why_not("p", (1,)))
+    assert str(result.why("arc", (1, 2))) == "arc(1, 2)   input arc"
