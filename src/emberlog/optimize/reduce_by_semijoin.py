@@ -30,7 +30,8 @@ def _reduced(plan: Plan, beside: SideRelations, *, is_noticed: bool) -> Plan:
     new = []
     for child in children(plan):
         reduced = _reduced(child, beside, is_noticed=is_noticed)
-        if isinstance(plan, Join) and not is_noticed and beside.is_worthwhile(reduced):
+        # A relation has columns: nobody can keep rows of nothing.
+        if isinstance(plan, Join) and not is_noticed and reduced.columns and beside.is_worthwhile(reduced):
             reduced = Scan(beside.add(Distinct(reduced)).relation, reduced.columns)
         new.append(reduced)
     return with_children(plan, tuple(new))
