@@ -139,6 +139,7 @@ def read(folder: Path) -> Run:
 def merged(runs: Sequence[Run]) -> Run:
     """Several runs of one machine as one: where two measured the same thing, the later one counts."""
     first = runs[0]
+    commits = dict.fromkeys(run.machine.commit for run in runs if run.machine.commit)
     engines = {engine.name: engine for run in runs for engine in run.engines}
     workloads = {workload.name: workload for run in runs for workload in run.workloads}
     measurements = {(one.workload, one.engine): one for run in runs for one in run.measurements}
@@ -146,6 +147,7 @@ def merged(runs: Sequence[Run]) -> Run:
     return replace(
         first,
         set_name=" + ".join(dict.fromkeys(run.set_name for run in runs)),
+        machine=replace(first.machine, commit=", ".join(commits)),
         engines=tuple(engines.values()),
         workloads=tuple(workloads.values()),
         measurements=tuple(measurements.values()),

@@ -122,6 +122,9 @@ def test_comparing_two_runs(run: Run) -> None:
 
 def test_merging_runs_keeps_the_later_measurement(run: Run) -> None:
     later = replace(run, set_name="full", measurements=(ran("tc/tree11", "duckdb", 2.0),))
+    later = replace(later, machine=replace(run.machine, commit="fedcba9"))
+    merged = results.merged([run, later, run])
+    assert merged.machine.commit == f"{run.machine.commit}, fedcba9"
     merged = results.merged([run, later])
     found = merged.measurement("tc/tree11", "duckdb")
     assert found is not None and found.median == 2.0
