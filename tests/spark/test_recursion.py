@@ -168,6 +168,19 @@ def test_ctrl_c_stops_the_running_job_and_leaves_nothing(spark: SparkSession) ->
     assert run_dataframe(spark, checked(CLOSURE), {"arc": chain(2)})["tc"] == {(0, 1), (1, 2), (0, 2)}
 
 
+def test_ctrl_c_that_the_bridge_stumbles_over_is_still_ctrl_c(spark: SparkSession) -> None:
+    def listen(event: Event) -> None:
+        if isinstance(event, IterationFinished):
+            try:
+                raise KeyboardInterrupt
+            except KeyboardInterrupt:
+                raise RuntimeError("Gateway must be connected to send cancel cmd.")  # noqa: B904 (as py4j does)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_dataframe(spark, checked(ENDLESS), {}, listener=listen)
+    assert kept_frames(spark) == 0
+
+
 def test_settings_are_restored(spark: SparkSession) -> None:
     before = {name: spark.conf.get(name) for name in CHANGED}
     run_dataframe(spark, checked(CLOSURE), {"arc": chain(3)})

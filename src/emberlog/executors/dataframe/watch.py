@@ -53,6 +53,9 @@ class Watch:
             self._jobs.stop()
             raise
         except Exception as error:
+            if _was_interrupted(error):
+                self._jobs.stop()
+                raise KeyboardInterrupt from None
             if self._timed_out.is_set():
                 raise self._timeout() from None
             if is_cancelled(error):
@@ -124,6 +127,14 @@ class Watch:
             f"if the program comes to an end by itself, raise {option}; "
             "if it makes new values for ever, bound them with a condition such as `D < 1000`",
         )
+
+
+def _was_interrupted(error: BaseException) -> bool:
+    """Ctrl-C in the middle of a word to the JVM can come out as an error of the bridge, which stumbles over it."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__context__
+    return cause is not None
 
 
 def _progress(iteration: int, delta: int, total: int, some_facts: Callable[[int], Sequence[str]]) -> str:
