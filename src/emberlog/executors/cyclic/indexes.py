@@ -16,11 +16,11 @@ from emberlog.executors.cyclic.kernels.indexes import (
     expand,
     expand_chained,
     expand_direct,
-    look_up,
     look_up_dense,
     number_keys,
     pack,
 )
+from emberlog.executors.cyclic.kernels.tables import find_all
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask
 from emberlog.executors.cyclic.memory import at_once, claim
 from emberlog.executors.cyclic.stores import StaticStore, Store, direct_range, grown_rows, table_for, touched
@@ -88,7 +88,7 @@ class PackedIndex:
         """The number of each key's group, -1 where there is none."""
         if self.dense:
             return look_up_dense(self.low, len(self.starts) - 1, keys[0])
-        return look_up(self.table, self.distinct, keys)
+        return find_all(self.table, self.distinct, len(keys), keys)
 
     def matches(self, keys: Lanes) -> Iterator[Matches]:
         return self.pairs(self.groups(keys))

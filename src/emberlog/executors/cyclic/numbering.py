@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from emberlog.executors.cyclic.kernels.indexes import look_up, number_keys
+from emberlog.executors.cyclic.kernels.indexes import number_keys
 from emberlog.executors.cyclic.kernels.numbering import numbers_in_range, ranks_of
 from emberlog.executors.cyclic.kernels.steps import Numbers, breadth_first_ranks, pack_steps
-from emberlog.executors.cyclic.kernels.tables import Table
+from emberlog.executors.cyclic.kernels.tables import Table, find_all
 from emberlog.executors.cyclic.lanes import Lane, Lanes, joined
 from emberlog.executors.cyclic.stores import table_for
 
@@ -35,7 +35,8 @@ class Domain:
     def numbers(self, values: Lanes) -> Lane:
         """The number of each value, or -1."""
         if self.low is None:
-            return ranks_of(look_up(self.table, self.distinct, np.ascontiguousarray(values)), self.ranks)
+            found = find_all(self.table, self.distinct, len(values), np.ascontiguousarray(values))
+            return ranks_of(found, self.ranks)
         return numbers_in_range(values[0], self.low, self.low + len(self.ranks) - 1, self.ranks)
 
     def renumbered(self, ranks: Lane) -> Domain:

@@ -5,12 +5,10 @@ Lanes are as in `frontiers`. A row with the same rank that holds longer only mov
 
 from __future__ import annotations
 
-import numpy as np
-
 from emberlog.executors.cyclic.kernels.frontiers import NO_ROW, Directions, compared
 from emberlog.executors.cyclic.kernels.hashing import hash_row
 from emberlog.executors.cyclic.kernels.jit import jit
-from emberlog.executors.cyclic.kernels.tables import ROW_MASK, Rows, Table
+from emberlog.executors.cyclic.kernels.tables import Rows, Table, entry_of, locate
 from emberlog.executors.cyclic.lanes import Lanes
 
 
@@ -35,37 +33,19 @@ def upsert_best(
     does not; gives the new numbers of rows and of changed rows. The table needs at least twice as many slots as rows,
     the lanes room for all."""
     last = rows.shape[0] - 1
-    mask = np.uint64(table.shape[0] - 1)
     for row in range(begin, end):
         expires = batch[last, row]
         if expires < slide:
             continue
         code = hash_row(batch, keys, row)
-        tag = code & ~ROW_MASK
-        slot = code & mask
-        place = NO_ROW
-        while True:
-            entry = table[slot]
-            if entry == np.uint64(0):
-                break
-            if (entry & ~ROW_MASK) == tag:
-                known = int(np.int64(entry & ROW_MASK)) - 1
-                same = True
-                for lane in range(keys):
-                    if rows[lane, known] != batch[lane, row]:
-                        same = False
-                        break
-                if same:
-                    place = known
-                    break
-            slot = (slot + np.uint64(1)) & mask
+        slot, place = locate(table, rows, keys, batch, row, code)
         if place == NO_ROW:
             place = count
             count += 1
             for lane in range(keys):
                 rows[lane, place] = batch[lane, row]
             stamps[place] = -1
-            table[slot] = tag | np.uint64(count)
+            table[slot] = entry_of(place, code)
         elif rows[last, place] >= slide:
             order = compared(batch, row, rows, place, keys, directions)
             if order > 0 or (order == 0 and expires <= rows[last, place]):

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from emberlog.executors.cyclic.kernels.hashing import hash_row
 from emberlog.executors.cyclic.kernels.indexes import NEW_PROBE, bucket_step
 from emberlog.executors.cyclic.kernels.jit import jit
-from emberlog.executors.cyclic.kernels.tables import ROW_MASK, Rows, Table
+from emberlog.executors.cyclic.kernels.tables import Rows, Table, entry_of, locate
 from emberlog.executors.cyclic.lanes import Lanes
 
 GONE = -(1 << 62)
@@ -61,30 +61,12 @@ def upsert_frontier(
     """Enters those rows `[begin, end)` of the batch that no row of their key outlives and beats; gives the new numbers
     of rows and of changed rows. The table needs at least twice as many slots as rows, the lanes room for all."""
     last = rows.shape[0] - 1
-    mask = np.uint64(table.shape[0] - 1)
     for row in range(begin, end):
         expires = batch[last, row]
         if expires < slide:
             continue
         code = hash_row(batch, keys, row)
-        tag = code & ~ROW_MASK
-        slot = code & mask
-        leader = NO_ROW
-        while True:
-            entry = table[slot]
-            if entry == np.uint64(0):
-                break
-            if (entry & ~ROW_MASK) == tag:
-                known = int(np.int64(entry & ROW_MASK)) - 1
-                same = True
-                for lane in range(keys):
-                    if rows[lane, known] != batch[lane, row]:
-                        same = False
-                        break
-                if same:
-                    leader = known
-                    break
-            slot = (slot + np.uint64(1)) & mask
+        slot, leader = locate(table, rows, keys, batch, row, code)
         place = NO_ROW
         is_beaten = False
         other = leader
@@ -114,7 +96,7 @@ def upsert_frontier(
             if leader == NO_ROW:
                 leader = place
                 following[place] = NO_ROW
-                table[slot] = tag | np.uint64(count)
+                table[slot] = entry_of(place, code)
             else:
                 following[place] = following[leader]
                 following[leader] = place
@@ -214,7 +196,7 @@ def refill_leaders(table: Table, rows: Lanes, leaders: Rows, keys: int, count: i
             slot = code & mask
             while table[slot] != np.uint64(0):
                 slot = (slot + np.uint64(1)) & mask
-            table[slot] = (code & ~ROW_MASK) | np.uint64(row + 1)
+            table[slot] = entry_of(row, code)
 
 
 @jit

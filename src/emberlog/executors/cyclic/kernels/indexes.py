@@ -10,7 +10,7 @@ import numpy as np
 
 from emberlog.executors.cyclic.kernels.hashing import hash_row
 from emberlog.executors.cyclic.kernels.jit import jit
-from emberlog.executors.cyclic.kernels.tables import ROW_MASK, Rows, Table, find
+from emberlog.executors.cyclic.kernels.tables import Rows, Table, entry_of, locate
 from emberlog.executors.cyclic.lanes import Lane, Lanes
 
 
@@ -18,33 +18,18 @@ from emberlog.executors.cyclic.lanes import Lane, Lanes
 def number_keys(table: Table, distinct: Lanes, keys: Lanes) -> tuple[int, Rows]:
     """Numbers the different keys in the order of their first row; gives their count and each row's number."""
     width = keys.shape[0]
-    mask = np.uint64(table.shape[0] - 1)
     numbers = np.empty(keys.shape[1], np.int64)
     count = 0
     for row in range(keys.shape[1]):
         code = hash_row(keys, width, row)
-        tag = code & ~ROW_MASK
-        slot = code & mask
-        while True:
-            entry = table[slot]
-            if entry == np.uint64(0):
-                for lane in range(width):
-                    distinct[lane, count] = keys[lane, row]
-                numbers[row] = count
-                count += 1
-                table[slot] = tag | np.uint64(count)
-                break
-            if (entry & ~ROW_MASK) == tag:
-                known = int(np.int64(entry & ROW_MASK)) - 1
-                same = True
-                for lane in range(width):
-                    if distinct[lane, known] != keys[lane, row]:
-                        same = False
-                        break
-                if same:
-                    numbers[row] = known
-                    break
-            slot = (slot + np.uint64(1)) & mask
+        slot, known = locate(table, distinct, width, keys, row, code)
+        if known < 0:
+            for lane in range(width):
+                distinct[lane, count] = keys[lane, row]
+            table[slot] = entry_of(count, code)
+            known = count
+            count += 1
+        numbers[row] = known
     return count, numbers
 
 
@@ -63,16 +48,6 @@ def pack(numbers: Rows, groups: int) -> tuple[Rows, Rows]:
         rows[places[group]] = row
         places[group] += 1
     return starts, rows
-
-
-@jit
-def look_up(table: Table, distinct: Lanes, keys: Lanes) -> Rows:
-    """The number of each key, or -1."""
-    width = keys.shape[0]
-    result = np.empty(keys.shape[1], np.int64)
-    for row in range(keys.shape[1]):
-        result[row] = find(table, distinct, width, keys, row)
-    return result
 
 
 @jit

@@ -30,6 +30,35 @@ MIN, MAX, ARG_MIN, ARG_MAX, CHOICE, SUM_INT, SUM_FLOAT = range(7)
 
 
 @jit
+def locate(table: Table, store: Lanes, width: int, batch: Lanes, row: int, code: np.uint64) -> tuple[np.uint64, int]:
+    """The slot of the row of the store that agrees in the first `width` lanes, and that row; the slot where it would
+    be entered and -1 if there is none. `code` is the hash of these lanes."""
+    mask = np.uint64(table.shape[0] - 1)
+    tag = code & ~ROW_MASK
+    slot = code & mask
+    while True:
+        entry = table[slot]
+        if entry == np.uint64(0):
+            return slot, -1
+        if (entry & ~ROW_MASK) == tag:
+            known = int(np.int64(entry & ROW_MASK)) - 1
+            same = True
+            for lane in range(width):
+                if store[lane, known] != batch[lane, row]:
+                    same = False
+                    break
+            if same:
+                return slot, known
+        slot = (slot + np.uint64(1)) & mask
+
+
+@jit
+def entry_of(row: int, code: np.uint64) -> np.uint64:
+    """What a slot holds of a row with this hash."""
+    return (code & ~ROW_MASK) | np.uint64(row + 1)
+
+
+@jit
 def insert_new(table: Table, store: Lanes, count: int, batch: Lanes, begin: int, end: int) -> int:
     """Appends those rows `[begin, end)` of the batch that the set does not have; gives the new number of rows.
 
@@ -47,31 +76,16 @@ def insert_new(table: Table, store: Lanes, count: int, batch: Lanes, begin: int,
         for number in range(size):
             seen[number] = table[codes[number] & mask]
         for number in range(size):
-            known = np.int64(seen[number] & ROW_MASK) - 1
-            if known >= 0:
-                seen[number] = np.uint64(store[0, known])
+            first_known = np.int64(seen[number] & ROW_MASK) - 1
+            if first_known >= 0:
+                seen[number] = np.uint64(store[0, first_known])
         for number in range(size):
-            row = first + number
-            tag = codes[number] & ~ROW_MASK
-            slot = codes[number] & mask
-            while True:
-                entry = table[slot]
-                if entry == np.uint64(0):
-                    for lane in range(width):
-                        store[lane, count] = batch[lane, row]
-                    count += 1
-                    table[slot] = tag | np.uint64(count)
-                    break
-                if (entry & ~ROW_MASK) == tag:
-                    known = np.int64(entry & ROW_MASK) - 1
-                    same = True
-                    for lane in range(width):
-                        if store[lane, known] != batch[lane, row]:
-                            same = False
-                            break
-                    if same:
-                        break
-                slot = (slot + np.uint64(1)) & mask
+            slot, known = locate(table, store, width, batch, first + number, codes[number])
+            if known < 0:
+                for lane in range(width):
+                    store[lane, count] = batch[lane, first + number]
+                table[slot] = entry_of(count, codes[number])
+                count += 1
     return count
 
 
@@ -92,30 +106,7 @@ def refill(table: Table, store: Lanes, width: int, count: int) -> None:
             slot = codes[number] & mask
             while table[slot] != np.uint64(0):
                 slot = (slot + np.uint64(1)) & mask
-            table[slot] = (codes[number] & ~ROW_MASK) | np.uint64(first + number + 1)
-
-
-@jit
-def find(table: Table, store: Lanes, width: int, batch: Lanes, row: int) -> int:
-    """The row of the store that agrees in the first `width` lanes, or -1."""
-    mask = np.uint64(table.shape[0] - 1)
-    code = hash_row(batch, width, row)
-    tag = code & ~ROW_MASK
-    slot = code & mask
-    while True:
-        entry = table[slot]
-        if entry == np.uint64(0):
-            return -1
-        if (entry & ~ROW_MASK) == tag:
-            known = int(np.int64(entry & ROW_MASK)) - 1
-            same = True
-            for lane in range(width):
-                if store[lane, known] != batch[lane, row]:
-                    same = False
-                    break
-            if same:
-                return known
-        slot = (slot + np.uint64(1)) & mask
+            table[slot] = entry_of(first + number, codes[number])
 
 
 @jit
@@ -123,7 +114,7 @@ def find_all(table: Table, store: Lanes, width: int, batch: Lanes) -> Rows:
     """For each row of the batch the row of the store that agrees in the first `width` lanes, or -1."""
     result = np.empty(batch.shape[1], np.int64)
     for row in range(batch.shape[1]):
-        result[row] = find(table, store, width, batch, row)
+        result[row] = locate(table, store, width, batch, row, hash_row(batch, width, row))[1]
     return result
 
 
@@ -190,42 +181,27 @@ def upsert(
     `changed` collects each row that changed since `stamp` began, once. Gives the number of rows and of changes; the
     number of rows is negative when a sum overflowed.
     """
-    mask = np.uint64(table.shape[0] - 1)
     width = store.shape[0]
     store_floats, batch_floats = store.view(np.float64), batch.view(np.float64)
     for row in range(begin, end):
         code = hash_row(batch, keys, row)
-        tag = code & ~ROW_MASK
-        slot = code & mask
-        while True:
-            entry = table[slot]
-            if entry == np.uint64(0):
-                for lane in range(width):
-                    store[lane, count] = batch[lane, row]
-                known = count
-                count += 1
-                table[slot] = tag | np.uint64(count)
-                stamps[known] = stamp
-                changed[changes] = known
-                changes += 1
-                break
-            if (entry & ~ROW_MASK) == tag:
-                known = int(np.int64(entry & ROW_MASK)) - 1
-                same = True
-                for lane in range(keys):
-                    if store[lane, known] != batch[lane, row]:
-                        same = False
-                        break
-                if same:
-                    outcome = improve(store, store_floats, known, batch, batch_floats, row, keys, rules)
-                    if outcome < 0:
-                        return -1, changes
-                    if outcome > 0 and stamps[known] != stamp:
-                        stamps[known] = stamp
-                        changed[changes] = known
-                        changes += 1
-                    break
-            slot = (slot + np.uint64(1)) & mask
+        slot, known = locate(table, store, keys, batch, row, code)
+        if known < 0:
+            for lane in range(width):
+                store[lane, count] = batch[lane, row]
+            table[slot] = entry_of(count, code)
+            stamps[count] = stamp
+            changed[changes] = count
+            changes += 1
+            count += 1
+            continue
+        outcome = improve(store, store_floats, known, batch, batch_floats, row, keys, rules)
+        if outcome < 0:
+            return -1, changes
+        if outcome > 0 and stamps[known] != stamp:
+            stamps[known] = stamp
+            changed[changes] = known
+            changes += 1
     return count, changes
 
 
