@@ -148,8 +148,7 @@ class Checker:
                 assert goal.iteration == goal.fact[recursion.stage_columns[goal.relation]]
                 assert self.has(self.facts, goal.relation, goal.fact)
             case RecursionCase.BOUNDED:
-                # Workers compare sums and counts, so an average that stays as it is can take them a round further.
-                assert self.has(states[min(goal.iteration, len(states) - 1)], goal.relation, goal.fact), goal
+                assert self.has(states[goal.iteration], goal.relation, goal.fact), goal
             case _:
                 rounds = [i for i, state in enumerate(states) if self.has(state, goal.relation, goal.fact)]
                 # Where sums are compared, the one of a round may be near to that of the next.
@@ -179,8 +178,7 @@ class Checker:
             return self.facts
         assert goal.iteration is not None
         round_before = goal.iteration - (1 if recursion.case is RecursionCase.BOUNDED else 0)
-        states = self.rounds[goal.relation]
-        return {**self.facts, **states[min(round_before, len(states) - 1)]}
+        return {**self.facts, **self.rounds[goal.relation][round_before]}
 
     def _check_step(self, goal: Goal, step: Step) -> None:
         match step:

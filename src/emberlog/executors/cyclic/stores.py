@@ -344,12 +344,7 @@ class KeyedStore:
             self.dense, self.low = wider, low
         return True
 
-    def has_all(self, rows: Lanes) -> bool:
-        """Whether all these rows are here, with the same values."""
-        numbers = self._find(rows)
-        return bool((numbers >= 0).all()) and np.array_equal(self.rows[:, numbers], rows)
-
-    def _find(self, rows: Lanes) -> Lane:
+    def find(self, rows: Lanes) -> Lane:
         """The numbers of the rows that have these keys, -1 where there is none."""
         if self.dense is None:
             return find_all(self.table, self.rows, self.keys, rows)
