@@ -32,7 +32,6 @@ from emberlog.executors.cyclic.handover import Outgrown
 from emberlog.executors.cyclic.launcher import Launcher, StaticInput
 from emberlog.executors.cyclic.multiway import multiway_of
 from emberlog.executors.cyclic.stage import plan_stage
-from emberlog.executors.dataframe.duplicates import inputs_that_must_be_sets
 from emberlog.executors.dataframe.environment import RelationResult, Session
 from emberlog.executors.dataframe.expressions import compared, constant
 from emberlog.executors.dataframe.fault_barrier import behind_barrier
@@ -46,6 +45,7 @@ from emberlog.executors.dataframe.watch import Watch
 from emberlog.executors.recording import Recording
 from emberlog.logical.needed_strata import needed_strata
 from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, Plan, PlannedStratum, Scan, Version
+from emberlog.logical.repeated_rows import inputs_that_must_be_sets
 from emberlog.logical.traverse import scans
 from emberlog.optimize.refinement import Refinement
 from emberlog.semantics.functions import BUILT_IN, Functions

@@ -21,17 +21,22 @@ from emberlog.logical.nodes import Field
 from emberlog.semantics.model import CellValue
 
 
-def encoded(name: str, relation: LocalRelation, types: Sequence[DataType], codes: TextCodes) -> Lanes:
-    """The facts of a relation, each once."""
+def encoded(
+    name: str, relation: LocalRelation, types: Sequence[DataType], codes: TextCodes, *, must_be_set: bool
+) -> Lanes:
+    """The facts of a relation, each once if they must be a set."""
     if relation.has_nulls:
         raise fail("DL330", f"`{name}`, which this recursion reads, has nulls, which this executor cannot keep")
     if not relation.is_table:
-        rows = list(relation.facts)
-        lanes = [_lane_of_values([row[i] for row in rows], type_, codes) for i, type_ in enumerate(types)]
-        return np.stack(lanes) if lanes else np.empty((0, len(rows)), np.int64)
+        facts = list(relation.facts)
+        lanes = [_lane_of_values([fact[i] for fact in facts], type_, codes) for i, type_ in enumerate(types)]
+        return np.stack(lanes) if lanes else np.empty((0, len(facts)), np.int64)
     lanes = [_lane_of_column(relation.table.column(i), type_, codes) for i, type_ in enumerate(types)]
+    rows = np.stack(lanes)
+    if not must_be_set:
+        return rows
     store = SetStore(len(lanes))
-    store.add(np.stack(lanes))
+    store.add(rows)
     return store.all
 
 

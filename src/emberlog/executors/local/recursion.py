@@ -65,16 +65,18 @@ class LocalStratum:
     def run(
         self,
         relations: Mapping[str, LocalRelation],
+        must_be_sets: frozenset[str],
         limits: Limits,
         tell: Callable[[Progress], None],
         began: float,
         stratum: int,
         places: Mapping[str, Span],
     ) -> LocalOutcome:
-        """`relations` has those that it reads, `began` the time that the timeout counts from."""
+        """`relations` has those that it reads; `must_be_sets` are those whose repeated rows somebody would notice;
+        `began` is the time that the timeout counts from."""
         try:
             with allowed(self.memory * self.workers if self.memory is not None else memory_for_each(1)):
-                return self._facts(relations, limits, tell, began, stratum)
+                return self._facts(relations, must_be_sets, limits, tell, began, stratum)
         except Fault as fault:
             raise told(fault, places) from None
         except (TooLarge, MemoryError) as problem:
@@ -91,6 +93,7 @@ class LocalStratum:
     def _facts(
         self,
         relations: Mapping[str, LocalRelation],
+        must_be_sets: frozenset[str],
         limits: Limits,
         tell: Callable[[Progress], None],
         began: float,
@@ -100,7 +103,8 @@ class LocalStratum:
         for text in texts_of(self.program):
             codes.code(text)
         statics = {
-            name: encoded(name, relations[name], types, codes) for name, types in self.program.static_types.items()
+            name: encoded(name, relations[name], types, codes, must_be_set=name in must_be_sets)
+            for name, types in self.program.static_types.items()
         }
         arcs = arcs_of(self.division.walks, statics)
         partitioning = divided(self.division.kind, arcs, self.workers)

@@ -36,6 +36,7 @@ from emberlog.executors.recording import ITERATION, Recording
 from emberlog.io.local_relation import LocalRelation
 from emberlog.logical.needed_strata import needed_strata
 from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, PlannedStratum, Version
+from emberlog.logical.repeated_rows import inputs_that_must_be_sets
 from emberlog.logical.traverse import plans_of, scans
 from emberlog.optimize.refinement import Refinement
 from emberlog.semantics.model import Fact
@@ -120,6 +121,7 @@ class _Run:
         self.listener = listener
         self.execution = execution
         self.inputs = inputs
+        self.must_be_sets = inputs_that_must_be_sets(plan)
         self.relations = recording.relations
         """All that are complete."""
         self.relations.update(inputs)
@@ -232,6 +234,7 @@ class _Run:
         self.listener(ExecutorChosen(stratum.index, stratum.relations, "cyclic", how, why))
         outcome = planned.run(
             self.relations,
+            self.must_be_sets,
             self.limits,
             lambda progress: self._heard(progress.iteration, progress.changed, progress.total),
             self.began,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+import pyarrow as pa
 import pytest
 
 from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits
@@ -14,9 +15,11 @@ from emberlog.executors.cyclic.merged_progress import MergedProgress
 from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.worker import Progress
 from emberlog.executors.local import run as local_run
+from emberlog.executors.reference import evaluate
 from emberlog.io.local_relation import LocalRelation
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import CellValue, Column, Fact
+from tests.local_runs import SETUPS
 from tests.programs import checked
 
 TC = "tc(X, Y) :- arc(X, Y). tc(X, Y) :- tc(X, Z), arc(Z, Y)."
@@ -188,3 +191,27 @@ def test_a_condition_keeps_what_has_no_value_from_being_computed() -> None:
     answers, events = ran(text)
     assert chosen(events) == ["cyclic"]
     assert answers["p"] == {(i,) for i in range(7)}
+
+
+@pytest.mark.parametrize("execution", SETUPS.values(), ids=SETUPS)
+@pytest.mark.parametrize(
+    "program",
+    [
+        "p(X, Y) :- arc(X, Y). p(X, Z) :- p(X, Y), arc(Y, Z). n(X, count<Y>) :- arc(X, Y). p(X, Y)? n(X, C)?",
+        "p(X, sum<V>) :- arc(X, V). p(X, V)?",
+        "@iterations(3) p(X, sum<V>) :- arc(X, _), V = 1. p(Y, sum<V>) :- p(X, V), arc(X, Y). p(X, V)?",
+        "p(X, min<V>) :- arc(X, V). p(Y, min<V>) :- p(X, V), arc(X, Y). p(X, V)?",
+        "p(X, Y) :- arc(X, Y), arc(Y, X). p(X, Y)? arc(X, Y)?",
+    ],
+)
+def test_rows_that_come_twice_are_one_fact(program: str, execution: Execution) -> None:
+    """Whether workers make them one, or need not, as nobody would notice."""
+    arcs = [(number % 7, number % 5) for number in range(40)] * 3
+    check = checked("declare arc(int a, int b).\n" + program)
+    plan = plan_program(check).plan
+    table = pa.table({"a": [a for a, _ in arcs], "b": [b for _, b in arcs]})
+    found = local_run.run(plan, {"arc": LocalRelation(["a", "b"], [INT, INT], table)}, execution=execution)
+    expected = evaluate(check, {"arc": arcs})
+    assert {name: (relation.facts, relation.to_arrow().num_rows) for name, relation in found.items()} == {
+        name: (facts, len(facts)) for name, facts in expected.items()
+    }
