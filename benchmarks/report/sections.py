@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import exp, log
 from statistics import median
 
 from benchmarks import results
 from benchmarks.data.dataset import PAPER
 from benchmarks.engines.catalogue import WITHOUT
-from benchmarks.report import ablation_tables, ablations, choices, provenance, scaling, workers
+from benchmarks.report import ablation_tables, ablations, choices, conclusions, provenance, scaling, workers
 from benchmarks.report.colours import colour_of
 from benchmarks.report.document import Block, Cell, Document, Figure, Section, Table, Text
 from benchmarks.report.numbers import seconds
@@ -62,48 +61,7 @@ def measured(run: Run) -> list[WorkloadRecord]:
 
 
 def _conclusions(run: Run) -> Section | None:
-    """Sentences that the numbers support, and no others: how Emberlog compares with each peer. It is what people get
-    who choose nothing, where that was measured, and not the best of all that could be chosen."""
-    every = [engine.name for engine in present(run) if engine.name.startswith("emberlog")]
-    own = [choices.WHOLE] if choices.WHOLE in every else every
-    lines = []
-    for peer in present(run):
-        if peer.name in every:
-            continue
-        ratios = []
-        for workload in measured(run):
-            other = run.measurement(workload.name, peer.name)
-            candidates = (run.measurement(workload.name, name) for name in own)
-            mine = [one.median for one in candidates if one is not None and one.is_usable and one.median]
-            if other is not None and other.is_usable and other.median and mine:
-                ratios.append(other.median / min(mine))
-        if ratios:
-            lines.append((peer.title, ratios))
-    if not lines:
-        return None
-    rows = tuple(
-        (
-            Cell(title),
-            Cell(str(len(ratios))),
-            Cell(str(sum(ratio > 1 for ratio in ratios))),
-            Cell(_times_faster(exp(sum(map(log, ratios)) / len(ratios)))),
-            Cell(_times_faster(min(ratios))),
-            Cell(_times_faster(max(ratios))),
-        )
-        for title, ratios in lines
-    )
-    text = (
-        "For each peer, the workloads that both it and Emberlog finished with the right answer. A number above 1 says "
-        "how many times faster Emberlog was there; below 1, the peer was faster."
-    )
-    header = ("peer", "workloads", "Emberlog faster", "geometric mean", "least", "most")
-    return Section("In short", (Text(text), Table(header, rows)))
-
-
-def _times_faster(ratio: float) -> str:
-    if ratio < 0.1:
-        return f"{ratio:.2g} ×"
-    return f"{ratio:.2f} ×" if ratio < 1 else f"{ratio:.1f} ×" if ratio < 10 else f"{ratio:,.0f} ×"
+    return conclusions.section(run, present(run))
 
 
 def _matrix(

@@ -83,6 +83,22 @@ def test_the_markdown_says_it_all(run: Run, tmp_path: Path) -> None:
     assert "abc1234" in text and "a processor, 2 cores" in text
 
 
+def test_with_and_without_spark_are_compared_apart(run: Run, tmp_path: Path) -> None:
+    both = replace(
+        run,
+        engines=(*run.engines, engine("emberlog"), engine("emberlog-local")),
+        measurements=(
+            *run.measurements,
+            ran("tc/tree11", "emberlog", 8.0),
+            ran("tc/tree11", "emberlog-local", 0.5),
+            ran("cc/rmat1-1m", "emberlog-local", 20.0, rows=1),
+        ),
+    )
+    text = write_report(both, tmp_path)[0].read_text(encoding="utf-8")
+    assert "| Duckdb | 1 | 0 | 0.50 × | 0.50 × | 0.50 × |" in text
+    assert "| Duckdb | 2 | 1 | 2.0 × | 0.50 × | 8.0 × |" in text
+
+
 def test_the_page_is_whole_and_needs_nothing_else(run: Run, tmp_path: Path) -> None:
     text = write_report(run, tmp_path)[1].read_text(encoding="utf-8")
     assert "has no &lt;min&gt;" in text
