@@ -182,7 +182,7 @@ class FactoredWorker(Worker, KeepsHistory):
         left_seeds, right_seeds = seeds[list(self.factored.left)], seeds[list(self.factored.right)]
         left, right = yield from self._numbered(left_seeds, right_seeds, step_lanes)
         pairs = Pairs(self.factored, left.domain, right.domain)
-        numbers = np.stack([left.domain.numbers(left_seeds), right.domain.numbers(right_seeds)])
+        numbers = np.stack([left.domain.numbers(left_seeds), right.domain.numbers(right_seeds)]).astype(np.int64)
         if self._closes_sources():
             own = yield from self._owned(numbers)
             yield from self._choose_closure(pairs, own, right.all_steps())

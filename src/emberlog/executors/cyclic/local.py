@@ -14,7 +14,7 @@ from emberlog.executors.cyclic.kernels.hashing import rows_of_owner
 from emberlog.executors.cyclic.lanes import Lanes
 from emberlog.executors.cyclic.mailroom import Closed, Mailroom
 from emberlog.executors.cyclic.mode import Mode
-from emberlog.executors.cyclic.partitioning import Partitioning
+from emberlog.executors.cyclic.partitioning import Hashed, Partitioning
 from emberlog.executors.cyclic.representation import Representation
 from emberlog.executors.cyclic.rounds import RoundsWorker
 from emberlog.executors.cyclic.staged import StagedWorker
@@ -133,6 +133,6 @@ def _measured(worker: Worker) -> Running:
 
 def share_of(rows: Lanes, column: int | None, number: int, partitioning: Partitioning) -> StaticStore:
     """What a worker keeps of a relation that does not change: all of it, or the part that `column` spreads to it."""
-    if column is None:
+    if column is None or partitioning == Hashed(1):
         return StaticStore(rows)
     return StaticStore(rows_of_owner(rows, partitioning.owners(rows[column]), number))

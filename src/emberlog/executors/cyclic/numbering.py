@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from emberlog.executors.cyclic.kernels.indexes import number_keys
-from emberlog.executors.cyclic.kernels.numbering import numbers_in_range, ranks_of
+from emberlog.executors.cyclic.kernels.numbering import Ranks, numbers_in_range, ranks_of
 from emberlog.executors.cyclic.kernels.steps import Numbers, breadth_first_ranks, pack_steps
 from emberlog.executors.cyclic.kernels.tables import Table, find_all
-from emberlog.executors.cyclic.lanes import Lane, Lanes, joined
+from emberlog.executors.cyclic.lanes import Lanes, joined
 from emberlog.executors.cyclic.stores import table_for
 
 
@@ -21,7 +21,7 @@ class Domain:
 
     values: Lanes
     """By number."""
-    ranks: Lane
+    ranks: Ranks
     """From the place where a value is found to its number, or to -1."""
     low: int | None
     """Values of one lane in a small range are found at their distance from it. Otherwise by the table."""
@@ -32,14 +32,14 @@ class Domain:
     def count(self) -> int:
         return int(self.values.shape[1])
 
-    def numbers(self, values: Lanes) -> Lane:
+    def numbers(self, values: Lanes) -> Ranks:
         """The number of each value, or -1."""
         if self.low is None:
             found = find_all(self.table, self.distinct, len(values), np.ascontiguousarray(values))
             return ranks_of(found, self.ranks)
         return numbers_in_range(values[0], self.low, self.low + len(self.ranks) - 1, self.ranks)
 
-    def renumbered(self, ranks: Lane) -> Domain:
+    def renumbered(self, ranks: Ranks) -> Domain:
         """The same values in another order: the value with the number n gets the number ranks[n]."""
         values = np.empty_like(self.values)
         values[:, ranks] = self.values
@@ -59,7 +59,7 @@ def domain_of(batches: Sequence[Lanes], width: int) -> Domain:
     count, _ = number_keys(table, distinct, keys)
     distinct = np.ascontiguousarray(distinct[:, :count])
     order = np.lexsort(distinct[::-1])
-    ranks = np.empty(count, np.int64)
+    ranks = np.empty(count, np.int32)
     ranks[order] = np.arange(count)
     return Domain(distinct[:, order], ranks, None, table, distinct)
 
@@ -69,7 +69,7 @@ def _domain_in_range(batches: Sequence[Lanes], low: int, high: int) -> Domain:
     for batch in batches:
         present[batch[0] - low] = True
     places = np.flatnonzero(present)
-    ranks = np.full(len(present), -1, np.int64)
+    ranks = np.full(len(present), -1, np.int32)
     ranks[places] = np.arange(len(places))
     return Domain(places[None] + low, ranks, low, table_for(1), np.empty((1, 0), np.int64))
 
@@ -85,12 +85,12 @@ class Steps:
     def count(self) -> int:
         return len(self.targets)
 
-    def origins(self) -> Lane:
+    def origins(self) -> Ranks:
         """The origin of each step."""
-        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        return np.repeat(np.arange(len(self.starts) - 1, dtype=np.int32), np.diff(self.starts))
 
     def backward(self) -> Steps:
-        return packed(self.targets.astype(np.int64), self.origins(), len(self.starts) - 1)
+        return packed(self.targets.astype(np.int32), self.origins(), len(self.starts) - 1)
 
     def has_steps(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """From which numbers a step goes on."""
@@ -98,7 +98,7 @@ class Steps:
         return result
 
 
-def packed(origins: Lane, targets: Lane, count: int) -> Steps:
+def packed(origins: Ranks, targets: Ranks, count: int) -> Steps:
     """Steps between the numbers of a domain of this size; steps with an end outside it are left out."""
     return Steps(*pack_steps(origins, targets, count, count))
 
@@ -113,7 +113,7 @@ class NumberedSide:
     """The values of a side, and the steps of each rule on it as numbers; None where a rule hands the side through."""
 
     domain: Domain
-    ends: tuple[tuple[Lane, Lane] | None, ...]
+    ends: tuple[tuple[Ranks, Ranks] | None, ...]
     """Origins and targets; -1 is a value that the side never has."""
 
     def steps(self, rule: int) -> Steps:
@@ -140,7 +140,7 @@ class NumberedSide:
         return NumberedSide(self.domain.renumbered(ranks), ends)
 
 
-_NO_ENDS = (np.empty(0, np.int64), np.empty(0, np.int64))
+_NO_ENDS = (np.empty(0, np.int32), np.empty(0, np.int32))
 
 
 def numbered(values: Lanes, step_lanes: Sequence[Lanes | None]) -> NumberedSide:

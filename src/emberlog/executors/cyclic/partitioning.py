@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from emberlog.executors.cyclic.division import Kind
 from emberlog.executors.cyclic.kernels.hashing import owners as hashed_owners
+from emberlog.executors.cyclic.kernels.numbering import Ranks
 from emberlog.executors.cyclic.kernels.steps import breadth_first_ranks
 from emberlog.executors.cyclic.lanes import Lane, Lanes
 from emberlog.executors.cyclic.numbering import Domain, domain_of, packed
@@ -83,7 +84,7 @@ def _shares(weights: Lane, workers: int) -> Owners:
     return pieces
 
 
-def _neighbours_together(origins: Lane, targets: Lane, count: int) -> Lane:
+def _neighbours_together(origins: Ranks, targets: Ranks, count: int) -> Lane:
     """All numbers breadth first, each component from its edge: pieces of that order have few arcs between them. It is
     the same in whichever order arcs come, so that a run that is tried again finds its facts where they were."""
     # What is met last lies at the edge: a second search that begins there makes thin layers.
@@ -93,7 +94,7 @@ def _neighbours_together(origins: Lane, targets: Lane, count: int) -> Lane:
     return order
 
 
-def _breadth_first(origins: Lane, targets: Lane, count: int) -> Lane:
+def _breadth_first(origins: Ranks, targets: Ranks, count: int) -> Ranks:
     both = packed(np.concatenate((origins, targets)), np.concatenate((targets, origins)), count)
     # Turned round, arcs that go both ways are the same arcs, and those of each origin are in order.
     in_order = both.backward()

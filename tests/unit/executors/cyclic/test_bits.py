@@ -72,7 +72,7 @@ def test_listing_rows() -> None:
 
 def random_steps(seed: int, count: int, steps: int) -> Steps:
     chance = random.Random(seed)
-    ends = np.array([[chance.randrange(count), chance.randrange(count)] for _ in range(steps)], np.int64)
+    ends = np.array([[chance.randrange(count), chance.randrange(count)] for _ in range(steps)], np.int32)
     return packed(ends[:, 0], ends[:, 1], count)
 
 

@@ -15,7 +15,7 @@ def closed(
     steps: list[tuple[int, int]], seeds: list[list[int]], count: int, rows: int = 1000, first: int = 0
 ) -> tuple[int, int, int, list[tuple[int, int]], list[int]]:
     """The next source, the facts, the rounds, the facts themselves and how many came in each round."""
-    ends = np.array(steps, np.int64).reshape(-1, 2)
+    ends = np.array(steps, np.int32).reshape(-1, 2)
     one = packed(ends[:, 0], ends[:, 1], count)
     seed_starts = np.cumsum([0, *map(len, seeds)])
     flat = np.array([seed for group in seeds for seed in group], np.uint32)

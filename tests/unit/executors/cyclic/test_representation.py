@@ -91,7 +91,7 @@ def test_what_cannot_be_done_is_said() -> None:
 def test_many_sources_are_sampled(degree: int, chosen: Representation) -> None:
     count = 2500
     chance = random.Random(0)
-    ends = np.array([(a, chance.randrange(count)) for a in range(count) for _ in range(degree)], np.int64)
+    ends = np.array([(a, chance.randrange(count)) for a in range(count) for _ in range(degree)], np.int32)
     steps = packed(ends.reshape(-1, 2)[:, 0], ends.reshape(-1, 2)[:, 1], count)
     sources = grouped(np.arange(count), np.arange(count), count)
     sample = sampled(steps, sources)

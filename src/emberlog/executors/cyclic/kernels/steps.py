@@ -11,15 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from emberlog.executors.cyclic.kernels.jit import jit
+from emberlog.executors.cyclic.kernels.numbering import Ranks
 
 Numbers: TypeAlias = npt.NDArray[np.uint32]
 """Numbers of a domain, or positions in an array of them. Unsigned, as a negative index would cost a test each."""
 
 
 @jit
-def pack_steps(
-    origins: npt.NDArray[np.int64], targets: npt.NDArray[np.int64], origin_count: int, target_count: int
-) -> tuple[Numbers, Numbers]:
+def pack_steps(origins: Ranks, targets: Ranks, origin_count: int, target_count: int) -> tuple[Numbers, Numbers]:
     """Where each origin's targets begin, and the targets, each once. Steps with a negative end are left out."""
     starts = np.zeros(origin_count + 1, np.uint32)
     for row in range(origins.shape[0]):
@@ -55,14 +54,14 @@ def _without_doubles(starts: Numbers, packed: Numbers, target_count: int) -> tup
 
 
 @jit
-def breadth_first_ranks(starts: Numbers, targets: Numbers) -> npt.NDArray[np.int64]:
+def breadth_first_ranks(starts: Numbers, targets: Numbers) -> Ranks:
     """The place of each number in an order that puts neighbours near each other: breadth first, from those that no
     step leads to, then from whatever is left."""
     count = starts.shape[0] - 1
     is_target = np.zeros(count, np.bool_)
     for place in range(targets.shape[0]):
         is_target[targets[place]] = True
-    ranks = np.full(count, -1, np.int64)
+    ranks = np.full(count, -1, np.int32)
     queue = np.empty(count, np.uint32)
     head, tail = 0, 0
     for number in range(count):
