@@ -52,7 +52,9 @@ class EmberlogLocal(Engine):
 
     def check(self) -> Answer:
         assert self._result is not None
-        return answer.of_rows(self._columns, self._result[self._output].collect())
+        batches = self._result[self._output].to_arrow().to_batches(max_chunksize=answer.PART)
+        parts = ([column.to_numpy(zero_copy_only=False) for column in batch.columns] for batch in batches)
+        return answer.of_parts(self._columns, parts)
 
 
 class EmberlogLocalProvenance(EmberlogLocal):

@@ -27,6 +27,9 @@ FACTORS = (1_000_003, 998_244_353, 754_974_721, 469_762_049, 167_772_161)
 WEIGHTS = 1_000
 TOLERANCE = 1e-6
 
+PART = 100_000
+"""Rows that are mixed at a time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -61,10 +64,16 @@ def of_columns(kinds: Sequence[ColumnKind], columns: Sequence[NDArray[Any]]) -> 
 
 def of_rows(kinds: Sequence[ColumnKind], rows: Iterable[Sequence[Any]]) -> Answer:
     """The answer of rows that come one by one; only a part of them is held at a time."""
-    total = Answer(0, weighted_sum=0.0) if "float" in kinds else Answer(0, checksum=0)
     remaining = iter(rows)
-    while part := list(islice(remaining, 100_000)):
-        total = _sum(total, of_columns(kinds, [np.array(column) for column in zip(*part, strict=True)]))
+    parts = iter(lambda: list(islice(remaining, PART)), [])
+    return of_parts(kinds, ([np.array(column) for column in zip(*part, strict=True)] for part in parts))
+
+
+def of_parts(kinds: Sequence[ColumnKind], parts: Iterable[Sequence[NDArray[Any]]]) -> Answer:
+    """The answer of rows that come many at a time, as arrays."""
+    total = Answer(0, weighted_sum=0.0) if "float" in kinds else Answer(0, checksum=0)
+    for columns in parts:
+        total = _sum(total, of_columns(kinds, columns))
     return total
 
 
