@@ -32,6 +32,7 @@ from emberlog.executors.cyclic.feeding import Feed, Unfit, feed, spread_rows
 from emberlog.executors.cyclic.handshake import Credentials, Refused
 from emberlog.executors.cyclic.history import KeepsHistory
 from emberlog.executors.cyclic.lanes import Lane, Lanes, joined
+from emberlog.executors.cyclic.libraries import load_libraries
 from emberlog.executors.cyclic.local import worker_for
 from emberlog.executors.cyclic.machine_memory import memory_for_each
 from emberlog.executors.cyclic.meeting import Address, Met
@@ -186,6 +187,7 @@ def _ended_well_or_told(
     try:
         met = begin()
         clock.lap("meet")
+        load_libraries()
         with allowed(memory):
             yield from TaskRun(job, summary, met, clock, memory).run(batches)
     except Fault as fault:

@@ -16,6 +16,7 @@ from emberlog.executors.cyclic.definitions import DefinitionWorker
 from emberlog.executors.cyclic.division import Division, division_of
 from emberlog.executors.cyclic.faults import Fault, told
 from emberlog.executors.cyclic.history import KeepsHistory
+from emberlog.executors.cyclic.libraries import load_libraries
 from emberlog.executors.cyclic.local import run_workers, share_of, worker_for
 from emberlog.executors.cyclic.machine_memory import memory_for_each
 from emberlog.executors.cyclic.memory import TooLarge, allowed
@@ -74,6 +75,8 @@ class LocalStratum:
     ) -> LocalOutcome:
         """`relations` has those that it reads; `must_be_sets` are those whose repeated rows somebody would notice;
         `began` is the time that the timeout counts from."""
+        if self.memory is not None:
+            load_libraries()
         try:
             with allowed(self.memory * self.workers if self.memory is not None else memory_for_each(1)):
                 return self._facts(relations, must_be_sets, limits, tell, began, stratum)
