@@ -51,6 +51,9 @@ from emberlog.executors.cyclic.worker import Mail, Progress, Worker, WorkerTask
 
 _ROWS = "rows written"
 
+PACE = 0.05
+"""Seconds between two accounts of local rounds."""
+
 DONE, FAULT, UNFIT, SAME_HASH, UNWRITTEN, STALE, LOST = (
     "done",
     "fault",
@@ -245,6 +248,9 @@ class TaskRun:
         self.partitioning: Partitioning = Hashed(job.workers)
         # Where everyone counts everyone's facts, one is enough to tell them.
         self.tells = job.stage.main.placement.mode is not Mode.BSP or number == 0
+        self.unheard: Progress | None = None
+        """What the driver has not been told of local rounds."""
+        self.told_at = 0.0
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         try:
@@ -371,6 +377,7 @@ class TaskRun:
     def _drive(self, worker: Worker) -> None:
         if isinstance(worker, AsyncWorker):
             drive_freely(worker, self._trade)
+            self._tell()
             self.exchange.flush()
             return
         running = worker.run()
@@ -396,7 +403,16 @@ class TaskRun:
     def _report(self, progress: Progress) -> None:
         self.summary.iterations = progress.iteration
         if self.tells:
-            self.met.tell(replace(progress, bytes_sent=self.exchange.bytes_sent))
+            before = 0 if self.unheard is None else self.unheard.changed
+            self.unheard = replace(progress, changed=before + progress.changed)
+            # Local rounds are short, and to tell of one takes as long as a good part of it.
+            if not isinstance(self.recursion, AsyncWorker) or time.monotonic() - self.told_at >= PACE:
+                self._tell()
+
+    def _tell(self) -> None:
+        if self.unheard is not None:
+            self.met.tell(replace(self.unheard, bytes_sent=self.exchange.bytes_sent))
+            self.unheard, self.told_at = None, time.monotonic()
 
     def _written(
         self, batches: Iterator[list[Lane]], output: Output, closure: Closure | None = None
