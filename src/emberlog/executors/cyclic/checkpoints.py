@@ -1,4 +1,4 @@
-"""A worker's state on disk, from time to time: raw lanes in files, only what changed, and a list of them.
+"""A worker's state on disk, from time to time: lanes in files, only what changed, and a list of them.
 
 The list of files appears by renaming it, when all of them are complete. A checkpoint of workers that go in step counts
 when all of them have it for the same iteration; one that works alone goes on from its own. docs/cyclic.md tells more.
@@ -15,13 +15,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from emberlog.config import Recovery
 from emberlog.executors.cyclic.lanes import Lanes
 from emberlog.executors.cyclic.memory import claim
+from emberlog.executors.cyclic.narrowing import Narrowed, narrowest
 
 FOLDER = "checkpoints"
 
@@ -47,6 +48,16 @@ class Part:
     checksum: int
     is_patch: bool
     """Whether its first lane has the numbers of rows that are replaced or added, and the others have their values."""
+    narrowed: tuple[Narrowed, ...]
+    """How each lane is written."""
+
+    @property
+    def bytes(self) -> int:
+        return self.rows * sum(lane.size for lane in self.narrowed)
+
+    @staticmethod
+    def read(written: dict[str, Any]) -> Part:
+        return Part(**{**written, "narrowed": tuple(Narrowed(**lane) for lane in written["narrowed"])})
 
 
 @dataclass(slots=True)
@@ -73,7 +84,7 @@ class Manifest:
     @staticmethod
     def read(path: Path) -> Manifest:
         written = json.loads(path.read_text(encoding="utf-8"))
-        pieces = {name: [Part(**part) for part in parts] for name, parts in written["pieces"].items()}
+        pieces = {name: [Part.read(part) for part in parts] for name, parts in written["pieces"].items()}
         return Manifest(**{**written, "pieces": pieces})
 
 
@@ -204,13 +215,14 @@ class StateToSave:
     def _written(self, lanes: Lanes, *, is_patch: bool = False) -> Part:
         self._files += 1
         file = f"{self._stem}-{self._files}.lanes"
+        narrowed = tuple(map(narrowest, lanes)) if lanes.shape[1] else ()
         checksum = 0
         with (self._folder / file).open("xb") as out:
-            for lane in lanes:
-                data = np.ascontiguousarray(lane).data
-                checksum = zlib.crc32(data, checksum)
-                out.write(data)
-        return Part(file, lanes.shape[0], lanes.shape[1], checksum, is_patch)
+            for lane, narrow in zip(lanes, narrowed, strict=bool(narrowed)):
+                for data in narrow.blocks(lane):
+                    checksum = zlib.crc32(data, checksum)
+                    out.write(data)
+        return Part(file, lanes.shape[0], lanes.shape[1], checksum, is_patch, narrowed)
 
 
 class SavedState:
@@ -254,13 +266,14 @@ class SavedState:
         checksum = size = 0
         try:
             with (self._folder / part.file).open("rb") as file:
-                for lane in out if part.rows else ():
-                    size += file.readinto(lane.data.cast("B"))
-                    checksum = zlib.crc32(lane.data, checksum)
+                for lane, narrow in zip(out, part.narrowed, strict=bool(part.rows)):
+                    for data in narrow.filled(lane):
+                        size += file.readinto(data)
+                        checksum = zlib.crc32(data, checksum)
                 size += len(file.read(1))
         except OSError as error:
             raise Stale(f"a file of the last checkpoint cannot be read: {error.strerror}") from error
-        if checksum != part.checksum or size != 8 * part.width * part.rows:
+        if checksum != part.checksum or size != part.bytes:
             raise Stale("a file of the last checkpoint is broken")
 
 

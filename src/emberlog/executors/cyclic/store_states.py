@@ -6,7 +6,7 @@ import numpy as np
 
 from emberlog.executors.cyclic.checkpoints import SavedState, StateToSave
 from emberlog.executors.cyclic.resident import Resident
-from emberlog.executors.cyclic.stores import KeyedStore, SetStore, Store
+from emberlog.executors.cyclic.stores import KeyedStore, SetStore, Store, more_rows
 
 _FACTS, _DELTA, _DELTA_END, _LARGEST = "facts", "delta", "delta end", "largest"
 
@@ -58,8 +58,9 @@ def _restore_store(state: SavedState, name: str, store: Store) -> None:
     match store:
         case SetStore():
             count = state.rows(name)
-            # Room for some more: otherwise the next row has all of them copied.
-            store.take_over(state.lanes(name, room=count // 4), count)
+            # Room for more: otherwise the next row has all of them copied.
+            room = more_rows(store.width, count, count + 1) - count
+            store.take_over(state.lanes(name, room), count)
             store.delta_begin = state.number(f"{name}.{_DELTA}")
             store.delta_end = state.number(f"{name}.{_DELTA_END}")
         case KeyedStore():

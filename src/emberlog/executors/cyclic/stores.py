@@ -137,7 +137,7 @@ class SetStore:
         self.rows, self.count = rows, count
         self.packing = packing_for((self.all,))
         self.may_pack = self.packing is not None
-        self._fill_table(self.count)
+        self._fill_table(min(rows.shape[1], count + count // 3))
 
     def _pack(self, batch: Lanes) -> None:
         """Makes sure that the words can hold the batch, or gives up words."""

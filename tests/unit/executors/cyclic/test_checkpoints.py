@@ -54,7 +54,7 @@ def test_a_set_is_written_as_it_grows(place: Path) -> None:
         store.add(rows((number, 1), (number, 2)))
         store.advance()
         save(checkpoints, number + 1, store)
-    assert sizes(place) == [32, 32, 32]
+    assert sizes(place) == [4, 4, 4]
     again = SetStore(2)
     _restore_store(saved(new(place, resume="0-3.json")), "facts", again)
     assert again.all.tolist() == store.all.tolist()
@@ -131,10 +131,10 @@ def test_a_checkpoint_that_is_broken_is_not_used(place: Path) -> None:
     save(new(place), 1, store)
     (file,) = (place / "1" / FOLDER).glob("*.lanes")
     state = saved(new(place, resume="0-1.json"))
-    file.write_bytes(file.read_bytes()[:8])
+    file.write_bytes(file.read_bytes()[:1])
     with pytest.raises(Stale, match="broken"):
         state.lanes("facts")
-    file.write_bytes(b"x" * 16)
+    file.write_bytes(b"xy")
     with pytest.raises(Stale, match="broken"):
         state.lanes("facts")
     file.unlink()
