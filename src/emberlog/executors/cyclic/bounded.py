@@ -12,6 +12,7 @@ from emberlog.executors.cyclic.joined import Contribution
 from emberlog.executors.cyclic.lanes import Lane, Lanes
 from emberlog.executors.cyclic.resident import Resident
 from emberlog.executors.cyclic.rules import Atom
+from emberlog.executors.cyclic.settled_rounds import SettledRounds, settled_rounds
 from emberlog.executors.cyclic.store_states import restore_resident, save_resident
 from emberlog.executors.cyclic.stores import KeyedStore, SetStore, StaticStore
 from emberlog.executors.cyclic.worker import Mail, Progress, Running, Worker, WorkerTask, gather
@@ -32,6 +33,7 @@ class BoundedWorker(Worker, KeepsHistory):
         own_seeds = yield from self._owned(self.seed_contributions())
         rounds = self.program.recursion.iterations
         assert rounds is not None
+        may_settle = self._may_settle
         saved = self.task.saved_state
         if saved is not None:
             for name, resident in self.previous.items():
@@ -39,9 +41,7 @@ class BoundedWorker(Worker, KeepsHistory):
         for iteration in range(1 if saved is None else saved.iteration + 1, rounds + 1):
             self.begin_iteration(iteration)
             contributions = yield from self.rule_contributions()
-            following = {name: _emptied(resident) for name, resident in self.previous.items()}
-            for name, resident in following.items():
-                resident.add(own_seeds[name])
+            following = self._begun_with(own_seeds)
             if self.task.workers == 1:
                 for name, contribution in contributions:
                     self.keep(following[name], contribution)
@@ -50,7 +50,7 @@ class BoundedWorker(Worker, KeepsHistory):
                 for name, resident in following.items():
                     resident.add(arrived[name])
             differs = any(not _same(self.previous[name], following[name]) for name in following)
-            self.previous = following
+            before, self.previous = self.previous, following
             if self.task.provenance:
                 self.rounds.append(following)
             total = sum(resident.count for resident in following.values())
@@ -62,6 +62,41 @@ class BoundedWorker(Worker, KeepsHistory):
                 return
             if all(message.numbers[2] for message in received):
                 self._save(iteration)
+            if (
+                may_settle
+                and iteration < rounds
+                and all(_has_same_keys(before[name], following[name]) for name in following)
+            ):
+                may_settle = False
+                settled = settled_rounds(self, following, self._begun_with(own_seeds))
+                if settled is not None:
+                    self._go_on(settled, iteration + 1, rounds)
+                    return
+
+    @property
+    def _may_settle(self) -> bool:
+        """Whether nobody asks what happens in a round."""
+        task = self.task
+        return task.workers == 1 and task.checkpoints is None and not (task.profile or task.provenance)
+
+    def _begun_with(self, seeds: Mapping[str, Lanes]) -> dict[str, Resident]:
+        """The relations of a round before the rules contribute to them."""
+        begun = {name: _emptied(resident) for name, resident in self.previous.items()}
+        for name, resident in begun.items():
+            resident.add(seeds[name])
+        return begun
+
+    def _go_on(self, settled: SettledRounds, first: int, last: int) -> None:
+        """Runs these rounds, until one changes nothing."""
+        total = sum(resident.count for resident in self.previous.values())
+        for iteration in range(first, last + 1):
+            differs = settled.run()
+            progress = Progress(iteration, int(differs), total)
+            self.report(progress)
+            self.check_limits(progress)
+            if not differs:
+                break
+        settled.finish()
 
     def _save(self, iteration: int) -> None:
         assert self.task.checkpoints is not None
@@ -110,8 +145,7 @@ def _same(one: Resident, other: Resident) -> bool:
     assert isinstance(store, SetStore | KeyedStore)
     if left.shape != store.all.shape:
         return False
-    keys = one.relation.keys
-    if np.array_equal(left[:keys], store.all[:keys]):
+    if _has_same_keys(one, other):
         return _look_the_same(one, left, store.all)  # as most often, they came in the same order
     # Most rounds differ, and show it early.
     return all(_has_all(other, np.ascontiguousarray(left[:, :end])) for end in (FEW_ROWS, left.shape[1]))
@@ -128,3 +162,9 @@ def _has_all(resident: Resident, rows: Lanes) -> bool:
 
 def _look_the_same(resident: Resident, left: Lanes, right: Lanes) -> bool:
     return all(map(np.array_equal, resident.visible(left), resident.visible(right)))
+
+
+def _has_same_keys(one: Resident, other: Resident) -> bool:
+    """In the same order."""
+    keys = one.relation.keys
+    return np.array_equal(one.store.all[:keys], other.store.all[:keys])

@@ -55,6 +55,8 @@ class Batch:
 
     lanes: Mapping[str, Lane]
     rows: int
+    is_joined: bool = False
+    """Whether it is behind the last join of its rule, although it was asked for before that."""
 
     def kept(self, chosen: Mask | Lane) -> Batch:
         """Some of the rows: a mask, or row numbers."""
@@ -154,7 +156,11 @@ class ChainRunner:
                     raise
                 # Perhaps a later step drops the valuations for which it fails: it is tried again behind those.
                 careful = ChainRunner(_with_step_later(self.chain, begin), self.access, self.evaluator.codes)
-                yield from careful.run(begin, end, iter((batch,)))
+                if self.last_join is None or end != self.last_join.position:
+                    yield from careful.run(begin, end, iter((batch,)))
+                    continue
+                for joined in careful.run(begin, len(careful.chain.steps), iter((batch,))):
+                    yield replace(joined, is_joined=True)
                 continue
             passed = self.passed.setdefault(step, Passed()) if isinstance(step, Probe) else Passed()
             passed.rows_in += batch.rows

@@ -163,13 +163,13 @@ class Worker(RelationAccess):
             yield [part[lane] for lane in range(part.shape[0])]
 
     def matches(self, atom: Atom, keys: tuple[int, ...], values: Lanes) -> Iterator[Matches]:
-        return self._static_index(atom.relation, keys).matches(values)
+        return self.static_index(atom.relation, keys).matches(values)
 
     def column(self, atom: Atom, keys: tuple[int, ...], column: int, rows: Lane) -> Lane:
-        return self._static_index(atom.relation, keys).column(column, rows)
+        return self.static_index(atom.relation, keys).column(column, rows)
 
     def refuted(self, relation: str, keys: tuple[int, ...], values: Lanes) -> Mask:
-        return self._static_index(relation, keys).contains(values)
+        return self.static_index(relation, keys).contains(values)
 
     def intersection(self, step: Intersect) -> Intersection:
         if step not in self.intersections:
@@ -182,7 +182,7 @@ class Worker(RelationAccess):
             self.sorted_lists[atom.relation, keys, column] = SortedLists(self.statics[atom.relation], keys, column)
         return self.sorted_lists[atom.relation, keys, column]
 
-    def _static_index(self, relation: str, keys: tuple[int, ...]) -> PackedIndex:
+    def static_index(self, relation: str, keys: tuple[int, ...]) -> PackedIndex:
         if (relation, keys) not in self.static_indexes:
             self.static_indexes[relation, keys] = PackedIndex(self.statics[relation], keys)
         return self.static_indexes[relation, keys]
@@ -222,9 +222,9 @@ class Worker(RelationAccess):
             step = chain.steps[end.position]
             assert isinstance(step, Probe)
             if step.atom.relation in self.statics and self.statics[step.atom.relation].count:
-                index = self._static_index(step.atom.relation, step.keys)
+                index = self.static_index(step.atom.relation, step.keys)
                 for batch in runner.run(begin, end.position, batches):
-                    yield runner.joined(end, batch, index)
+                    yield self.contributions_of(runner, batch) if batch.is_joined else runner.joined(end, batch, index)
                 return
         for batch in runner.run(begin, len(chain.steps), batches):
             yield self.contributions_of(runner, batch)
