@@ -1,4 +1,4 @@
-"""Rows that the queries of a relation ask for, and rows that another batch does not have."""
+"""Rows that the queries of a relation ask for, and how two batches of rows differ."""
 
 from __future__ import annotations
 
@@ -40,11 +40,15 @@ def _agrees(query: CheckedQuery, lanes: Lanes, codes: Mapping[str, int]) -> Mask
     return agrees
 
 
-def rows_without(lanes: Lanes, others: Lanes) -> Lanes:
-    """The rows of the first batch that the second one does not have; in each all rows are different."""
-    if not lanes.shape[1] or not others.shape[1]:
-        return lanes
-    others = np.ascontiguousarray(others)
-    table = table_for(others.shape[1])
-    refill(table, others, others.shape[0], others.shape[1])
-    return lanes[:, find_all(table, others, others.shape[0], np.ascontiguousarray(lanes)) < 0]
+def difference(now: Lanes, before: Lanes) -> tuple[Lanes, Lanes]:
+    """The rows of the first batch that the second one does not have, and the other way round; in each all rows are
+    different."""
+    if not now.shape[1] or not before.shape[1]:
+        return now, before
+    now = np.ascontiguousarray(now)
+    table = table_for(now.shape[1])
+    refill(table, now, now.shape[0], now.shape[1])
+    found = find_all(table, now, now.shape[0], np.ascontiguousarray(before))
+    is_added = np.ones(now.shape[1], np.bool_)
+    is_added[found[found >= 0]] = False
+    return now[:, is_added], before[:, found < 0]

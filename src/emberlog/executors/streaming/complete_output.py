@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from emberlog.executors.cyclic.lanes import Lanes, no_rows
 from emberlog.executors.interpreter import asked_facts
-from emberlog.executors.streaming.asked_rows import asked_rows, rows_without
+from emberlog.executors.streaming.asked_rows import asked_rows, difference
 from emberlog.executors.streaming.evaluator import Changes
 from emberlog.executors.streaming.lane_relations import LaneRelations, table_of_lanes
 from emberlog.executors.streaming.stream_texts import StreamTexts
@@ -53,7 +53,7 @@ class CompleteOutput:
                 self._all_facts(self.lanes_before, self._facts_before),
             )
             return Changes(self._table(self._none, now - before), self._table(self._none, before - now))
-        added, removed = rows_without(self.lanes, self.lanes_before), rows_without(self.lanes_before, self.lanes)
+        added, removed = difference(self.lanes, self.lanes_before)
         return Changes(self._table(added, frozenset()), self._table(removed, frozenset()))
 
     @property

@@ -15,6 +15,9 @@ import pyarrow as pa
 from emberlog.executors.cyclic.lanes import Lane
 from emberlog.executors.cyclic.text_table import TextTable
 
+FEW = 8
+"""With more texts than so many times those that are asked for, these are looked up one by one."""
+
 
 class StreamTexts(TextTable):
     """A table that grows and shrinks while it is read."""
@@ -24,6 +27,12 @@ class StreamTexts(TextTable):
         self._codes: dict[str, int] = {}
         self._texts_by_code: list[str] = []
         self._free: list[int] = []
+        self._array: pa.LargeStringArray = pa.array([], pa.large_string())
+        """Texts to take many from at once; it lacks the newest, and has some that are forgotten."""
+        self._places = np.empty(0, np.int64)
+        """By number, the place of a text in the array."""
+        self._new: list[int] = []
+        """The numbers of the texts that the array does not have yet."""
         self.written: dict[str, int] = {}
         """The numbers of the program's own texts, which are never forgotten."""
 
@@ -41,6 +50,7 @@ class StreamTexts(TextTable):
                 code = len(self._texts_by_code)
                 self._texts_by_code.append(text)
             self._codes[text] = code
+            self._new.append(code)
         return code
 
     def unknown(self, columns: Iterable[pa.ChunkedArray]) -> list[str]:
@@ -65,7 +75,22 @@ class StreamTexts(TextTable):
 
     def decode(self, lane: Lane) -> pa.LargeStringArray:
         texts = self._texts_by_code
-        return pa.array([texts[code] for code in lane.tolist()], pa.large_string())
+        if len(lane) * FEW < len(texts):
+            return pa.array([texts[code] for code in lane.tolist()], pa.large_string())
+        self._bring_up_to_date()
+        return self._array.take(pa.array(self._places[lane]))
+
+    def _bring_up_to_date(self) -> None:
+        """New texts are put behind those of the array, also where they have the number of a forgotten one."""
+        texts, new = self._texts_by_code, self._new
+        if len(self._array) + len(new) > 2 * len(texts):
+            self._array, self._places = pa.array(texts, pa.large_string()), np.arange(len(texts))
+        elif new:
+            places = np.resize(self._places, len(texts))
+            places[new] = np.arange(len(self._array), len(self._array) + len(new))
+            added = pa.array([texts[code] for code in new], pa.large_string())
+            self._array, self._places = pa.concat_arrays([self._array, added]), places
+        self._new = []
 
     def forget_all_but(self, lanes: Iterable[Lane]) -> None:
         """Keeps the texts of these lanes, and the program's own."""
