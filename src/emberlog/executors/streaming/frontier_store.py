@@ -22,7 +22,7 @@ from emberlog.executors.cyclic.kernels.frontiers import (
     visible_rows,
 )
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask, no_rows
-from emberlog.executors.cyclic.stores import CHUNK, table_for
+from emberlog.executors.cyclic.stores import table_for
 from emberlog.executors.streaming.expiry_queue import ExpiryQueue
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 FEWEST_ROWS = 1 << 12
 """A store with fewer rows is not worth tidying up."""
+
+FEWEST_AT_ONCE = 1 << 12
+"""Rows that are entered at a time, or as many as are there: most are often known, and need no room."""
 
 
 class FrontierStore:
@@ -51,6 +54,8 @@ class FrontierStore:
         self.marks = np.zeros(16, np.int64)
         self.mark = 0
         self.changed = np.empty(16, np.int64)
+        self.is_only_longer = np.zeros(16, np.bool_)
+        """Of rows that changed: whether all that is new about them is that they hold longer."""
         self.table = table_for(16)
         self.count = 0
         self.changes = 0
@@ -66,10 +71,12 @@ class FrontierStore:
 
     def add(self, batch: Lanes) -> bool:
         """Enters contributions: no sum, so none that overflows."""
-        for begin in range(0, batch.shape[1], CHUNK):
-            end = min(begin + CHUNK, batch.shape[1])
+        begin = 0
+        while begin < batch.shape[1]:
+            end = min(begin + max(FEWEST_AT_ONCE, self.count), batch.shape[1])
             self._reserve(self.count + end - begin)
             self._upsert(batch, begin, end)
+            begin = end
         return True
 
     def _upsert(self, batch: Lanes, begin: int, end: int) -> None:
@@ -89,6 +96,7 @@ class FrontierStore:
             self.round,
             self.changed,
             self.changes,
+            self.is_only_longer,
         )
 
     def add_joined(self, joined: Joined) -> bool:
@@ -125,6 +133,12 @@ class FrontierStore:
         return self.rows[:, self.delta_rows[self.rows[-2, self.delta_rows] < self.slide]]
 
     @property
+    def seen_news(self) -> Lanes:
+        """Those of them that are more than what was seen before, holding longer."""
+        rows = self.delta_rows[~self.is_only_longer[self.delta_rows]]
+        return self.rows[:, rows[self.rows[-2, rows] < self.slide] if len(self.directions) else rows]
+
+    @property
     def all(self) -> Lanes:
         """The rows that hold."""
         return self.rows[:, : self.count][:, self.rows[-1, : self.count] >= self.slide]
@@ -145,6 +159,7 @@ class FrontierStore:
             self.stamps = np.resize(self.stamps, larger)
             self.marks = np.concatenate([self.marks, np.zeros(larger - capacity, np.int64)])
             self.changed = np.resize(self.changed, larger)
+            self.is_only_longer = np.concatenate([self.is_only_longer, np.zeros(larger - capacity, np.bool_)])
             self.is_published = np.concatenate([self.is_published, np.zeros(larger - capacity, np.bool_)])
         if 2 * rows > len(self.table):
             self.table = table_for(2 * rows)
@@ -214,7 +229,15 @@ class FrontierStore:
     @property
     def bytes(self) -> int:
         """The memory of its arrays and of its places in the queue."""
-        by_row = (self.following, self.leaders, self.stamps, self.marks, self.changed, self.is_published)
+        by_row = (
+            self.following,
+            self.leaders,
+            self.stamps,
+            self.marks,
+            self.changed,
+            self.is_only_longer,
+            self.is_published,
+        )
         arrays = (self.rows, self.table, self.published, *by_row)
         return sum(array.nbytes for array in arrays) + 8 * self.queue.entries
 

@@ -58,6 +58,9 @@ class StreamWorker(RoundsWorker):
         """Of each atom that expires in a rule, by its id, those that its chain has met before."""
         self.repairing_atoms = frozenset(self._find_repairing_atoms())
         """The atoms, by their ids, of rules that see only what is seen now."""
+        self.joining_atoms = frozenset(self._find_joining_atoms())
+        """Those of them that begin a join of facts that expire. A fact that only holds longer is not joined again: what
+        was derived from it is lost no later than it would have been, and found again if it is still true."""
 
     def new_resident(self, relation: ResidentRelation) -> Resident:
         return Resident(relation, store=self._new_store(relation, tracks_changes=relation.name in self.tracked))
@@ -87,6 +90,12 @@ class StreamWorker(RoundsWorker):
         for runner in self.rules:
             if runner.chain.relation in self.repaired:
                 yield from (id(step.atom) for step in runner.chain.steps if isinstance(step, Start | Probe))
+
+    def _find_joining_atoms(self) -> Iterator[int]:
+        for runner in self.rules:
+            steps = [step for step in runner.chain.steps if isinstance(step, Start | Probe)]
+            if sum(step.atom.relation in self.residents for step in steps) > 1:
+                yield from (id(step.atom) for step in steps if id(step.atom) in self.repairing_atoms)
 
     def store(self, relation: str) -> FrontierStore:
         return _frontier(self.residents[relation])
@@ -144,7 +153,8 @@ class StreamWorker(RoundsWorker):
         if id(atom) not in self.repairing_atoms or atom.relation not in self.residents:
             return super().started(atom)
         resident = self.residents[atom.relation]
-        return resident.in_batches(_frontier(resident).seen_delta, BATCH)
+        store = _frontier(resident)
+        return resident.in_batches(store.seen_news if id(atom) in self.joining_atoms else store.seen_delta, BATCH)
 
     def partners(
         self, atom: Atom, keys: tuple[int, ...], values: Lanes, bound: Mapping[str, Lane]

@@ -46,6 +46,22 @@ def test_a_frontier_drops_what_is_outlived_and_beaten() -> None:
     assert entered(store, np.empty((4, 0), np.int64)) == ([[1, 60]], [[1, 40]])
 
 
+def test_a_row_that_only_holds_longer_is_no_news() -> None:
+    store = FrontierStore(1, (1,), 0)
+
+    def news(*rows: tuple[int, int, int]) -> list[list[int]]:
+        store.add(ranked(*rows))
+        store.advance()
+        return sorted(store.seen_news[[0, 1, 3]].T.tolist())
+
+    assert news((1, 40, 3), (1, 40, 5)) == [[1, 40, 5]], "nobody has seen the one that holds shorter"
+    assert news((1, 40, 7), (1, 40, 8), (2, 9, 4)) == [[2, 9, 4]]
+    assert news((1, 30, 4), (1, 60, 9)) == [[1, 30, 4]]
+    store.expire(5)
+    assert news((1, 40, 9)) == [], "it is seen since the better one has gone"
+    assert news((2, 9, 9)) == [[2, 9, 9]], "what was derived from the one that has gone is lost"
+
+
 def test_larger_values_win_where_the_direction_says_so() -> None:
     store = FrontierStore(1, (-1,), 0, tracks_changes=True)
     assert entered(store, ranked((1, 5, 3), (1, 9, 3))) == ([[1, 9]], [])

@@ -57,6 +57,22 @@ def test_a_minimum_that_changes_all_over_is_repaired() -> None:
             assert answers == by_definition(case, slide, tuples), slide
 
 
+def test_tuples_that_come_again_and_again() -> None:
+    """What was derived from them is lost when the first of them have gone, and found again from the later ones."""
+    case = stream_case(CHEAPEST)
+    edges = [(x, (x + step) % 9, 10 + x + step) for x in range(9) for step in (1, 2, 5)]
+    tuples: Tuples = {
+        "w": [
+            (at, *edge) for at in range(24) for place, edge in enumerate(edges) if (at + place) % (place % 3 + 1) == 0
+        ]
+    }
+    for workers in (1, 3):
+        evaluator = IncrementalEvaluator(case.program, case.window, {}, workers=workers)
+        slides = case.slides(tuples)
+        for slide, answers in zip(slides, by_evaluator(case, evaluator, slides, tuples), strict=True):
+            assert answers == by_definition(case, slide, tuples), slide
+
+
 def test_what_the_program_says_itself_comes_back_when_something_better_is_lost() -> None:
     case = stream_case(
         "STREAM w(Ts: timestamp, X: int, Y: int, W: int).\nRELATION own(X: int, W: int).\n"

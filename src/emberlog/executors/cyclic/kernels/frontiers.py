@@ -57,9 +57,11 @@ def upsert_frontier(
     round_: int,
     changed: Rows,
     changes: int,
+    is_only_longer: npt.NDArray[np.bool_],
 ) -> tuple[int, int]:
     """Enters those rows `[begin, end)` of the batch that no row of their key outlives and beats; gives the new numbers
-    of rows and of changed rows. The table needs at least twice as many slots as rows, the lanes room for all."""
+    of rows and of changed rows. Of a changed row, `is_only_longer` says whether a row that was seen before the round
+    had the same ranks. The table needs at least twice as many slots as rows, the lanes room for all."""
     last = rows.shape[0] - 1
     for row in range(begin, end):
         expires = batch[last, row]
@@ -68,7 +70,7 @@ def upsert_frontier(
         code = hash_row(batch, keys, row)
         slot, leader = locate(table, rows, keys, batch, row, code)
         place = NO_ROW
-        is_beaten = False
+        is_beaten = goes_on = False
         other = leader
         while other != NO_ROW:
             until = rows[last, other]
@@ -81,6 +83,8 @@ def upsert_frontier(
                     is_beaten = True
                     break
                 if until <= expires and order <= 0:
+                    is_seen = directions.shape[0] == 0 or rows[last - 1, other] < slide
+                    goes_on |= order == 0 and is_seen and (stamps[other] != round_ or is_only_longer[other])
                     rows[last, other] = GONE
                     if place == NO_ROW:
                         place = other
@@ -103,6 +107,7 @@ def upsert_frontier(
             leaders[place] = leader
         for lane in range(keys, last + 1):
             rows[lane, place] = batch[lane, row]
+        is_only_longer[place] = goes_on
         if stamps[place] != round_:
             stamps[place] = round_
             changed[changes] = place
