@@ -12,9 +12,15 @@ from benchmarks.report.svg import Line, lines
 from benchmarks.streaming.cases import QUERIES, StreamQuery
 from benchmarks.streaming.measure import StreamMeasurement
 from benchmarks.streaming.on_spark import BATCH, CORES
-from benchmarks.streaming.run import FOR_EVER, StreamRunResults
+from benchmarks.streaming.run import FOR_EVER, FOR_EVER_TUPLES, StreamRunResults
 
 Value = Callable[[StreamMeasurement], float]
+
+_PLOTTED: tuple[tuple[str, Value], ...] = (
+    ("p99 latency of a slide, ms", lambda one: 1000 * one.p99),
+    ("state, MB", lambda one: one.state_bytes / 1e6),
+    ("tuples/s", lambda one: one.throughput),
+)
 
 
 def write_stream_report(results: StreamRunResults, folder: Path) -> tuple[Path, ...]:
@@ -30,6 +36,8 @@ def document(results: StreamRunResults) -> Document:
     if results.on_spark:
         sections.append(_on_spark(results))
     sections += [_of_query(results, query) for query in QUERIES if _of(results, query.name, "incremental")]
+    if _of(results, FOR_EVER, "incremental"):
+        sections.append(_without_window(results))
     return Document("Emberlog on streams", tuple(sections))
 
 
@@ -142,15 +150,58 @@ def _on_spark(results: StreamRunResults) -> Section:
 def _of_query(results: StreamRunResults, query: StreamQuery) -> Section:
     measured = _of(results, query.name, "incremental")
     blocks: list[Block] = [_table(query, measured)]
-    titles: tuple[tuple[str, Value], ...] = (
-        ("p99 latency of a slide, ms", lambda one: 1000 * one.p99),
-        ("state, MB", lambda one: one.state_bytes / 1e6),
-        ("tuples/s", lambda one: one.throughput),
-    )
-    for title, value in titles:
+    for title, value in _PLOTTED:
         blocks.append(Figure(_plot(measured, "window", title, value), f"{title}, by window; a line per slide"))
         blocks.append(Figure(_plot(measured, "slide", title, value), f"{title}, by slide; a line per window"))
     return Section(f"{query.name}: {query.title}", tuple(blocks))
+
+
+def _without_window(results: StreamRunResults) -> Section:
+    """Query 3 with all that ever came, by the distance of its slides."""
+    by_evaluation = {name: _of(results, FOR_EVER, name) for name in ("incremental", "simple")}
+    rows = [
+        (
+            Cell(f"{one.slide:,}"),
+            Cell(name if name == "incremental" else "Simple"),
+            Cell(_rate(one), hint=_extent(one)),
+            Cell(f"{1000 * one.p50:,.1f}"),
+            Cell(f"{1000 * one.p99:,.1f}"),
+            Cell(f"{one.slides:,}"),
+            Cell(f"{one.facts:,}"),
+            Cell(f"{one.state_bytes / 1e6:,.1f}"),
+            Cell(_evaluated(one)),
+        )
+        for name, measured in by_evaluation.items()
+        for one in measured
+    ]
+    header = (
+        "slide",
+        "evaluation",
+        "tuples/s",
+        "p50, ms",
+        "p99, ms",
+        "slides",
+        "facts at the end",
+        "state, MB",
+        "evaluated",
+    )
+    text = (
+        "Nothing ever leaves, so the answer and the state grow with the stream, and Simple reads everything at each "
+        f"slide. The stream has {FOR_EVER_TUPLES:,} tuples."
+    )
+    blocks: list[Block] = [Text(text), Table(header, tuple(rows))]
+    for title, value in _PLOTTED:
+        drawn = [
+            Line(
+                "Simple" if name == "simple" else name,
+                sorted((float(one.slide), max(value(one), 1e-6)) for one in measured),
+                PALETTE[place],
+            )
+            for place, (name, measured) in enumerate(by_evaluation.items())
+            if measured
+        ]
+        blocks.append(Figure(lines(drawn, "slide", title), f"{title}, by slide"))
+    return Section(f"{FOR_EVER}: Q3 without a window", tuple(blocks))
 
 
 def _table(query: StreamQuery, measured: Sequence[StreamMeasurement]) -> Table:
@@ -168,7 +219,7 @@ def _table(query: StreamQuery, measured: Sequence[StreamMeasurement]) -> Table:
                 Cell(f"{1000 * one.p99:,.1f}"),
                 Cell(f"{one.window_tuples:,}"),
                 Cell(f"{one.state_bytes / 1e6:,.1f}"),
-                Cell(f"{one.tuples:,}{'' if one.is_whole else ' (time was up)'}"),
+                Cell(_evaluated(one)),
             )
         )
     header = (
@@ -188,6 +239,10 @@ def _table(query: StreamQuery, measured: Sequence[StreamMeasurement]) -> Table:
 
 def _rate(one: StreamMeasurement) -> str:
     return f"{one.throughput:,.0f}"
+
+
+def _evaluated(one: StreamMeasurement) -> str:
+    return f"{one.tuples:,}{'' if one.is_whole else ' (time was up)'}"
 
 
 def _extent(one: StreamMeasurement) -> str:
