@@ -103,14 +103,13 @@ def soak(tuples: int, folder: Path, say: Callable[[str], None], month: int = MON
 
 def _spec(location: str) -> Spec:
     checked = analyze(parse(Source("soak.dl", PROGRAM)))
-    outputs = {name: tuple(one.type for one in columns) for name, columns in output_columns(checked).items()}
     return Spec(
         "soak",
         location,
         Schedule(SLIDE, SIZE),
         {"subOrg": (TIMESTAMP, INT, INT)},
         (),
-        Layout(OutputMode.CHANGES, outputs, {}),
+        Layout(OutputMode.CHANGES, output_columns(checked), {}, plain_times=True),
         partial(
             partition_evaluator, checked, window_of(checked, plain_clock=True), DEFAULT_LIMITS, "incremental", True
         ),

@@ -107,7 +107,7 @@ def _show(line: LiveLine, rows: int, frames: Frames, step: int) -> None:
 
     if rows:
         line.clear()
-        Console(sys.stdout, rows).deliver(step, frames)
+        Console(sys.stdout, rows).show(step, frames)
 
 
 def _window_text(task: Task) -> str:

@@ -52,6 +52,18 @@ def arrow_type(type_: DataType) -> pa.DataType:
     return _PLAIN[type_]
 
 
+def shown_type(type_: DataType, *, plain_times: bool) -> pa.DataType:
+    """The type as people see it: a moment is one, and no number, unless it came as a number."""
+    if type_ == TIMESTAMP and not plain_times:
+        return pa.timestamp("us", "UTC")
+    if type_.name == "pair":
+        first, second = (shown_type(part, plain_times=plain_times) for part in type_.parts)
+        return pa.struct([(FIRST, first), (SECOND, second)])
+    if type_.name == "list":
+        return pa.list_(shown_type(type_.parts[0], plain_times=plain_times))
+    return arrow_type(type_)
+
+
 def as_arrow(value: CellValue, type_: DataType) -> object:
     if value is None:
         return None

@@ -1,21 +1,24 @@
-"""The answers of a step's slides as files: whole, or as what each slide added and removed."""
+"""The answers of a step's slides as files: whole, or as what each slide added and removed.
+
+The files are as people want them, with the names and types that they see: a sink for Parquet takes them as they are.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from emberlog.datatypes import STRING, TIMESTAMP, DataType
+from emberlog.datatypes import STRING, TIMESTAMP
 from emberlog.executors.streaming.checkpoint import OutputFile
 from emberlog.executors.streaming.evaluator import SlideEvaluator
 from emberlog.executors.streaming.folder import Folder
-from emberlog.io.arrow_values import arrow_type
-from emberlog.io.column_names import free_name
-from emberlog.semantics.model import Column, Relation
+from emberlog.io.arrow_values import shown_type
+from emberlog.io.column_names import distinct_names, free_name
+from emberlog.semantics.model import Column
 
 SLIDE, CHANGE = "slide", "change"
 ADDED, REMOVED = "added", "removed"
@@ -35,35 +38,34 @@ class Layout:
     """Which relations are written, and how."""
 
     mode: OutputMode
-    outputs: Mapping[str, tuple[DataType, ...]]
-    late: Mapping[str, tuple[DataType, ...]]
+    outputs: Mapping[str, tuple[Column, ...]]
+    late: Mapping[str, tuple[Column, ...]]
     """Streams whose late tuples are wanted, too, under the name that `late_name` gives them."""
+    plain_times: bool
+    """Moments are plain numbers."""
 
     def schema(self, relation: str) -> pa.Schema:
-        """Of an output, or of late tuples."""
-        for stream, types in self.late.items():
+        """Of an output, with the time of the slide, and with what happened to each fact if only that is told; or of
+        late tuples."""
+        columns = self._columns(relation)
+        names = distinct_names([column.name for column in columns])
+        types = [shown_type(column.type, plain_times=self.plain_times) for column in columns]
+        return pa.schema(list(zip(names, types, strict=True)))
+
+    def _columns(self, relation: str) -> tuple[Column, ...]:
+        for stream, columns in self.late.items():
             if relation == late_name(stream):
-                return pa.schema(_columns(types))
-        change = [(CHANGE, pa.string())] if self.mode is OutputMode.CHANGES else []
-        return pa.schema([(SLIDE, pa.int64()), *change, *_columns(self.outputs[relation])])
-
-
-def with_slide(relation: Relation, mode: OutputMode) -> Relation:
-    """An output as people see it: with the time of the slide, and with what happened to each fact if only that is
-    told."""
-    names = [column.name for column in relation.columns]
-    told = [Column(free_name(SLIDE, names), TIMESTAMP)]
-    if mode is OutputMode.CHANGES:
-        told.append(Column(free_name(CHANGE, names), STRING))
-    return replace(relation, columns=(*told, *relation.columns))
+                return columns
+        columns = self.outputs[relation]
+        names = [column.name for column in columns]
+        told = [Column(free_name(SLIDE, names), TIMESTAMP)]
+        if self.mode is OutputMode.CHANGES:
+            told.append(Column(free_name(CHANGE, names), STRING))
+        return (*told, *columns)
 
 
 def late_name(stream: str) -> str:
     return f"{stream}_late"
-
-
-def _columns(types: tuple[DataType, ...]) -> list[tuple[str, pa.DataType]]:
-    return [(f"c{place}", arrow_type(type_)) for place, type_ in enumerate(types)]
 
 
 class AnswerFiles:
@@ -74,6 +76,7 @@ class AnswerFiles:
         self._folder = folder
         self._layout = layout
         self._stem = stem
+        self._schemas: dict[str, pa.Schema] = {}
         self._writers: dict[str, pq.ParquetWriter] = {}
         self._waiting: dict[str, list[pa.Table]] = {}
         self._written: dict[str, int] = {}
@@ -96,7 +99,8 @@ class AnswerFiles:
 
     def add_late(self, stream: str, tuples: pa.Table) -> None:
         if stream in self._layout.late and tuples.num_rows:
-            self._add(late_name(stream), tuples)
+            name = late_name(stream)
+            self._add(name, tuples.rename_columns(self._schema(name).names).cast(self._schema(name)))
 
     def facts(self, before: Mapping[str, int]) -> dict[str, int]:
         """The size of each answer now, given what it was before."""
@@ -113,7 +117,7 @@ class AnswerFiles:
         return [OutputFile(relation, self._name(relation), self._rows[relation]) for relation in self._writers]
 
     def _told(self, relation: str, table: pa.Table, at: int, change: str | None) -> pa.Table:
-        schema = self._layout.schema(relation)
+        schema = self._schema(relation)
         rows = table.num_rows
         columns = [pa.repeat(pa.scalar(at, pa.int64()), rows), *table.columns]
         if change is not None:
@@ -129,13 +133,18 @@ class AnswerFiles:
 
     def _flush(self, relation: str) -> None:
         waiting = self._waiting[relation]
-        schema = self._layout.schema(relation)
+        schema = self._schema(relation)
         if relation not in self._writers:
             self._writers[relation] = self._folder.writer(self._name(relation), schema)
         if waiting:
             self._writers[relation].write_table(pa.concat_tables(waiting))
             waiting.clear()
             self._written[relation] = self._rows[relation]
+
+    def _schema(self, relation: str) -> pa.Schema:
+        if relation not in self._schemas:
+            self._schemas[relation] = self._layout.schema(relation)
+        return self._schemas[relation]
 
     def _name(self, relation: str) -> str:
         return f"{self._stem}-{relation}.parquet"

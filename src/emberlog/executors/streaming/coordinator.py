@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
@@ -13,19 +13,16 @@ from pyspark.sql import functions as F
 from emberlog.diagnostics import EmberlogError
 from emberlog.executors.cyclic.faults import Fault, told
 from emberlog.executors.dataframe.faults import Places, fault_of
-from emberlog.executors.streaming.answers import late_name, with_slide
+from emberlog.executors.streaming.answers import late_name
 from emberlog.executors.streaming.checkpoint import Checkpoint, Record
 from emberlog.executors.streaming.exactly_once import ExactlyOnce
 from emberlog.executors.streaming.partition_task import take_in_partitions
 from emberlog.executors.streaming.progress import Latencies, StreamProgress, progress_of
-from emberlog.executors.streaming.sinks import Sink
+from emberlog.executors.streaming.sinks import Answer, Sink
 from emberlog.executors.streaming.step import Measures, Spec, Step
 from emberlog.executors.streaming.task import NO_STREAM, SUMMARY, TAG, read_summaries, run_step
 from emberlog.executors.streaming.tuple_log import TupleLog
 from emberlog.executors.streaming.window_facts import WindowFacts
-from emberlog.io.conversions import as_result
-from emberlog.io.spark_types import schema_of
-from emberlog.semantics.model import Relation
 
 _OWN_WORKERS = "EMBERLOG_STREAM"
 """Spark keeps Python workers apart by their environment: with a value of its own, a query has its worker for itself,
@@ -37,7 +34,6 @@ class Coordinator:
         self,
         spark: SparkSession,
         spec: Spec,
-        relations: Mapping[str, Relation],
         sink: Sink,
         places: Places,
         hear: Callable[[StreamProgress], None],
@@ -51,7 +47,6 @@ class Coordinator:
         self._spark = spark
         self._spec = spec
         self._checkpoint = Checkpoint(spec.location)
-        self._relations = relations
         self._sink = sink
         self._places = places
         self._hear = hear
@@ -126,19 +121,15 @@ class Coordinator:
     def _deliver(self, record: Record) -> None:
         written: dict[str, list[str]] = {}
         for file in record.outputs:
-            written.setdefault(file.relation, []).append(file.name)
+            written.setdefault(file.relation, []).append(self._checkpoint.outputs.within(file.name).uri)
         wanted = [*self._spec.layout.outputs, *map(late_name, self._spec.layout.late)]
-        frames = {name: self._frame(name, written[name]) for name in wanted if name in written}
-        if frames:
-            self._sink.deliver(record.step, frames)
-
-    def _frame(self, name: str, files: Sequence[str]) -> DataFrame:
-        layout = self._spec.layout
-        stream = next((one for one in layout.late if late_name(one) == name), None)
-        relation = self._relations[stream] if stream else with_slide(self._relations[name], layout.mode)
-        schema = schema_of(layout.schema(name).names, [column.type for column in relation.columns])
-        read = self._spark.read.schema(schema).parquet(*(self._checkpoint.outputs.within(file).uri for file in files))
-        return as_result(read, relation, plain_times=self._plain_times).toDF(*(one.name for one in relation.columns))
+        answers = {
+            name: Answer(self._spark, self._spec.layout.schema(name), tuple(written[name]))
+            for name in wanted
+            if name in written
+        }
+        if answers:
+            self._sink.deliver(record.step, answers)
 
     def _tell(self, record: Record, measures: Measures) -> None:
         self._latencies.add(measures.slide_seconds)

@@ -2,6 +2,8 @@
 
 A step may be delivered again after a restart, with the same number and the same rows. Files are replaced then, so they
 hold each step once; whoever gets frames knows by the number.
+
+The answers are Parquet files of the checkpoint. A sink for such files copies them; any other reads them with Spark.
 """
 
 from __future__ import annotations
@@ -9,12 +11,15 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from emberlog.config import StreamOptions
 from emberlog.diagnostics import fail
@@ -25,6 +30,7 @@ from emberlog.io.column_names import free_name
 FILE_FORMATS = ("parquet", "csv", "json", "orc")
 
 _SHOWN_ROWS = 20
+_COPIES_AT_ONCE = 8
 
 Frames = Mapping[str, DataFrame]
 """By relation, what the slides of a step gave; late tuples are under the name of their stream and `_late`."""
@@ -33,8 +39,26 @@ Frames = Mapping[str, DataFrame]
 ForEach = Callable[[Frames, int], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the slides of a step gave of a relation."""
+
+    spark: SparkSession
+    schema: pa.Schema
+    files: tuple[str, ...]
+    """Of the checkpoint, in Parquet; they stay there."""
+
+    @property
+    def frame(self) -> DataFrame:
+        return self.spark.read.schema(from_arrow_schema(self.schema)).parquet(*self.files)
+
+
+Answers = Mapping[str, Answer]
+"""By relation, as frames are."""
+
+
 class Sink(Protocol):
-    def deliver(self, step: int, frames: Frames) -> None: ...
+    def deliver(self, step: int, answers: Answers) -> None: ...
 
 
 def sink_of(spark: SparkSession, options: StreamOptions, outputs: Sequence[str], function: ForEach | None) -> Sink:
@@ -62,8 +86,8 @@ def sink_of(spark: SparkSession, options: StreamOptions, outputs: Sequence[str],
 class ForeachBatch:
     function: ForEach
 
-    def deliver(self, step: int, frames: Frames) -> None:
-        self.function(frames, step)
+    def deliver(self, step: int, answers: Answers) -> None:
+        self.function({relation: answer.frame for relation, answer in answers.items()}, step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +99,50 @@ class Files:
     format: str
     options: Mapping[str, str]
 
-    def deliver(self, step: int, frames: Frames) -> None:
-        for relation, frame in frames.items():
+    def deliver(self, step: int, answers: Answers) -> None:
+        for relation, answer in answers.items():
             folder = f"{self.path.rstrip('/')}/{relation}"
             unfinished = f"{folder}/_unfinished"
-            frame.write.format(self.format).options(**self.options).mode("overwrite").save(unfinished)
-            self._replace(unfinished, f"{folder}/{free_name('batch', frame.columns)}={step}")
+            if self.format == "parquet" and not self.options:
+                self._copy(answer.files, unfinished)
+            else:
+                writer = answer.frame.write.format(self.format).options(**self.options)
+                writer.mode("overwrite").save(unfinished)
+            self._replace(unfinished, f"{folder}/{free_name('batch', answer.schema.names)}={step}")
+
+    def _copy(self, files: Sequence[str], folder: str) -> None:
+        """As bytes, each file for itself: they are what Spark would read and write again."""
+        target, system = self._place(folder)
+        system.delete(target, True)
+        system.mkdirs(target)
+        copy: Any = self._java.org.apache.hadoop.fs.FileUtil.copy
+
+        def copy_one(place: int) -> None:
+            source, source_system = self._place(files[place])
+            to, _ = self._place(f"{folder}/part-{place:05}.parquet")
+            copy(source_system, source, system, to, False, True, self._configuration)
+
+        with ThreadPoolExecutor(_COPIES_AT_ONCE) as threads:
+            list(threads.map(copy_one, range(len(files))))
 
     def _replace(self, unfinished: str, finished: str) -> None:
-        java: Any = self.spark._jvm
-        source, target = java.org.apache.hadoop.fs.Path(unfinished), java.org.apache.hadoop.fs.Path(finished)
-        system = source.getFileSystem(self.spark.sparkContext._jsc.hadoopConfiguration())
+        (source, system), (target, _) = self._place(unfinished), self._place(finished)
         system.delete(target, True)
         if not system.rename(source, target):
             raise OSError(f"cannot rename `{unfinished}` to `{finished}`")
+
+    def _place(self, location: str) -> tuple[Any, Any]:
+        """A path and its file system, as Hadoop has them."""
+        path = self._java.org.apache.hadoop.fs.Path(location)
+        return path, path.getFileSystem(self._configuration)
+
+    @property
+    def _java(self) -> Any:
+        return self.spark._jvm
+
+    @property
+    def _configuration(self) -> Any:
+        return self.spark.sparkContext._jsc.hadoopConfiguration()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +153,10 @@ class Appended:
     format: str
     options: Mapping[str, str]
 
-    def deliver(self, step: int, frames: Frames) -> None:
-        for relation, frame in frames.items():
+    def deliver(self, step: int, answers: Answers) -> None:
+        for relation, answer in answers.items():
             place = None if self.path is None else f"{self.path.rstrip('/')}/{relation}"
-            frame.write.format(self.format).options(**self.options).mode("append").save(place)
+            answer.frame.write.format(self.format).options(**self.options).mode("append").save(place)
 
 
 @dataclass(slots=True)
@@ -115,8 +169,9 @@ class MemoryTable:
     outputs: tuple[str, ...]
     folder: Path = field(default_factory=new_folder)
 
-    def deliver(self, step: int, frames: Frames) -> None:
-        for relation, frame in frames.items():
+    def deliver(self, step: int, answers: Answers) -> None:
+        for relation, answer in answers.items():
+            frame = answer.frame
             place = self.folder / relation
             is_answer = relation in self.outputs
             if is_answer and self.mode is OutputMode.COMPLETE:
@@ -135,7 +190,10 @@ class Console:
     stream: TextIO
     rows: int
 
-    def deliver(self, step: int, frames: Frames) -> None:
+    def deliver(self, step: int, answers: Answers) -> None:
+        self.show(step, {relation: answer.frame for relation, answer in answers.items()})
+
+    def show(self, step: int, frames: Frames) -> None:
         for relation, frame in frames.items():
             shown = frame.orderBy(*frame.columns).limit(self.rows + 1).collect()
             more = f"  … (the first {self.rows:,} rows of step {step:,})\n" if len(shown) > self.rows else ""

@@ -32,6 +32,9 @@ from emberlog.logical.rule_text import head_text, literal_text
 from emberlog.semantics.model import CheckedProgram, Relation
 from emberlog.syntax.printer import print_program
 
+_FORM = 2
+"""Of what a checkpoint holds; another one is that of another version of Emberlog."""
+
 
 @dataclass(frozen=True, slots=True)
 class StreamProgram:
@@ -102,11 +105,9 @@ def start(
                 program.frames[name].write.mode("overwrite").parquet(checkpoint.static(name).uri)
     checkpoint.claim(_identity(program, options, schedule))
     watch = Watch(tell)
-    relations = {**program.checked.relations, **program.outputs}
     coordinator = Coordinator(
         program.spark,
         spec,
-        relations,
         sink,
         program.places,
         watch,
@@ -148,8 +149,12 @@ def _slots(program: StreamProgram, options: StreamOptions) -> Slots:
 def _spec(program: StreamProgram, options: StreamOptions, schedule: Schedule) -> Spec:
     relations = program.checked.relations
     streams = {name: _types(relations[name]) for name in program.streams}
-    outputs = {name: _types(relation) for name, relation in program.outputs.items()}
-    layout = Layout(OutputMode(options.outputMode), outputs, streams if options.late == "keep" else {})
+    layout = Layout(
+        OutputMode(options.outputMode),
+        {name: relation.columns for name, relation in program.outputs.items()},
+        {name: relations[name].columns for name in streams} if options.late == "keep" else {},
+        program.plain_times,
+    )
     window = window_of(program.checked, plain_clock=program.plain_times)
     make = partial(
         partition_evaluator,
@@ -180,6 +185,7 @@ def _identity(program: StreamProgram, options: StreamOptions, schedule: Schedule
         "the watermark or the distance of slides": [schedule.distance, schedule.size, schedule.delay],
         "the output mode": options.outputMode,
         "what happens to late tuples": options.late,
+        "the form of its files": _FORM,
         "the kind of times": "numbers" if program.plain_times else "timestamps",
     }
 

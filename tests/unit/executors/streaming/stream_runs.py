@@ -16,6 +16,7 @@ from emberlog.executors.streaming.checkpoint import Checkpoint, Record
 from emberlog.executors.streaming.exactly_once import ExactlyOnce
 from emberlog.executors.streaming.slides import Schedule
 from emberlog.executors.streaming.step import Measures, Spec, take_step
+from emberlog.semantics.model import Column
 from tests.unit.executors.streaming.echo import TUPLES, Echo
 
 STREAMS = ("left", "right")
@@ -24,9 +25,10 @@ Batch = Mapping[str, pa.Table]
 
 
 def spec_of(folder: Path, schedule: Schedule, mode: OutputMode, streams: Sequence[str] = STREAMS) -> Spec:
-    columns = (TIMESTAMP, INT)
-    layout = Layout(mode, {f"{stream}_seen": columns for stream in streams}, {stream: columns for stream in streams})
-    return Spec("test", str(folder), schedule, dict.fromkeys(streams, columns), (), layout, Echo)
+    columns = (Column("Ts", TIMESTAMP), Column("X", INT))
+    outputs = {f"{stream}_seen": columns for stream in streams}
+    layout = Layout(mode, outputs, dict.fromkeys(streams, columns), plain_times=True)
+    return Spec("test", str(folder), schedule, dict.fromkeys(streams, (TIMESTAMP, INT)), (), layout, Echo)
 
 
 def batch_of(rows: Mapping[str, Sequence[tuple[int, int]]]) -> Batch:

@@ -27,7 +27,7 @@ from emberlog.executors.streaming.slides import Schedule
 from emberlog.executors.streaming.step import Measures, Spec, Step, take_step
 from emberlog.executors.streaming.window import window_of
 from emberlog.semantics.analysis import analyze
-from emberlog.semantics.model import CheckedProgram
+from emberlog.semantics.model import CheckedProgram, Column
 from emberlog.source import Source
 from emberlog.syntax.parser import parse
 from tests.unit.executors.streaming.stream_runs import Delivered
@@ -47,7 +47,8 @@ def checked(text: str) -> CheckedProgram:
 
 def spec_of(folder: Path) -> Spec:
     program = checked(CHEAP_PATH)
-    layout = Layout(OutputMode.CHANGES, {"bestPrice": (STRING, STRING, FLOAT)}, {})
+    columns = (Column("P", STRING), Column("D", STRING), Column("C", FLOAT))
+    layout = Layout(OutputMode.CHANGES, {"bestPrice": columns}, {}, plain_times=True)
     make = partial(
         partition_evaluator, program, window_of(program, plain_clock=True), DEFAULT_LIMITS, "incremental", True
     )
