@@ -16,6 +16,7 @@ from emberlog.executors.dataframe.faults import Places, fault_of
 from emberlog.executors.streaming.answers import late_name
 from emberlog.executors.streaming.checkpoint import Checkpoint, Record
 from emberlog.executors.streaming.exactly_once import ExactlyOnce
+from emberlog.executors.streaming.own_workers import OwnWorkers
 from emberlog.executors.streaming.partition_task import take_in_partitions
 from emberlog.executors.streaming.progress import Latencies, StreamProgress, progress_of
 from emberlog.executors.streaming.sinks import Answer, Sink
@@ -23,10 +24,6 @@ from emberlog.executors.streaming.step import Measures, Spec, Step
 from emberlog.executors.streaming.task import NO_STREAM, SUMMARY, TAG, read_summaries, run_step
 from emberlog.executors.streaming.tuple_log import TupleLog
 from emberlog.executors.streaming.window_facts import WindowFacts
-
-_OWN_WORKERS = "EMBERLOG_STREAM"
-"""Spark keeps Python workers apart by their environment: with a value of its own, a query has its worker for itself,
-and with it the state that is resident there."""
 
 
 class Coordinator:
@@ -44,6 +41,7 @@ class Coordinator:
     ) -> None:
         self.error: EmberlogError | None = None
         """Why the query ended, if it is a matter of the program or its data."""
+        self.own_workers = OwnWorkers()
         self._spark = spark
         self._spec = spec
         self._checkpoint = Checkpoint(spec.location)
@@ -98,25 +96,19 @@ class Coordinator:
         ticket = self._spark.range(0, 1, 1, 1).select(F.lit(NO_STREAM).alias(TAG))
         rows = ticket if frame is None else ticket.unionByName(frame, allowMissingColumns=True)
         try:
-            with self._own_workers():
-                if self._workers > 1:
-                    return take_in_partitions(
-                        rows, self._spec, step, self._workers, is_one_machine=self._is_one_machine
-                    )
-                job = rows.repartition(1).mapInArrow(partial(run_step, self._spec, step), f"{SUMMARY} string")
-                (taken,) = read_summaries([row[SUMMARY] for row in job.collect()])
-                return taken
+            if self._workers > 1:
+                return take_in_partitions(
+                    rows, self._spec, step, self.own_workers, self._workers, is_one_machine=self._is_one_machine
+                )
+            # What comes in several partitions is read by several tasks; what comes in one needs no exchange.
+            is_one = frame is None or frame.rdd.getNumPartitions() == 1
+            gathered = rows.coalesce(1) if is_one else rows.repartition(1)
+            with self.own_workers.chosen(self._spark.sparkContext):
+                job = gathered.mapInArrow(partial(run_step, self._spec, step), f"{SUMMARY} string")
+            (taken,) = read_summaries([row[SUMMARY] for row in job.collect()])
+            return taken
         except Fault as fault:
             raise told(fault, self._places) from None
-
-    @contextmanager
-    def _own_workers(self) -> Iterator[None]:
-        environment = self._spark.sparkContext.environment
-        environment[_OWN_WORKERS] = self._spec.query
-        try:
-            yield
-        finally:
-            environment.pop(_OWN_WORKERS, None)
 
     def _deliver(self, record: Record) -> None:
         written: dict[str, list[str]] = {}

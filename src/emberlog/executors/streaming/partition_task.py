@@ -19,7 +19,9 @@ from emberlog.executors.cyclic.meeting import WAIT_SECONDS, Address, Tracker
 from emberlog.executors.cyclic.merged_progress import MergedProgress
 from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.streaming.checkpoint import Record
+from emberlog.executors.streaming.own_workers import OwnWorkers
 from emberlog.executors.streaming.partition_step import merged, take_step_together
+from emberlog.executors.streaming.resident import forget_others
 from emberlog.executors.streaming.step import Measures, Spec, Step
 from emberlog.executors.streaming.task import SUMMARY, by_stream, read_summaries, told
 
@@ -41,6 +43,7 @@ def run_partition(job: PartitionJob, batches: Iterator[pa.RecordBatch]) -> Itera
     context: Any = BarrierTaskContext.get()
     number: int = context.partitionId()
     host = LOOPBACK if job.tracker else context.getTaskInfos()[number].address.rpartition(":")[0]
+    forget_others(job.spec.query)
     share = by_stream(job.spec, batches)
     attendance = Attendance(number, job.workers, host, WAIT_SECONDS)
 
@@ -56,7 +59,7 @@ def run_partition(job: PartitionJob, batches: Iterator[pa.RecordBatch]) -> Itera
 
 
 def take_in_partitions(
-    rows: DataFrame, spec: Spec, step: Step, workers: int, *, is_one_machine: bool
+    rows: DataFrame, spec: Spec, step: Step, own: OwnWorkers, workers: int, *, is_one_machine: bool
 ) -> tuple[Record, Measures]:
     """The driver's side: all workers at once, and what they told as one."""
     credentials = Credentials(uuid.uuid4().hex, 0, new_key())
@@ -66,7 +69,9 @@ def take_in_partitions(
     try:
         job = PartitionJob(spec, step, workers, credentials, tracker.address if tracker else None)
         # An exchange behind it, so that Spark tries a stage that failed again as a whole.
-        frame = rows.repartition(workers).mapInArrow(partial(run_partition, job), f"{SUMMARY} string", barrier=True)
+        shared = rows.repartition(workers)
+        with own.chosen(rows.sparkSession.sparkContext):
+            frame = shared.mapInArrow(partial(run_partition, job), f"{SUMMARY} string", barrier=True)
         return merged(read_summaries([row[SUMMARY] for row in frame.collect()]))
     finally:
         if tracker is not None:

@@ -31,3 +31,9 @@ def take(query: str, token: str) -> State | None:
 
 def keep(query: str, token: str, state: State) -> None:
     _states[query] = (token, state)
+
+
+def forget_others(query: str) -> None:
+    """A worker is that of one query at a time: what is here of another belongs to one that has ended."""
+    for other in _states.keys() - {query}:
+        del _states[other]

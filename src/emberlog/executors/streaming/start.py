@@ -124,7 +124,8 @@ def start(
         writer = writer.trigger(availableNow=True)
     elif options.processingTime is not None:
         writer = writer.trigger(processingTime=options.processingTime)
-    return Started(writer.start(), coordinator, watch, program.checked, program.limits, options.closes)
+    query = coordinator.own_workers.query = writer.start()
+    return Started(query, coordinator, watch, program.checked, program.limits, options.closes)
 
 
 def _slots(program: StreamProgram, options: StreamOptions) -> Slots:

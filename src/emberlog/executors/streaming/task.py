@@ -14,6 +14,7 @@ from emberlog.diagnostics import EmberlogError, fail
 from emberlog.executors.cyclic.exchange import PeerLost
 from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.streaming.checkpoint import Record
+from emberlog.executors.streaming.resident import forget_others
 from emberlog.executors.streaming.step import Measures, Spec, Step, take_step
 
 TAG = "tag"
@@ -28,6 +29,7 @@ def column_name(tag: int, place: int) -> str:
 
 def run_step(spec: Spec, step: Step, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The task of a query whose facts are in one place."""
+    forget_others(spec.query)
     yield told(lambda: take_step(spec, step, by_stream(spec, batches)))
 
 
