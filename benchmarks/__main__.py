@@ -1,5 +1,5 @@
 """The command line of the benchmarks: python -m benchmarks run | report | compare | list | install | record |
-ablate | streams | soak."""
+ablate | streams | soak | recovery."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from benchmarks.engines.catalogue import ENGINES, KNOWN, WITHOUT, Entry, find
 from benchmarks.engines.protocol import Settings, Unavailable
 from benchmarks.locations import REPOSITORY
 from benchmarks.recording import record_agreed_answers
+from benchmarks.recovery import PARTS
 from benchmarks.report.comparison import compare
 from benchmarks.report.write import write_report
 from benchmarks.runner import Options, Runner
@@ -113,6 +114,13 @@ def _parser() -> argparse.ArgumentParser:
     soak.add_argument("--tuples", type=int, default=10_000_000)
     soak.add_argument("--output", type=Path, required=True, metavar="DIR")
     soak.set_defaults(command=_soak)
+
+    recovery = commands.add_parser("recovery", help="on Spark: killed workers, checkpoints, and async beside rounds")
+    recovery.add_argument("--only", nargs="+", default=[], choices=PARTS, metavar="PART", help=" ".join(PARTS))
+    recovery.add_argument("--kills", type=int, default=2, help="of each case (2)")
+    recovery.add_argument("--repeat", type=int, default=5, help="timed runs of everything else (5)")
+    recovery.add_argument("--output", type=Path, required=True, metavar="DIR")
+    recovery.set_defaults(command=_recovery)
     return parser
 
 
@@ -221,6 +229,16 @@ def _soak(arguments: argparse.Namespace) -> int:
 
     found = soak(arguments.tuples, arguments.output, lambda line: print(line, flush=True))
     print(f"resident memory at the end is {found.growth:.2f} times that after a quarter of the stream")
+    return 0
+
+
+def _recovery(arguments: argparse.Namespace) -> int:
+    from benchmarks.recovery.report import write_recovery_report
+    from benchmarks.recovery.run import RecoveryOptions, run_parts
+
+    options = RecoveryOptions(tuple(arguments.only), arguments.kills, arguments.repeat)
+    found = run_parts(options, arguments.output, lambda line: print(line, flush=True))
+    print(write_recovery_report(found, arguments.output))
     return 0
 
 
