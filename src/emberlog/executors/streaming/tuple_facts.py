@@ -9,10 +9,12 @@ from emberlog.semantics.model import TimeRole
 
 
 def facts_of_tuples(role: TimeRole, table: pa.Table) -> pa.Table:
-    """`role` says what becomes of the time: left out (NONE), the earliest of each fact, or a plain column."""
+    """`role` says what becomes of the time: left out (NONE), the earliest of each fact, or a plain column. Unless it is
+    the last, each fact is there once."""
     match role:
         case TimeRole.NONE:
-            return table.select(range(1, table.num_columns))
+            facts = table.select(range(1, table.num_columns))
+            return facts.group_by(facts.column_names, use_threads=False).aggregate([])  # many differ in the time alone
         case TimeRole.ANNOTATION:
             time, *others = table.column_names
             if not others:
