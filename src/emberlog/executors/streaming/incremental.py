@@ -17,7 +17,7 @@ from emberlog.executors.cyclic.partitioning import Hashed
 from emberlog.executors.cyclic.stage import place_as_asked
 from emberlog.executors.cyclic.texts import texts_of
 from emberlog.executors.cyclic.worker import Running, WorkerTask
-from emberlog.executors.streaming.asked_rows import asked_rows
+from emberlog.executors.streaming.asked_rows import asked_rows, difference
 from emberlog.executors.streaming.batch_program import BatchProgram
 from emberlog.executors.streaming.complete_output import CompleteOutput
 from emberlog.executors.streaming.divided_program import compile_division
@@ -140,6 +140,8 @@ class IncrementalEvaluator:
         worker = self._team[0]
         added = joined([worker.visible(name, changed[name][0]) for changed in self._changed], 0)
         removed = joined([worker.visible(name, changed[name][1]) for changed in self._changed], 0)
+        if worker.hides_ranks(name):
+            added, removed = difference(added, removed)
         return Changes(self._asked(name, added), self._asked(name, removed))
 
     def facts_in_window(self) -> Mapping[str, int]:

@@ -149,6 +149,10 @@ class StreamWorker(RoundsWorker):
         columns = resident.columns[: -len(_added(resident))]
         return rows[[column.lane for column in columns]] if columns else np.empty((0, rows.shape[1]), np.int64)
 
+    def hides_ranks(self, relation: str) -> bool:
+        """Whether rows can differ in what nobody sees: in what the choice of an argmin or argmax was made by."""
+        return Combine.CHOICE in self.residents[relation].relation.combine
+
     def started(self, atom: Atom) -> Iterator[list[Lane]]:
         if id(atom) not in self.repairing_atoms or atom.relation not in self.residents:
             return super().started(atom)

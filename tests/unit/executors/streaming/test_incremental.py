@@ -73,6 +73,17 @@ def test_tuples_that_come_again_and_again() -> None:
             assert answers == by_definition(case, slide, tuples), slide
 
 
+def test_a_choice_that_is_made_again_for_a_better_reason_has_not_changed() -> None:
+    case = stream_case(
+        "STREAM w(Ts: timestamp, X: int, Y: int).\ndearest(X, argmax<Y, 7>) :- w(_, X, Y).\nquery dearest(X, Z)."
+    )
+    tuples: Tuples = {"w": [(1, 1, 10), (2, 1, 20), (2, 2, 5)]}
+    slides = case.slides(tuples)
+    evaluator = IncrementalEvaluator(case.program, case.window, {})
+    for slide, answers in zip(slides, by_evaluator(case, evaluator, slides, tuples), strict=True):
+        assert answers == by_definition(case, slide, tuples), slide
+
+
 def test_what_the_program_says_itself_comes_back_when_something_better_is_lost() -> None:
     case = stream_case(
         "STREAM w(Ts: timestamp, X: int, Y: int, W: int).\nRELATION own(X: int, W: int).\n"
