@@ -6,6 +6,7 @@ import os
 import tempfile
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,15 @@ class Traces:
     connected: int
     """Connections between Python workers, or from them to this process."""
 
+    def beyond(self, before: Traces) -> list[str]:
+        """What is there now and was not there before. That something of an earlier run has ended meanwhile is fine."""
+        left = [f"thread {name}" for name in Counter(self.threads) - Counter(before.threads)]
+        left += [f"folder {folder}" for folder in self.folders - before.folders]
+        for name in ("listening", "persistent", "stopped", "connected"):
+            more = getattr(self, name) - getattr(before, name)
+            left += [f"{more} more {name}"] if more > 0 else []
+        return left
+
 
 def traces(spark: SparkSession) -> Traces:
     ours = [one.name for one in threading.enumerate() if one.name.startswith("emberlog") or "Timer" in one.name]
@@ -64,9 +74,9 @@ def nothing_but(before: Traces, spark: SparkSession) -> None:
     """Fails if something is there that was not there before, when all that is ending has ended."""
     assert jobs_end(spark, PATIENCE_SECONDS)
     until = time.monotonic() + PATIENCE_SECONDS
-    while (now := traces(spark)) != before and time.monotonic() < until:
+    while (left := traces(spark).beyond(before)) and time.monotonic() < until:
         time.sleep(0.05)
-    assert now == before
+    assert not left, left
 
 
 @dataclass(frozen=True)
