@@ -67,11 +67,11 @@ def _blocks(section: Section) -> str:
 def _block(block: Block) -> str:
     match block:
         case Text():
-            return f"<p>{escape(block.text)}</p>"
+            return f"<p>{_prose(block.text)}</p>"
         case Table():
             return _table(block)
         case Figure():
-            return f"<figure>{block.svg}<figcaption>{escape(block.caption)}</figcaption></figure>"
+            return f"<figure>{block.svg}<figcaption>{_prose(block.caption)}</figcaption></figure>"
         case _:
             assert_never(block)
 
@@ -79,7 +79,7 @@ def _block(block: Block) -> str:
 def _table(table: Table) -> str:
     longest = max((len(cell.text) for row in table.rows for cell in row[1:]), default=0)
     kind = " class='words'" if longest > 24 else ""
-    caption = f"<caption>{escape(table.caption)}</caption>" if table.caption else ""
+    caption = f"<caption>{_prose(table.caption)}</caption>" if table.caption else ""
     titles = "".join(f"<th>{escape(title)}</th>" for title in table.header)
     rows = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in table.rows)
     head = f"<thead><tr>{titles}</tr></thead>" if any(table.header) else ""
@@ -89,7 +89,17 @@ def _table(table: Table) -> str:
 def _cell(cell: Cell) -> str:
     style = f" class='{cell.emphasis}'" if cell.emphasis else ""
     hint = f" title='{escape(cell.hint, quote=True)}'" if cell.hint else ""
-    return f"<td{style}{hint}>{escape(cell.text)}</td>"
+    text = escape(cell.text).replace(" ×", "&nbsp;×")
+    return f"<td{style}{hint}>{text}</td>"
+
+
+def _prose(text: str) -> str:
+    """Texts are written as in Markdown: `code` and *stress*."""
+    return re.sub(r"`([^`]+)`|\*(\w[^*]*)\*", _marked, escape(text, quote=False))
+
+
+def _marked(found: re.Match[str]) -> str:
+    return f"<code>{found[1]}</code>" if found[1] else f"<em>{found[2]}</em>"
 
 
 def _anchor(title: str) -> str:

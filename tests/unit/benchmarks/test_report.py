@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from benchmarks import results
 from benchmarks.machine import Machine
-from benchmarks.report import svg
+from benchmarks.report import page, svg
 from benchmarks.report.comparison import compare
-from benchmarks.report.document import Figure, Table
+from benchmarks.report.document import Cell, Document, Figure, Section, Table, Text
 from benchmarks.report.sections import document
 from benchmarks.report.write import write_report
 from benchmarks.results import EngineRecord, Measurement, Run, WorkloadRecord
@@ -106,6 +106,12 @@ def test_the_page_is_whole_and_needs_nothing_else(run: Run, tmp_path: Path) -> N
     assert text.count("<svg") == len(
         [block for section in document(run).sections for block in section.blocks if isinstance(block, Figure)]
     )
+
+
+def test_the_page_has_code_and_stress_as_such() -> None:
+    table = Table(("a",), ((Cell("2.0 ×"),),), "`f(x)` < 1")
+    text = page.render(Document("t", (Section("s", (Text("*all* of `a*b*c`"), table)),)))
+    assert "<em>all</em> of <code>a*b*c</code>" in text and "<code>f(x)</code> &lt; 1" in text and "2.0&nbsp;×" in text
 
 
 def test_plots_are_well_formed(run: Run) -> None:
