@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
@@ -19,16 +20,17 @@ _SESSION = 3
 
 def members(session: int) -> list[int]:
     """The living processes of a session."""
-    found = []
+    return [process for process, fields in statuses() if int(fields[_SESSION]) == session and fields[0] != "Z"]
+
+
+def statuses() -> Iterator[tuple[int, list[str]]]:
+    """Of each process, what stands in /proc/PID/stat after the name in parentheses."""
     for entry in _PROC.iterdir() if _PROC.is_dir() else ():
         if entry.name.isdigit():
             try:
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                yield int(entry.name), (entry / "stat").read_text().rpartition(")")[2].split()
             except OSError:
                 continue  # it has just ended
-            if int(fields[_SESSION]) == session and fields[0] != "Z":
-                found.append(int(entry.name))
-    return found
 
 
 def resident_bytes(session: int) -> int:

@@ -7,6 +7,8 @@ import signal
 import time
 from pathlib import Path
 
+from benchmarks.engines.process_tree import statuses
+
 _PROC = Path("/proc")
 _DAEMON = b"emberlog.executors.cyclic.daemon"
 _PARENT, _USER, _SYSTEM = 1, 11, 12
@@ -27,23 +29,12 @@ def kill_a_busy_one() -> None:
 
 def _times() -> dict[int, int]:
     """The processor time of each worker: they are forks of the daemon, which is a descendant of this process."""
-    fields = _fields()
+    fields = dict(statuses())
     return {
         process: int(own[_USER]) + int(own[_SYSTEM])
         for process, own in fields.items()
         if _is_daemon(process) and _is_daemon(int(own[_PARENT])) and _descends(process, fields)
     }
-
-
-def _fields() -> dict[int, list[str]]:
-    found = {}
-    for entry in _PROC.iterdir():
-        if entry.name.isdigit():
-            try:
-                found[int(entry.name)] = (entry / "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue  # it has just ended
-    return found
 
 
 def _is_daemon(process: int) -> bool:

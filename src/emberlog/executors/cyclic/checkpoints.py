@@ -215,10 +215,10 @@ class StateToSave:
     def _written(self, lanes: Lanes, *, is_patch: bool = False) -> Part:
         self._files += 1
         file = f"{self._stem}-{self._files}.lanes"
-        narrowed = tuple(map(narrowest, lanes)) if lanes.shape[1] else ()
+        narrowed = tuple(map(narrowest, lanes))
         checksum = 0
         with (self._folder / file).open("xb") as out:
-            for lane, narrow in zip(lanes, narrowed, strict=bool(narrowed)):
+            for lane, narrow in zip(lanes, narrowed, strict=True):
                 for data in narrow.blocks(lane):
                     checksum = zlib.crc32(data, checksum)
                     out.write(data)
@@ -266,7 +266,7 @@ class SavedState:
         checksum = size = 0
         try:
             with (self._folder / part.file).open("rb") as file:
-                for lane, narrow in zip(out, part.narrowed, strict=bool(part.rows)):
+                for lane, narrow in zip(out, part.narrowed, strict=True):
                     for data in narrow.filled(lane):
                         size += file.readinto(data)
                         checksum = zlib.crc32(data, checksum)

@@ -17,7 +17,7 @@ from emberlog.executors.cyclic.kernels.hashing import rows_of_owner
 from emberlog.executors.cyclic.lanes import Lane, Lanes, joined
 from emberlog.executors.cyclic.memory import claim
 from emberlog.executors.cyclic.partitioning import Partitioning
-from emberlog.executors.cyclic.stores import SetStore, StaticStore
+from emberlog.executors.cyclic.stores import StaticStore, distinct_rows
 from emberlog.executors.cyclic.text_table import TextTable
 from emberlog.executors.cyclic.worker import Message
 
@@ -111,7 +111,7 @@ def feed(
     for channel, one in enumerate(feeds):
         parts = [message.batches.pop(channel) for message in received if channel in message.batches]
         lanes = joined(parts, len(one.types))
-        statics[one.relation] = StaticStore(lanes if one.is_set else _distinct(lanes))
+        statics[one.relation] = StaticStore(lanes if one.is_set else distinct_rows(lanes))
     return statics, partitioning
 
 
@@ -128,7 +128,7 @@ def spread_rows(
 def _address(mail: list[Message], channel: int, lanes: Lanes, column: int | None, partitioning: Partitioning) -> None:
     if not lanes.shape[1]:
         return
-    if column is None:
+    if column is None or len(mail) == 1:
         for message in mail:
             message.batches[channel] = lanes
         return
@@ -136,12 +136,6 @@ def _address(mail: list[Message], channel: int, lanes: Lanes, column: int | None
     owner = partitioning.owners(lanes[column])
     for worker, message in enumerate(mail):
         message.batches[channel] = rows_of_owner(lanes, owner, worker)
-
-
-def _distinct(lanes: Lanes) -> Lanes:
-    store = SetStore(lanes.shape[0])
-    store.add(lanes)
-    return store.all
 
 
 def _share(

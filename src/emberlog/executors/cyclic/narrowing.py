@@ -44,7 +44,8 @@ class Narrowed:
 
 
 def narrowest(lane: Lane) -> Narrowed:
-    """For a lane with values."""
+    if not len(lane):
+        return Narrowed(0, _SIZES[0])
     low, high = int(lane.min()), int(lane.max())
     size = next((size for size in _SIZES if high - low < 1 << 8 * size), WHOLE)
     return Narrowed(low if size < WHOLE else 0, size)

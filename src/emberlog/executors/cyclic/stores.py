@@ -200,6 +200,13 @@ class SetStore:
         return self.rows[:, : self.count]
 
 
+def distinct_rows(rows: Lanes) -> Lanes:
+    """Each of the rows once."""
+    store = SetStore(rows.shape[0])
+    store.add(rows)
+    return store.all
+
+
 class KeyedStore:
     """One row per key, the key in the first lanes; contributions improve the others."""
 

@@ -13,7 +13,7 @@ from emberlog.executors.cyclic.history import HistoryBatch
 from emberlog.executors.cyclic.kernels.floats import floats_to_lane, lane_to_floats
 from emberlog.executors.cyclic.lanes import Lane, Lanes, joined
 from emberlog.executors.cyclic.memory import claim
-from emberlog.executors.cyclic.stores import SetStore
+from emberlog.executors.cyclic.stores import distinct_rows
 from emberlog.executors.cyclic.texts import TextCodes
 from emberlog.executors.recording import ITERATION
 from emberlog.io.local_relation import LocalRelation
@@ -33,11 +33,7 @@ def encoded(
         return np.stack(lanes) if lanes else np.empty((0, len(facts)), np.int64)
     lanes = [_lane_of_column(relation.table.column(i), type_, codes) for i, type_ in enumerate(types)]
     rows = np.stack(lanes)
-    if not must_be_set:
-        return rows
-    store = SetStore(len(lanes))
-    store.add(rows)
-    return store.all
+    return distinct_rows(rows) if must_be_set else rows
 
 
 def _lane_of_values(values: Sequence[CellValue], type_: DataType, codes: TextCodes) -> Lane:

@@ -128,14 +128,14 @@ class FrontierStore:
     @property
     def seen_delta(self) -> Lanes:
         """Those rows of it that are the best of their keys now."""
-        if not len(self.directions):
-            return self.delta
-        return self.rows[:, self.delta_rows[self.rows[-2, self.delta_rows] < self.slide]]
+        return self._seen(self.delta_rows)
 
     @property
     def seen_news(self) -> Lanes:
         """Those of them that are more than what was seen before, holding longer."""
-        rows = self.delta_rows[~self.is_only_longer[self.delta_rows]]
+        return self._seen(self.delta_rows[~self.is_only_longer[self.delta_rows]])
+
+    def _seen(self, rows: Lane) -> Lanes:
         return self.rows[:, rows[self.rows[-2, rows] < self.slide] if len(self.directions) else rows]
 
     @property

@@ -11,7 +11,7 @@ from emberlog.diagnostics import InternalError, fail
 from emberlog.executors.cyclic.draining import arrow_column
 from emberlog.executors.cyclic.feeding import lane_of_column
 from emberlog.executors.cyclic.lanes import Lanes
-from emberlog.executors.cyclic.stores import SetStore
+from emberlog.executors.cyclic.stores import distinct_rows
 from emberlog.executors.interpreter_operators import Facts, Rows
 from emberlog.executors.streaming.stream_texts import StreamTexts
 from emberlog.io.local_relation import LocalRelation
@@ -77,9 +77,8 @@ class LaneRelations(Facts):
     def lanes(self, name: str) -> Lanes:
         """Each row once."""
         if name not in self._lanes:
-            store = SetStore(len(self._fields[name]))
-            store.add(lanes_of_table(name, self._others[name].table, self._fields[name], self._texts))
-            self._lanes[name] = store.all
+            rows = lanes_of_table(name, self._others[name].table, self._fields[name], self._texts)
+            self._lanes[name] = distinct_rows(rows)
         return self._lanes[name]
 
     def facts(self, name: str) -> frozenset[Fact]:
