@@ -13,7 +13,7 @@ from emberlog.executors.cyclic import memory, resident, sectioned_store, slices,
 from emberlog.executors.cyclic.memory import TooLarge
 from emberlog.executors.cyclic.rounds import RoundsWorker
 from emberlog.executors.cyclic.sectioned_store import _Section
-from emberlog.executors.cyclic.worker import Worker
+from emberlog.executors.cyclic.worker import Progress, Worker
 
 MOST_DIVISIONS = 7
 """One more, each within the last one, is more than is done."""
@@ -34,13 +34,30 @@ def short_memory(seed: int, likely: float = 0.1) -> Iterator[Shortage]:
     """Sections, slices and blocks are tiny. Only what has a way out is told that memory is short."""
     random, found = Random(seed), Shortage()
     second_try: set[_Section] = set()
-    keep, loaded, spill = Worker.keep, _Section.loaded, resident.Resident._spill
+    keep, check_limits = Worker.keep, Worker.check_limits
+    loaded, spill = _Section.loaded, resident.Resident._spill
 
-    def kept(worker: RoundsWorker, *arguments: Any) -> None:
+    def may_divide(worker: RoundsWorker) -> None:
         if worker._goes_by_slices and found.divided < MOST_DIVISIONS and random.random() < likely:
             found.divided += 1
             raise TooLarge("by chance")
+
+    def kept(worker: RoundsWorker, *arguments: Any) -> None:
+        may_divide(worker)
         keep(worker, *arguments)
+        may_divide(worker)
+
+    def limits_checked(worker: RoundsWorker, progress: Progress) -> None:
+        may_divide(worker)
+        check_limits(worker, progress)
+
+    def advanced(worker: RoundsWorker) -> int:
+        """Some relations are in the next round already, and others are not."""
+        changed = 0
+        for one in worker.residents.values():
+            changed += one.advance()
+            may_divide(worker)
+        return changed
 
     def brought_in(section: _Section) -> Any:
         if section not in second_try and random.random() < likely:
@@ -58,6 +75,8 @@ def short_memory(seed: int, likely: float = 0.1) -> Iterator[Shortage]:
     with (
         patch.object(memory, "used_memory", lambda: 0),
         patch.object(RoundsWorker, "keep", kept),
+        patch.object(RoundsWorker, "check_limits", limits_checked),
+        patch.object(RoundsWorker, "_advance", advanced),
         patch.object(resident, "is_short", lambda: random.random() < likely),
         patch.object(resident.Resident, "_spill", spills),
         patch.object(sectioned_store, "is_short", lambda: random.random() < likely),

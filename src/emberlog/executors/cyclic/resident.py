@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -42,6 +43,15 @@ def new_store(relation: ResidentRelation, *, tracks: bool = True) -> SetStore | 
     return KeyedStore(relation.keys, tuple(_CODES[rule] for rule in relation.combine), tracks=tracks)
 
 
+@dataclass(frozen=True, slots=True)
+class RoundBegin:
+    """What a relation was when a round began, whatever the round has improved since."""
+
+    count: int
+    delta: Lanes | None
+    """None for a set, which keeps its delta in any case."""
+
+
 class Resident:
     """One relation: its store, its indexes, and for monotone sums the largest contribution of each key."""
 
@@ -53,6 +63,8 @@ class Resident:
         self.spills = spills
         self.store: Store = store or new_store(relation, tracks=tracks)
         self.indexes: dict[tuple[int, ...], ChainedIndex] = {}
+        self.began_with: RoundBegin | None = None
+        """While rules read the delta, if somebody may have to begin the round again."""
         self.largest: KeyedStore | None = None
         if relation.largest_per_key:
             # The lane behind the largest value is how much of it is counted already.
@@ -121,9 +133,19 @@ class Resident:
         growth = (lane_to_floats(value) - lane_to_floats(counted)).view(np.int64) if is_float else value - counted
         return np.vstack([largest.rows[: self.relation.keys, rows], growth[None]])
 
-    def advance(self) -> int:
-        """Ends the round: what changed becomes the delta, and indexes catch up."""
+    def begin_round(self) -> None:
+        """Rules will read the delta: keeps what is needed to begin again with it."""
+        self.began_with = RoundBegin(self.count, self.store.delta if isinstance(self.store, KeyedStore) else None)
+
+    def end_round(self) -> int:
+        """What changed becomes the delta."""
         changed = self.store.advance()
+        self.began_with = None
+        return changed
+
+    def advance(self) -> int:
+        """Ends the round, and indexes catch up."""
+        changed = self.end_round()
         for index in self.indexes.values():
             index.catch_up()
         return changed
@@ -172,6 +194,8 @@ class Resident:
 
     def delta_batches(self, size: int) -> Iterator[list[Lane]]:
         """The delta as the relation's columns, so many rows at a time."""
+        if self.began_with is not None and self.began_with.delta is not None and not self.fresh:
+            return self.in_batches(self.began_with.delta, size)  # it is the same, and there already
         if not isinstance(self.store, SectionedStore):
             return self.in_batches(self.store.delta, size)
         return (self.visible(lanes) for lanes in self.store.delta_parts())

@@ -18,7 +18,7 @@ from emberlog.executors.cyclic.memory import TooLarge, give_back
 from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.resident import Resident, new_store
 from emberlog.executors.cyclic.rules import Atom, Combine, Probe, ResidentRelation
-from emberlog.executors.cyclic.slices import DEEPEST, SliceCounts, Slices
+from emberlog.executors.cyclic.slices import DEEPEST, Age, Slice, SliceCounts, Slices, aged
 from emberlog.executors.cyclic.store_states import restore_resident, save_resident
 from emberlog.executors.cyclic.stores import KeyedStore, SetStore, StaticStore, Store
 from emberlog.executors.cyclic.worker import Mail, Progress, Running, Worker, WorkerTask, gather
@@ -40,6 +40,8 @@ class RoundsWorker(Worker, KeepsHistory):
         self.residents = self._new_residents()
         self._has_begun = False
         """Whether the residents know all that the recursion begins with."""
+        self._begun = 0
+        """The iteration whose delta the rules read, or have read last."""
         self.slices: Slices | None = None
         """If memory was too short for all keys at once."""
         self.told: list[tuple[int, int]] = []
@@ -136,14 +138,14 @@ class RoundsWorker(Worker, KeepsHistory):
     def _go_on_in_slices(self) -> Running:
         slices = self.slices = Slices(self.program.relations, self.task.placement.homes)
         counts = SliceCounts()
-        iteration = len(self.told)
-        counts.withdraw(iteration, self.told[-1][1] if self.told else 0)
-        slices.divide({name: resident.known() for name, resident in self.residents.items()}, 0, iteration)
+        total = self.told[-1][1] if self.told else 0
+        counts.withdraw(len(self.told), total)
+        self._divide(slices, 0, len(self.told))
         self._forget()
         while slices.waiting:
             yield from self._close_slice(slices, counts)
             self._forget()
-        for progress in counts.told(self.told[-1][1] if self.told else 0):
+        for progress in counts.told(total):
             self.told.append((progress.changed, progress.total))
             self.report(progress)
 
@@ -152,18 +154,21 @@ class RoundsWorker(Worker, KeepsHistory):
         one = slices.waiting[-1]
         iteration, total, is_entered = one.iteration, 0, False
         try:
-            for name, rows in one.known.items():
-                for lanes in rows.batches():
-                    self.residents[name].add(lanes)
+            changed = self._enter(one)
             is_entered = True
-            while changed := self._advance():
-                iteration += 1
-                counts.add(iteration, changed, self._total() - total)
-                total = self._total()
-                self.check_limits(Progress(iteration, changed, slices.total + total))
+            if not changed:
+                counts.add(iteration + 1, 0, self._total())
+            while changed:
+                now = self._total()
+                self.begin_iteration(iteration + 1)
                 derived = yield from self.rule_contributions()
                 for name, contribution in derived:
                     self.keep(self.residents[name], contribution)
+                iteration += 1
+                counts.add(iteration, changed, now - total)
+                total = now
+                self.check_limits(Progress(iteration, changed, slices.total + total))
+                changed = self._advance()
             slices.finish(self.residents)
             return
         except (TooLarge, MemoryError):
@@ -171,9 +176,35 @@ class RoundsWorker(Worker, KeepsHistory):
                 raise
         slices.waiting.pop()
         counts.withdraw(iteration, total)
-        found = {name: resident.known() for name, resident in self.residents.items()}
-        waited = {name: rows.batches() for name, rows in one.known.items()}
-        slices.divide(found if is_entered else waited, one.depth + 1, iteration)
+        if is_entered:
+            self._divide(slices, one.depth + 1, iteration)
+        else:
+            slices.divide({name: one.rows(name) for name in self.residents}, one.depth + 1, iteration)
+
+    def _enter(self, one: Slice) -> int:
+        """Brings the round back that the slice goes on with; gives the number of rows of the delta."""
+        changed = 0
+        for age in Age:
+            for name, resident in self.residents.items():
+                for lanes in one.known[name][age].batches():
+                    resident.add(lanes)
+            if age is not Age.IMPROVED:
+                changed = self._advance()
+        return changed
+
+    def _divide(self, slices: Slices, depth: int, iteration: int) -> None:
+        """Lets what is known after an iteration wait in slices."""
+        for resident in self.residents.values():
+            if resident.began_with is not None and self._begun == iteration:
+                resident.end_round()  # the iteration is told, but the next one was not come to
+        slices.divide({name: aged(resident) for name, resident in self.residents.items()}, depth, iteration)
+
+    def begin_iteration(self, iteration: int) -> None:
+        super().begin_iteration(iteration)
+        self._begun = iteration
+        if self._goes_by_slices:
+            for resident in self.residents.values():
+                resident.begin_round()
 
     def _forget(self) -> None:
         """What the residents have is on disk."""

@@ -3,21 +3,28 @@
 What one key of such a recursion leads to has nothing to do with the other keys. So when memory is full, the keys are
 divided: what is known of each slice waits on disk, and one slice after the other is gone on with alone. Its facts are
 on disk when it is done, and a slice that is still too large is divided again.
+
+A slice goes on with the round that memory was too short for, from the delta that the round began with. So all slices
+together have the rounds that a larger memory would have seen, and no fact is derived from more than once but the delta
+of that round.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from emberlog.executors.cyclic.kernels.hashing import owners, rows_of_owner
-from emberlog.executors.cyclic.lanes import Lane, Lanes
-from emberlog.executors.cyclic.resident import Resident
+from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask
+from emberlog.executors.cyclic.resident import KNOWN_BATCH, Resident
 from emberlog.executors.cyclic.rules import ResidentRelation
 from emberlog.executors.cyclic.spilled_rows import SpilledRows
+from emberlog.executors.cyclic.stores import KeyedStore, SetStore
 from emberlog.executors.cyclic.worker import Progress
 
 FANOUT = 4
@@ -30,13 +37,29 @@ by itself."""
 _SPREAD = np.int64(0x5851F42D4C957F2D)
 
 
+class Age(Enum):
+    """What a row is to the round that its slice goes on with; in the order in which rows are entered."""
+
+    BEFORE = "before"
+    DELTA = "delta"
+    IMPROVED = "improved"
+    """It was known before, and has a better value since the round began. What it was is not known any more, and the
+    round would not find it better once again."""
+
+
+Aged: TypeAlias = Mapping[Age, Iterator[Lanes]]
+
+
 @dataclass(frozen=True, slots=True)
 class Slice:
     depth: int
     iteration: int
-    """In which it was divided from the others."""
-    known: Mapping[str, SpilledRows]
-    """By relation. All of it counts as new: rules fill in what they make of it."""
+    """The last one that was over when it was divided from the others."""
+    known: Mapping[str, Mapping[Age, SpilledRows]]
+    """By relation."""
+
+    def rows(self, relation: str) -> Aged:
+        return {age: rows.batches() for age, rows in self.known[relation].items()}
 
 
 class Slices:
@@ -56,17 +79,19 @@ class Slices:
         """How many facts are finished."""
         return sum(rows.count for rows in self.finished.values())
 
-    def divide(self, known: Mapping[str, Iterator[Lanes]], depth: int, iteration: int) -> None:
-        """Lets what is known of some keys wait in slices."""
+    def divide(self, known: Mapping[str, Aged], depth: int, iteration: int) -> None:
+        """Lets what is known of some keys after an iteration wait in slices."""
         new = [
-            Slice(depth, iteration, {one.name: SpilledRows(one.width) for one in self.relations}) for _ in range(FANOUT)
+            Slice(depth, iteration, {one.name: {age: SpilledRows(one.width) for age in Age} for one in self.relations})
+            for _ in range(FANOUT)
         ]
         for relation in self.relations:
             home = relation.columns[self.homes[relation.name]].lane
-            for lanes in known[relation.name]:
-                part = _parts(lanes[home], depth)
-                for number, one in enumerate(new):
-                    one.known[relation.name].add(rows_of_owner(lanes, part, number))
+            for age, batches in known[relation.name].items():
+                for lanes in batches:
+                    part = _parts(lanes[home], depth)
+                    for number, one in enumerate(new):
+                        one.known[relation.name][age].add(rows_of_owner(lanes, part, number))
         self.waiting += new
 
     def finish(self, residents: Mapping[str, Resident]) -> None:
@@ -80,7 +105,8 @@ class Slices:
         """What is known of all slices, but for what the one at work has found."""
         yield from self.finished[relation].batches()
         for one in self.waiting:
-            yield from one.known[relation].batches()
+            for batches in one.rows(relation).values():
+                yield from batches
 
 
 class SliceCounts:
@@ -95,14 +121,51 @@ class SliceCounts:
         self._came[iteration] = self._came.get(iteration, 0) + came
 
     def withdraw(self, iteration: int, facts: int) -> None:
-        """After this iteration, so many facts are divided anew and will come once more."""
+        """The facts that there were after this iteration are divided anew, and will come in the next once more."""
         self._came[iteration + 1] = self._came.get(iteration + 1, 0) - facts
 
     def told(self, total: int) -> Iterator[Progress]:
         """What there is to tell, with so many facts before."""
         for iteration in sorted(self._changed):
             total += self._came[iteration]
-            yield Progress(iteration, self._changed[iteration], total)
+            if self._changed[iteration]:
+                yield Progress(iteration, self._changed[iteration], total)
+
+
+def aged(resident: Resident) -> Aged:
+    """The rows as they were when the round began, as far as that is known, without more memory than for a few of them;
+    the indexes are given up. What came since will come again."""
+    resident.indexes.clear()
+    store = resident.store
+    match store:
+        case SetStore():
+            return {
+                Age.BEFORE: _in_batches(store.rows[:, : store.delta_begin]),
+                Age.DELTA: _in_batches(store.delta),
+            }
+        case KeyedStore():
+            began = resident.began_with
+            count, delta = (began.count, began.delta) if began is not None else (store.count, store.delta)
+            assert delta is not None
+            is_delta, is_improved = store.rows_of_delta(), store.new_rows()
+            return {
+                Age.BEFORE: _chosen(store.rows[:, :count], ~(is_delta | is_improved)),
+                Age.DELTA: _in_batches(delta),
+                Age.IMPROVED: _chosen(store.rows[:, :count], is_improved & ~is_delta),
+            }
+        case _:
+            raise AssertionError(f"DL901: there are no slices of a {type(store).__name__}")
+
+
+def _in_batches(lanes: Lanes) -> Iterator[Lanes]:
+    for begin in range(0, lanes.shape[1], KNOWN_BATCH):
+        yield lanes[:, begin : begin + KNOWN_BATCH]
+
+
+def _chosen(lanes: Lanes, chosen: Mask) -> Iterator[Lanes]:
+    for begin in range(0, lanes.shape[1], KNOWN_BATCH):
+        end = min(begin + KNOWN_BATCH, lanes.shape[1])
+        yield lanes[:, begin:end][:, chosen[begin:end]]
 
 
 def _parts(keys: Lane, depth: int) -> npt.NDArray[np.int32]:
