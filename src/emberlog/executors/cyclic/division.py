@@ -36,6 +36,8 @@ def division_of(
 ) -> Division:
     """`definitions` are the relations that the job computes before the recursion. An error if execution asks for the
     impossible."""
+    if not program.rules:
+        return Division(Kind.HASH, (), "there is no recursion")  # whatever is asked for is meant for one
     walks = walks_of(program, placement, definitions)
     asked_for = None if execution.partitioning == "auto" else Kind(execution.partitioning)
     if asked_for in (Kind.RANGE, Kind.LOCALITY):

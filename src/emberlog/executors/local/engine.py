@@ -14,7 +14,7 @@ from emberlog.executors import interpreter
 from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.engine import Engine, Outputs, Request, StreamOutputs
 from emberlog.executors.local.dated_facts import dated
-from emberlog.executors.local.recursion import plan_recursion
+from emberlog.executors.local.recursion import plan_here
 from emberlog.executors.local.run import FEW_DERIVED, FEW_READ, INTERPRETER, MANY_READ, how_it_runs, run
 from emberlog.executors.recording import Recording, recursion_cases
 from emberlog.executors.streaming.whole_streams import window_of_relations
@@ -66,8 +66,11 @@ class LocalEngine(Engine[LocalRelation]):
             elif reasons := obstacles(stratum.root):
                 lines.append(f"{names}: {INTERPRETER}; {'; '.join(reasons)}")
             else:
-                placement = plan_recursion(stratum.root, DEFAULT_EXECUTION).placement
-                lines.append(f"{names}: {how_it_runs(placement, self._workers)}; {placement.why}")
+                planned = plan_here(plan.strata, stratum, plan.outputs, DEFAULT_EXECUTION, plan.statistics)
+                assert planned is not None
+                placement = planned.stage.main.placement
+                why = "; ".join((placement.why, *planned.folded))
+                lines.append(f"{names}: {how_it_runs(placement, self._workers)}; {why}")
         if any(isinstance(stratum.root, Fixpoint) for stratum in plan.strata):
             small = f"reads up to {FEW_READ:,} facts and derives up to {FEW_DERIVED:,}"
             lines.append(f"a recursion that {small} stays with {INTERPRETER}")

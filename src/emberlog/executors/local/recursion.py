@@ -1,44 +1,48 @@
-"""One stratum by the cyclic workers, in this process: a recursion, or a relation without any."""
+"""One stratum by the cyclic workers, in this process: a recursion, or a relation without any. What only folds its facts
+is computed with it, from the facts as they are found, and then nobody lists them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from emberlog.config import Execution, Limits
 from emberlog.diagnostics import fail
 from emberlog.events import WorkerEffort
 from emberlog.executors.cyclic.agreeing import arcs_of
 from emberlog.executors.cyclic.capabilities import obstacles
-from emberlog.executors.cyclic.compile import CyclicProgram, compile_fixpoint
 from emberlog.executors.cyclic.definition_plans import as_fixpoint
 from emberlog.executors.cyclic.definitions import DefinitionWorker
-from emberlog.executors.cyclic.division import Division, division_of
 from emberlog.executors.cyclic.faults import Fault, told
 from emberlog.executors.cyclic.history import KeepsHistory
+from emberlog.executors.cyclic.lanes import Lanes
 from emberlog.executors.cyclic.libraries import load_libraries
 from emberlog.executors.cyclic.local import run_workers, share_of, worker_for
 from emberlog.executors.cyclic.machine_memory import memory_for_each
 from emberlog.executors.cyclic.memory import TooLarge, allowed
 from emberlog.executors.cyclic.merged_progress import MergedProgress
 from emberlog.executors.cyclic.partitioning import divided
-from emberlog.executors.cyclic.placement import Placement
 from emberlog.executors.cyclic.profile import Profile
 from emberlog.executors.cyclic.representation import Representation
-from emberlog.executors.cyclic.stage import place_as_asked, wanted_whole
+from emberlog.executors.cyclic.stage import Stage, plan_stage
+from emberlog.executors.cyclic.stores import StreamedStatic
 from emberlog.executors.cyclic.texts import TextCodes, texts_of
 from emberlog.executors.cyclic.worker import Progress, Worker, WorkerTask, spilled_on
 from emberlog.executors.local.encoding import decoded, decoded_history, encoded
 from emberlog.executors.recording import has_history, is_one_with_result
 from emberlog.io.local_relation import LocalRelation
-from emberlog.logical.nodes import Definition, Field, Fixpoint
-from emberlog.logical.statistics import NO_STATISTICS, Statistics
+from emberlog.logical.nodes import Definition, Field, Fixpoint, PlannedStratum
+from emberlog.logical.statistics import Statistics
 from emberlog.source import Span
 
 
 @dataclass(frozen=True, slots=True)
 class LocalOutcome:
     relations: Mapping[str, LocalRelation]
+    """Of the stratum, or those that fold it."""
+    rows: int | None
+    """Facts of the stratum, if they are counted and not listed."""
     histories: Mapping[str, LocalRelation]
     """In which iteration each fact came, if there is provenance."""
     profile: Profile
@@ -48,20 +52,22 @@ class LocalOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class LocalStratum:
-    """A stratum without obstacles, and where its facts will live."""
+class LocalStage:
+    """A stratum without obstacles and what folds it, where their facts will live, and how they are asked for."""
 
-    fixpoint: Fixpoint
-    program: CyclicProgram
-    is_recursive: bool
-    placement: Placement
-    workers: int
-    profile: bool
-    representation: Representation
-    memory: int | None
-    """Bytes for the facts of each worker; None for what the machine has."""
-    division: Division
-    provenance: bool = False
+    stage: Stage
+    columns: Mapping[str, tuple[Field, ...]]
+    """Of the relations that are listed."""
+    execution: Execution
+
+    @property
+    def workers(self) -> int:
+        return self.execution.workers or 1
+
+    @property
+    def folded(self) -> tuple[str, ...]:
+        """What becomes of facts that are not listed, in words."""
+        return (f"folded at once into {', '.join(self.columns)}, and never listed",) if self.stage.streamed else ()
 
     def run(
         self,
@@ -70,20 +76,20 @@ class LocalStratum:
         limits: Limits,
         tell: Callable[[Progress], None],
         began: float,
-        stratum: int,
         places: Mapping[str, Span],
     ) -> LocalOutcome:
         """`relations` has those that it reads; `must_be_sets` are those whose repeated rows somebody would notice;
         `began` is the time that the timeout counts from."""
-        if self.memory is not None:
+        memory = self.execution.memory
+        if memory is not None:
             load_libraries()
         try:
-            with allowed(self.memory * self.workers if self.memory is not None else memory_for_each(1)):
-                return self._facts(relations, must_be_sets, limits, tell, began, stratum)
+            with allowed(memory * self.workers if memory is not None else memory_for_each(1)):
+                return self._facts(relations, must_be_sets, limits, tell, began)
         except Fault as fault:
             raise told(fault, places) from None
         except (TooLarge, MemoryError) as problem:
-            names = ", ".join(relation.name for relation in self.fixpoint.relations)
+            names = ", ".join(relation.name for relation in self.stage.main.program.relations)
             raise fail(
                 "DL514",
                 f"the facts of {names} do not fit into memory",
@@ -100,115 +106,143 @@ class LocalStratum:
         limits: Limits,
         tell: Callable[[Progress], None],
         began: float,
-        stratum: int,
     ) -> LocalOutcome:
         codes = TextCodes()
-        for text in texts_of(self.program):
-            codes.code(text)
+        for stratum in self.stage.strata:
+            for text in texts_of(stratum.program):
+                codes.code(text)
         statics = {
             name: encoded(name, relations[name], types, codes, must_be_set=name in must_be_sets)
-            for name, types in self.program.static_types.items()
+            for name, types in self.stage.inputs.items()
         }
-        arcs = arcs_of(self.division.walks, statics)
-        partitioning = divided(self.division.kind, arcs, self.workers)
-        progress = MergedProgress(self.workers, tell, self.placement.mode)
-        team: list[Worker] = []
-        for number in range(self.workers):
-            task = WorkerTask(
-                self.program,
-                self.placement,
-                number,
-                self.workers,
-                codes.codes,
-                limits,
-                self.profile,
-                self.representation,
-                stratum,
-                self.memory,
-                partitioning=partitioning,
-                provenance=self.provenance,
-            )
-            shares = {
-                name: share_of(rows, self.placement.statics[name], number, partitioning)
-                for name, rows in statics.items()
-            }
-            worker: Worker
-            if self.is_recursive:
-                worker = worker_for(task, shares, _reporter(progress, number))
-            else:
-                worker = DefinitionWorker(task, shares, {})
-            worker.began = began
-            team.append(worker)
-        run_workers(team)
+        main = self.stage.main
+        progress = MergedProgress(self.workers, tell, main.placement.mode)
+        teams = self._run_teams(statics, codes, limits, progress, began)
+        team = teams[main.program.relations[0].name]
         # Some workers find their facts only when they are read.
         histories = {name: self._history(name, team, codes) for name in self._recorded}
-        is_one = is_one_with_result(self.program.recursion.case)
+        is_one = is_one_with_result(main.program.recursion.case)
         found = {
-            relation.name: histories[relation.name].without_last_column()
-            if is_one and relation.name in histories
-            else self._gathered(relation.name, team, codes)
-            for relation in self.program.relations
+            name: histories[name].without_last_column()
+            if is_one and name in histories
+            else self._gathered(name, teams[name], codes)
+            for name in self.columns
         }
         for number in range(self.workers):
             progress.finish(number)
         profile = Profile()
-        for worker in team:
+        for worker in {id(worker): worker for one in teams.values() for worker in one}.values():
             if worker.recorder is not None:
                 profile.add(worker.recorder.profile)
         efforts = tuple(worker.effort.of_worker(number) for number, worker in enumerate(team))
         spilled = spilled_on([worker.spilled for worker in team])
-        return LocalOutcome(found, histories, profile, efforts, spilled)
+        return LocalOutcome(found, self._rows(team), histories, profile, efforts, spilled)
+
+    def _run_teams(
+        self,
+        statics: Mapping[str, Lanes],
+        codes: TextCodes,
+        limits: Limits,
+        progress: MergedProgress,
+        began: float,
+    ) -> dict[str, list[Worker]]:
+        """The workers that have each relation when they are done."""
+        division, spread = self.stage.division, self.stage.spread
+        partitioning = divided(division.kind, arcs_of(division.walks, statics), self.workers)
+        shares = [
+            {name: share_of(rows, spread[name], number, partitioning) for name, rows in statics.items()}
+            for number in range(self.workers)
+        ]
+        teams: dict[str, list[Worker]] = {}
+        for stratum in self.stage.strata:
+            team: list[Worker] = []
+            for number in range(self.workers):
+                task = WorkerTask(
+                    stratum.program,
+                    stratum.placement,
+                    number,
+                    self.workers,
+                    codes.codes,
+                    limits,
+                    self.execution.profile,
+                    Representation(self.execution.representation),
+                    self.stage.index,
+                    self.execution.memory,
+                    partitioning=partitioning,
+                    provenance=self.execution.provenance,
+                )
+                worker: Worker
+                if stratum.is_recursive:
+                    worker = worker_for(task, shares[number], partial(progress.report, number))
+                else:
+                    known = {name: one[number] for name, one in teams.items() if name in self.stage.streamed}
+                    worker = DefinitionWorker(task, shares[number], _streams(known))
+                worker.began = began
+                team.append(worker)
+            run_workers(team)
+            teams |= {relation.name: team for relation in stratum.program.relations}
+        return teams
+
+    def _rows(self, team: list[Worker]) -> int | None:
+        """Of a relation without recursion, to count facts that are not listed could be to find them once more."""
+        if not self.stage.streamed or not self.stage.main.is_recursive:
+            return None
+        return sum(worker.result_count(name) for worker in team for name in self.stage.streamed)
 
     @property
     def _recorded(self) -> list[str]:
         """The relations that get a history."""
-        if not self.provenance or not self.is_recursive or not has_history(self.program.recursion.case):
+        main = self.stage.main
+        if not self.execution.provenance or not main.is_recursive or not has_history(main.program.recursion.case):
             return []
-        return [relation.name for relation in self.program.relations]
+        return [relation.name for relation in main.program.relations]
 
     def _gathered(self, name: str, team: list[Worker], codes: TextCodes) -> LocalRelation:
         batches = (lanes for worker in team for lanes in worker.results(name))
-        return decoded(self._columns(name), batches, codes)
+        return decoded(self.columns[name], batches, codes)
 
     def _history(self, name: str, team: list[Worker], codes: TextCodes) -> LocalRelation:
         keepers = [worker for worker in team if isinstance(worker, KeepsHistory)]
         assert len(keepers) == len(team)
         batches = (batch for worker in keepers for batch in worker.history(name))
-        return decoded_history(self._columns(name), batches, codes)
-
-    def _columns(self, name: str) -> tuple[Field, ...]:
-        return next(relation.columns for relation in self.fixpoint.relations if relation.name == name)
+        return decoded_history(self.columns[name], batches, codes)
 
 
-def plan_recursion(fixpoint: Fixpoint, execution: Execution, statistics: Statistics = NO_STATISTICS) -> LocalStratum:
-    return _planned(fixpoint, execution, statistics, is_recursive=True)
+def plan_here(
+    strata: Sequence[PlannedStratum],
+    main: PlannedStratum,
+    outputs: Sequence[str],
+    execution: Execution,
+    statistics: Statistics,
+) -> LocalStage | None:
+    """How the workers compute one of the strata, a recursion without obstacles or a relation without recursion, with
+    what folds it if nobody else reads it; None where they cannot. What it reads is there."""
+    if isinstance(main.root, Definition):
+        fixpoint = as_fixpoint(main.root)
+        if fixpoint is None or not main.root.plan.columns or obstacles(fixpoint):
+            return None
+    position = next(place for place, one in enumerate(strata) if one.relations == main.relations)
+    stage = plan_stage(strata[position:], main, outputs, execution, statistics)
+    names = {
+        relation.name
+        for one in stage.strata
+        for relation in one.program.relations
+        if relation.name not in stage.streamed
+    }
+    columns = {name: fields for one in strata[position:] for name, fields in _columns(one) if name in names}
+    return LocalStage(stage, columns, execution)
 
 
-def plan_definition(definition: Definition, execution: Execution, statistics: Statistics) -> LocalStratum | None:
-    """None where the workers cannot do it."""
-    fixpoint = as_fixpoint(definition)
-    if fixpoint is None or not definition.plan.columns or obstacles(fixpoint):
-        return None
-    return _planned(fixpoint, execution, statistics, is_recursive=False)
+def _columns(stratum: PlannedStratum) -> Iterator[tuple[str, tuple[Field, ...]]]:
+    match stratum.root:
+        case Definition(name, plan):
+            yield name, plan.columns
+        case Fixpoint(relations):
+            yield from ((relation.name, relation.columns) for relation in relations)
 
 
-def _planned(fixpoint: Fixpoint, execution: Execution, statistics: Statistics, *, is_recursive: bool) -> LocalStratum:
-    program = compile_fixpoint(fixpoint, None, statistics)
-    placement = place_as_asked(program, execution, wanted_whole(program, execution))
-    representation = Representation(execution.representation)
-    return LocalStratum(
-        fixpoint,
-        program,
-        is_recursive,
-        placement,
-        execution.workers or 1,
-        execution.profile,
-        representation,
-        execution.memory,
-        division_of(program, placement, execution),
-        execution.provenance,
-    )
-
-
-def _reporter(progress: MergedProgress, worker: int) -> Callable[[Progress], None]:
-    return lambda report: progress.report(worker, report)
+def _streams(known: Mapping[str, Worker]) -> dict[str, StreamedStatic]:
+    return {
+        name: StreamedStatic(partial(worker.result_count, name), partial(worker.results, name))
+        for name, worker in known.items()
+    }

@@ -44,7 +44,7 @@ from emberlog.source import Span
 from emberlog.syntax.ast import Variable
 
 if TYPE_CHECKING:
-    from emberlog.executors.local.recursion import LocalStratum
+    from emberlog.executors.local.recursion import LocalStage
 
 INTERPRETER = "the plan interpreter"
 
@@ -127,17 +127,19 @@ class _Run:
         self.relations.update(inputs)
         self.histories = recording.histories
         self.refinement = Refinement(plan)
+        self.strata, _ = needed_strata(plan)
         self.watch = Watch(limits, self._heard)
         self.stratum: PlannedStratum | None = None
         self.iterations = 0
+        self.rows: int | None = None
+        """Facts of the stratum, if workers have counted them."""
         self.efforts: tuple[WorkerEffort, ...] = ()
         self.spilled = ""
         self.began = self.iteration_began = time.monotonic()
 
     def run(self) -> dict[str, LocalRelation]:
-        strata, _ = needed_strata(self.plan)
-        self.listener(RunStarted(len(strata)))
-        for stratum in strata:
+        self.listener(RunStarted(len(self.strata)))
+        for stratum in self.strata:
             self._run_stratum(self.refinement.planned(stratum))
         outputs = {name: self._output(name) for name in self.plan.answers}
         self.listener(RunFinished(time.monotonic() - self.began))
@@ -145,10 +147,12 @@ class _Run:
 
     def _run_stratum(self, stratum: PlannedStratum) -> None:
         since = self.iteration_began = time.monotonic()
-        self.stratum, self.iterations, self.efforts, self.spilled = stratum, 0, (), ""
+        self.stratum, self.iterations, self.rows, self.efforts, self.spilled = stratum, 0, None, (), ""
         self.watch.enter(stratum.index, stratum.relations)
         self.listener(StratumStarted(stratum.index, stratum.relations, isinstance(stratum.root, Fixpoint)))
         match stratum.root:
+            case Definition(relation) if relation in self.relations:
+                new = {relation: self.relations[relation]}  # it was computed together with what it folds
             case Definition():
                 new = self._run_definition(stratum, stratum.root)
             case Fixpoint():
@@ -158,8 +162,8 @@ class _Run:
         self.relations.update(new)
         for name, found in new.items():
             self.refinement.tell(name, len(found))
-        rows = sum(map(len, new.values()))
-        self.watch.leave(rows)
+        rows = sum(map(len, new.values())) if new.keys() >= set(stratum.relations) else self.rows
+        self.watch.leave(rows or 0)
         seconds = time.monotonic() - since
         self.listener(
             StratumFinished(
@@ -176,9 +180,7 @@ class _Run:
     def _run_definition(self, stratum: PlannedStratum, definition: Definition) -> dict[str, LocalRelation]:
         few = MANY_READ if self.interpret_small else 0
         if self._read_rows(definition) > few and not any(self._nulls(definition)):
-            from emberlog.executors.local.recursion import plan_definition
-
-            planned = plan_definition(definition, self.execution, self.refinement.statistics)
+            planned = self._planned(stratum)
             if planned is not None:
                 return self._by_workers(stratum, planned, f"it reads more than {MANY_READ:,} facts")
         facts = run_definition(definition, _Known(self.relations), self.watch, self.plan.functions)
@@ -202,10 +204,15 @@ class _Run:
                 self.iteration_began = time.monotonic()
             finally:
                 self.most_facts = None
-        from emberlog.executors.local.recursion import plan_recursion
+        planned = self._planned(stratum)
+        assert planned is not None
+        return self._by_workers(stratum, planned, planned.stage.main.placement.why)
 
-        planned = plan_recursion(fixpoint, self.execution, self.refinement.statistics)
-        return self._by_workers(stratum, planned, planned.placement.why)
+    def _planned(self, stratum: PlannedStratum) -> LocalStage | None:
+        """None where the workers cannot do it."""
+        from emberlog.executors.local.recursion import plan_here
+
+        return plan_here(self.strata, stratum, self.plan.outputs, self.execution, self.refinement.statistics)
 
     def _read(self, root: Definition | Fixpoint) -> list[str]:
         """The complete relations that a stratum reads."""
@@ -229,19 +236,20 @@ class _Run:
                 self.histories[relation.name] = _relation(columns, frozenset(histories[relation.name]))
         return {relation.name: _relation(relation.columns, new[relation.name]) for relation in fixpoint.relations}
 
-    def _by_workers(self, stratum: PlannedStratum, planned: LocalStratum, why: str) -> dict[str, LocalRelation]:
-        how = how_it_runs(planned.placement, planned.workers, is_recursive=planned.is_recursive)
-        self.listener(ExecutorChosen(stratum.index, stratum.relations, "cyclic", how, why))
+    def _by_workers(self, stratum: PlannedStratum, planned: LocalStage, why: str) -> dict[str, LocalRelation]:
+        main = planned.stage.main
+        how = how_it_runs(main.placement, planned.workers, is_recursive=main.is_recursive)
+        reasons = "; ".join((why, *planned.folded))
+        self.listener(ExecutorChosen(stratum.index, stratum.relations, "cyclic", how, reasons))
         outcome = planned.run(
             self.relations,
             self.must_be_sets,
             self.limits,
             lambda progress: self._heard(progress.iteration, progress.changed, progress.total),
             self.began,
-            stratum.index,
             self.places,
         )
-        self.efforts, self.spilled = outcome.efforts, outcome.spilled
+        self.rows, self.efforts, self.spilled = outcome.rows, outcome.efforts, outcome.spilled
         self.histories.update(outcome.histories)
         if self.execution.profile:
             profile = outcome.profile
