@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +16,6 @@ from emberlog.executors.cyclic.indexes import Matches, PackedIndex
 from emberlog.executors.cyclic.intersections import Intersection
 from emberlog.executors.cyclic.joined import Joined, LastJoin, last_join
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask
-from emberlog.executors.cyclic.measured_order import Passed, in_measured_order
 from emberlog.executors.cyclic.memory import check
 from emberlog.executors.cyclic.profile import Recorder
 from emberlog.executors.cyclic.rules import (
@@ -44,7 +42,6 @@ WORTH_A_LOOK = 1 << 14
 BATCH = 1 << 17
 """Rows that a chain begins with at a time."""
 
-_log = logging.getLogger("emberlog")
 
 SMALLEST, LARGEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
@@ -106,21 +103,10 @@ class ChainRunner:
     def __init__(self, chain: RuleChain, access: RelationAccess, codes: Mapping[str, int]) -> None:
         self.access = access
         self.evaluator = Evaluator(chain.name, chain.types, codes)
-        self.passed: dict[Step, Passed] = {}
-        self._prepare(with_intersections(chain, access.members))
-
-    def _prepare(self, chain: RuleChain) -> None:
-        self.chain = chain
-        self.needed = needed_after(chain)
-        self.last_join = last_join(chain)
-        self.texts = tuple(map(step_text, chain.steps)) if self.access.recorder is not None else ()
-
-    def reconsider(self) -> None:
-        """Puts lookups into the order that the iterations so far suggest. Nothing may be under way."""
-        better = in_measured_order(self.chain, self.passed, None if self.last_join is None else self.last_join.position)
-        if better is not self.chain:
-            _log.debug("%s: %s", better.name, ", ".join(map(step_text, better.steps)))
-            self._prepare(better)
+        self.chain = with_intersections(chain, access.members)
+        self.needed = needed_after(self.chain)
+        self.last_join = last_join(self.chain)
+        self.texts = tuple(map(step_text, self.chain.steps)) if access.recorder is not None else ()
 
     def next_send(self, begin: int) -> int | None:
         """The position of the next step that moves valuations to other workers."""
@@ -162,11 +148,8 @@ class ChainRunner:
                 for joined in careful.run(begin, len(careful.chain.steps), iter((batch,))):
                     yield replace(joined, is_joined=True)
                 continue
-            passed = self.passed.setdefault(step, Passed()) if isinstance(step, Probe) else Passed()
-            passed.rows_in += batch.rows
             for result in results:
                 if result.rows:
-                    passed.rows_out += result.rows
                     self._record(begin, result.rows)
                     yield from self.run(begin + 1, end, iter((result,)))
 

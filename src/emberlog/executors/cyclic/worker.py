@@ -293,8 +293,6 @@ class Worker(RelationAccess):
         """The rules will now read the delta of this iteration."""
         if self.recorder is not None:
             self.recorder.iteration = iteration
-        for runner in self.rules:
-            runner.reconsider()
 
     # Sending
 
