@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from emberlog.cli.limits import add_limit_options, limits_of
-from emberlog.cli.parameters import add_fact_options, add_program_options, add_spark_options, as_mapping
+from emberlog.cli.parameters import add_fact_options, add_program_options, add_spark_options
 from emberlog.diagnostics import fail
 
 if TYPE_CHECKING:
@@ -64,13 +64,7 @@ def asked(arguments: argparse.Namespace) -> Iterator[Question]:
     from emberlog.provenance.question_text import asked_in_text
 
     relation, fact = asked_in_text(arguments.fact)
-    task = prepare(
-        arguments.program,
-        params=as_mapping(arguments.params),
-        iterations=arguments.iterations,
-        facts=arguments.facts,
-        inputs=dict(arguments.inputs),
-    )
+    task = prepare(arguments.program, arguments)
     from emberlog.cli.live_line import LiveLine
     from emberlog.cli.spark_failures import told_as_such
 

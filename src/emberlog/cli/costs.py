@@ -5,21 +5,13 @@ from __future__ import annotations
 import argparse
 
 from emberlog.cli.asking import chosen_database
-from emberlog.cli.parameters import as_mapping
 from emberlog.cli.running import prepare
 from emberlog.cli.spark_failures import told_as_such
 
 
 def costs(arguments: argparse.Namespace) -> str:
     """With a final line break."""
-    task = prepare(
-        arguments.subject,
-        params=as_mapping(arguments.params),
-        iterations=arguments.iterations,
-        facts=arguments.facts,
-        inputs=dict(arguments.inputs),
-        off=arguments.off,
-    )
+    task = prepare(arguments.subject, arguments, off=arguments.off)
     with told_as_such(), chosen_database(arguments) as database:
         for relation, path in task.inputs.items():
             database.register(relation, path, header=arguments.header)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from emberlog.cli import exit_codes
 from emberlog.cli.limits import add_limit_options, limits_of
-from emberlog.cli.parameters import add_fact_options, add_program_options, add_spark_options, as_mapping, whole_number
+from emberlog.cli.parameters import add_fact_options, add_program_options, add_spark_options, whole_number
 from emberlog.config import EXECUTORS, MODES, PARTITIONINGS, REPRESENTATIONS
 
 if TYPE_CHECKING:
@@ -105,16 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
         provenance=arguments.provenance,
     )
     # Everything that can be wrong without Spark is said before Spark takes its seconds to start.
-    task = prepare(
-        arguments.program,
-        params=as_mapping(arguments.params),
-        iterations=arguments.iterations,
-        queries=arguments.query,
-        facts=arguments.facts,
-        inputs=dict(arguments.inputs),
-        off=arguments.off,
-        output=arguments.output,
-    )
+    task = prepare(arguments.program, arguments, queries=arguments.query, off=arguments.off, output=arguments.output)
     _tell_warnings(task)
     profiling = _profiling(arguments.profile)
     if arguments.engine == "local":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import time
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from emberlog.cli.answers import answer_text, with_origins
 from emberlog.cli.fact_files import facts_beside, files_in_folder, is_fact_file
 from emberlog.cli.live_line import LiveLine
+from emberlog.cli.parameters import as_mapping
 from emberlog.cli.program_files import STANDARD_INPUT, program_path, read_source
 from emberlog.cli.progress import Progress
 from emberlog.cli.spark_failures import told_as_such
@@ -58,16 +60,16 @@ class Task:
 
 def prepare(
     name: str,
+    arguments: argparse.Namespace,
     *,
-    params: Mapping[str, ast.Value],
-    iterations: int | None,
-    facts: str | None,
-    inputs: Mapping[str, str],
     queries: Sequence[str] = (),
     off: Iterable[str] = (),
     output: str | None = None,
 ) -> Task:
-    """Raises EmberlogError with what is wrong with the program, the paths or the options."""
+    """A program with the parameters and the facts of the command line. Raises EmberlogError with what is wrong with the
+    program, the paths or the options."""
+    params, iterations = as_mapping(arguments.params), arguments.iterations
+    facts, inputs = arguments.facts, dict(arguments.inputs)
     program = _with_queries(parse(read_source(name)), queries)
     checked = analyze(program, params=params, iterations=iterations)
     needed = _needed_inputs(optimize(build(checked), off=frozenset(off)).plan)

@@ -11,7 +11,6 @@ from emberlog.cli.parameters import (
     add_fact_options,
     add_program_options,
     add_spark_options,
-    as_mapping,
     positive_int,
     whole_number,
 )
@@ -85,13 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     from emberlog.cli.running import prepare
     from emberlog.cli.streaming import Wishes, carry_out
 
-    task = prepare(
-        arguments.program,
-        params=as_mapping(arguments.params),
-        iterations=arguments.iterations,
-        facts=arguments.facts,
-        inputs=dict(arguments.inputs),
-    )
+    task = prepare(arguments.program, arguments)
     wishes = Wishes(
         arguments.header,
         arguments.kind,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -83,18 +85,11 @@ def test_wrong_usage(tc: Emberlog, arguments: tuple[str, ...], message: str) -> 
     assert message in outcome.err
 
 
-def prepared_inputs(**options: object) -> dict[str, str]:
-    settings: dict[str, object] = {
-        "params": {},
-        "iterations": None,
-        "queries": (),
-        "facts": None,
-        "inputs": {},
-        "off": (),
-        "output": None,
-        **options,
-    }
-    return dict(prepare("tc.dl", **settings).inputs)  # type: ignore[arg-type]
+def prepared_inputs(
+    facts: str | None = None, inputs: Mapping[str, str] | None = None, queries: Sequence[str] = ()
+) -> dict[str, str]:
+    arguments = argparse.Namespace(params=[], iterations=None, facts=facts, inputs=list((inputs or {}).items()))
+    return dict(prepare("tc.dl", arguments, queries=queries).inputs)
 
 
 def test_where_facts_come_from(tc: Emberlog) -> None:
