@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from emberlog.config import Limits
 from emberlog.executors.reference import evaluate
 from emberlog.executors.streaming.backlog import Backlog, sort_out
 from emberlog.executors.streaming.batch_program import BatchProgram, batch_program
@@ -29,10 +30,15 @@ Tuples = Mapping[str, Sequence[Fact]]
 Answers = Mapping[str, frozenset[Fact]]
 MakeEvaluator = Callable[["StreamCase"], SlideEvaluator]
 
+LIMITS = Limits(max_iterations=300, max_rows=5_000)
+"""A recursion over floats may go on for ever; with products in it, it soon fills a computer."""
+
 EVALUATORS: Mapping[str, MakeEvaluator] = {
-    "simple": lambda case: SimpleEvaluator(case.program, case.static_tables()),
-    "incremental": lambda case: IncrementalEvaluator(case.program, case.window, case.static_tables()),
-    "incremental-3": lambda case: IncrementalEvaluator(case.program, case.window, case.static_tables(), workers=3),
+    "simple": lambda case: SimpleEvaluator(case.program, case.static_tables(), LIMITS),
+    "incremental": lambda case: IncrementalEvaluator(case.program, case.window, case.static_tables(), LIMITS),
+    "incremental-3": lambda case: IncrementalEvaluator(
+        case.program, case.window, case.static_tables(), LIMITS, workers=3
+    ),
 }
 
 
@@ -73,7 +79,7 @@ def stream_case(
 
 def by_definition(case: StreamCase, slide: Slide, tuples: Tuples) -> Answers:
     """The batch program, by the reference evaluator, on the tuples of the window."""
-    return evaluate(case.program.checked, {**case.statics, **facts_in_window(case.program, slide, tuples)})
+    return evaluate(case.program.checked, {**case.statics, **facts_in_window(case.program, slide, tuples)}, LIMITS)
 
 
 def facts_in_window(program: BatchProgram, slide: Slide, tuples: Tuples) -> dict[str, set[Fact]]:
