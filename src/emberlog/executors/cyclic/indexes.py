@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from emberlog.executors.cyclic.hash_tables import table_for
 from emberlog.executors.cyclic.kernels.indexes import (
     NEW_PROBE,
     chain,
@@ -23,7 +24,7 @@ from emberlog.executors.cyclic.kernels.indexes import (
 from emberlog.executors.cyclic.kernels.tables import find_all
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask
 from emberlog.executors.cyclic.memory import at_once, claim
-from emberlog.executors.cyclic.stores import StaticStore, Store, direct_range, grown_rows, table_for, touched
+from emberlog.executors.cyclic.stores import StaticStore, Store, direct_range, grown_rows, touched
 
 MOST_PAIRS = 1 << 19
 """Matches that are expanded at a time, so that a heavy key does not fill the memory."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from emberlog.executors.cyclic.hash_tables import table_for
 from emberlog.executors.cyclic.kernels.indexes import number_keys
 from emberlog.executors.cyclic.kernels.numbering import Ranks, numbers_in_range, ranks_of
 from emberlog.executors.cyclic.kernels.steps import Numbers, breadth_first_ranks, pack_steps
 from emberlog.executors.cyclic.kernels.tables import Table, find_all
 from emberlog.executors.cyclic.lanes import Lanes, joined
-from emberlog.executors.cyclic.stores import table_for
 
 
 @dataclass(frozen=True, slots=True)

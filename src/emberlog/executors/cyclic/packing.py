@@ -10,7 +10,7 @@ import numpy as np
 from emberlog.executors.cyclic.lanes import Lane, Lanes
 
 BITS = 63
-_LARGEST = 2**63 - 1
+LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,17 +20,25 @@ class Packing:
     shifts: Lane
 
     def holds(self, rows: Lanes) -> bool:
-        """Whether every value lies in the range of its lane."""
-        return bool((rows.min(axis=1) >= self.lows).all() and (rows.max(axis=1) <= self.highs).all())
+        return within(rows, self.lows, self.highs)
 
 
-def packing_for(parts: Sequence[Lanes]) -> Packing | None:
-    """A packing for all these rows, with some room around them; None if they do not fit into a word."""
+def within(rows: Lanes, lows: Lane, highs: Lane) -> bool:
+    """Whether every value lies in the range of its lane."""
+    return bool((rows.min(axis=1) >= lows).all() and (rows.max(axis=1) <= highs).all())
+
+
+def ranges_of(parts: Sequence[Lanes]) -> tuple[list[int], list[int]] | None:
+    """The lowest and the highest value of each lane; None if there are no values."""
     known = [part for part in parts if part.shape[1]]
     if not known or not known[0].shape[0]:
         return None
     lows = np.min([part.min(axis=1) for part in known], axis=0).tolist()
-    highs = np.max([part.max(axis=1) for part in known], axis=0).tolist()
+    return lows, np.max([part.max(axis=1) for part in known], axis=0).tolist()
+
+
+def packing_for(lows: Sequence[int], highs: Sequence[int]) -> Packing | None:
+    """A packing for rows in these ranges, with some room around them; None if they do not fit into a word."""
     widths = _widths(lows, highs)
     if sum(widths) > BITS:
         return None
@@ -41,7 +49,7 @@ def packing_for(parts: Sequence[Lanes]) -> Packing | None:
     spare = (BITS - sum(widths)) // len(widths)
     widths = [width + spare for width in widths]
     shifts = [sum(widths[:lane]) for lane in range(len(widths))]
-    reach = [min(low + (1 << width) - 1, _LARGEST) for low, width in zip(lows, widths, strict=True)]
+    reach = [min(low + (1 << width) - 1, LARGEST) for low, width in zip(lows, widths, strict=True)]
     return Packing(np.array(lows, np.int64), np.array(reach, np.int64), np.array(shifts, np.int64))
 
 

@@ -6,22 +6,21 @@ keyed relation keeps one row per key and improves it in place; its delta is a li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from emberlog.executors.cyclic.faults import overflow
+from emberlog.executors.cyclic.hash_tables import NO_TABLE, is_full, more_places, table_for
 from emberlog.executors.cyclic.kernels.floats import lane_to_floats
 from emberlog.executors.cyclic.kernels.fused import OVERFLOW, join_extreme, join_sum
-from emberlog.executors.cyclic.kernels.packed import contains_packed, insert_packed, refill_packed
 from emberlog.executors.cyclic.kernels.tables import (
     MAX,
     MIN,
     SUM_FLOAT,
     find_all,
-    insert_new,
     refill,
     upsert,
     upsert_dense,
@@ -29,8 +28,8 @@ from emberlog.executors.cyclic.kernels.tables import (
     upsert_dense_sum,
 )
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask
+from emberlog.executors.cyclic.memberships import Membership, RowNumbers, membership_for
 from emberlog.executors.cyclic.memory import at_once, claim, has_room
-from emberlog.executors.cyclic.packing import Packing, packing_for
 
 if TYPE_CHECKING:
     from emberlog.executors.cyclic.joined import Joined
@@ -49,9 +48,6 @@ PAGE = 4096
 """Bytes that the system hands out at a time."""
 
 
-NO_TABLE: npt.NDArray[np.uint64] = np.zeros(0, np.uint64)
-
-
 def direct_range(low: int, high: int, own_low: int, own_places: int, rows: int) -> tuple[int, int] | None:
     """The lowest key and the number of places for an array that has these and now needs keys from `low` to `high`, for
     so many rows; None if keys that lie so far apart are not looked up directly."""
@@ -64,18 +60,6 @@ def direct_range(low: int, high: int, own_low: int, own_places: int, rows: int) 
         return None
     # Some more than is needed: keys that come in order would widen it every time.
     return low, places + min(places // 2, FREE_RANGE)
-
-
-def table_for(rows: int) -> npt.NDArray[np.uint64]:
-    """An empty table, at most three quarters full with that many rows: memory that is not touched costs no time."""
-    slots = 1 << max(4, int(4 * rows // 3).bit_length())
-    claim(8 * slots)
-    return np.zeros(slots, np.uint64)
-
-
-def is_full(table: npt.NDArray[np.uint64], rows: int) -> bool:
-    """Whether so many rows are too many for a table."""
-    return 4 * rows > 3 * len(table)
 
 
 def grown_rows(rows: Lanes, count: int, capacity: int) -> Lanes:
@@ -92,25 +76,22 @@ def more_rows(width: int, capacity: int, rows: int) -> int:
     return generous if has_room(8 * width * generous) else rows + rows // FRUGAL
 
 
-def more_places(rows: int) -> int:
-    """For how many rows a table is made that has to take so many now."""
-    return 2 * rows if has_room(8 * 6 * rows) else rows
-
-
 def touched(size: int, entries: int) -> int:
     """Bytes of an array that are used once it has so many entries in arbitrary places."""
     return min(size, PAGE * entries)
 
 
+NOTHING = RowNumbers(0)
+"""In the place of one that is about to come."""
+
+
 class SetStore:
-    """A set of rows. While they fit into a word, the table has the words; else it has the numbers of the rows."""
+    """A set of rows."""
 
     def __init__(self, width: int) -> None:
         self.width = width
         self.rows = np.empty((width, 16), np.int64)
-        self.table = table_for(16)
-        self.packing: Packing | None = None
-        self.may_pack = width > 0
+        self.membership: Membership = RowNumbers(16)
         self.count = 0
         self.delta_begin = 0
         self.delta_end = 0
@@ -120,46 +101,25 @@ class SetStore:
         size = at_once(CHUNK)
         for begin in range(0, batch.shape[1], size):
             end = min(begin + size, batch.shape[1])
-            self._reserve(self.count + end - begin)
-            if self.may_pack:
-                self._pack(batch[:, begin:end])
-            if self.packing is not None:
-                packing = (self.packing.lows, self.packing.shifts)
-                self.count = insert_packed(self.table, self.rows, self.count, batch, begin, end, *packing)
-            else:
-                self.count = insert_new(self.table, self.rows, self.count, batch, begin, end)
+            most = self.count + end - begin
+            if most > self.rows.shape[1]:
+                self.rows = grown_rows(self.rows, self.count, more_rows(self.width, self.rows.shape[1], most))
+            part = batch[:, begin:end]
+            if not self.membership.takes(part, most):
+                self._enter_anew((self.all, part), more_places(most))
+            self.count = self.membership.enter_new(self.rows, self.count, batch, begin, end)
         return True
 
     def take_over(self, rows: Lanes, count: int) -> None:
         """Fills an empty set with the first rows, which differ, without looking at each again; behind them is room."""
-        if not count:
-            return
-        self.rows, self.count = rows, count
-        self.packing = packing_for((self.all,))
-        self.may_pack = self.packing is not None
-        self._fill_table(min(rows.shape[1], count + count // 3))
+        if count:
+            self.rows, self.count = rows, count
+            self._enter_anew((self.all,), min(rows.shape[1], count + count // 3))
 
-    def _pack(self, batch: Lanes) -> None:
-        """Makes sure that the words can hold the batch, or gives up words."""
-        if self.packing is not None and self.packing.holds(batch):
-            return
-        self.packing = packing_for((self.all, batch))
-        self.may_pack = self.packing is not None
-        self._fill_table(len(self.table) // 2)
-
-    def _reserve(self, rows: int) -> None:
-        if rows > self.rows.shape[1]:
-            self.rows = grown_rows(self.rows, self.count, more_rows(self.width, self.rows.shape[1], rows))
-        if is_full(self.table, rows):
-            self._fill_table(more_places(rows))
-
-    def _fill_table(self, rows: int) -> None:
-        self.table = NO_TABLE  # it is made from the rows alone, so that the old one can go first
-        self.table = table_for(rows)
-        if self.packing is not None:
-            refill_packed(self.table, self.rows, self.count, self.packing.lows, self.packing.shifts)
-        else:
-            refill(self.table, self.rows, self.width, self.count)
+    def _enter_anew(self, parts: Sequence[Lanes], rows: int) -> None:
+        self.membership = NOTHING  # it is made from the rows alone, so that the old one can go first
+        self.membership = membership_for(parts, rows)
+        self.membership.enter_all(self.rows, self.count)
 
     def add_joined(self, joined: Joined) -> bool:
         """A set wants rows."""
@@ -167,11 +127,7 @@ class SetStore:
 
     def has_all(self, rows: Lanes) -> bool:
         """Whether all these rows are in the set."""
-        if self.packing is None:
-            return bool((find_all(self.table, self.rows, self.width, rows) >= 0).all())
-        if not self.packing.holds(rows):
-            return False
-        return bool(contains_packed(self.table, rows, self.packing.lows, self.packing.shifts).all())
+        return self.membership.has_all(self.rows, rows)
 
     def advance(self) -> int:
         """Makes what is new the delta; gives its number of rows."""

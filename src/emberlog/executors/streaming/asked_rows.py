@@ -8,9 +8,9 @@ import numpy as np
 
 from emberlog.diagnostics import InternalError
 from emberlog.executors.cyclic.evaluate import Evaluator
+from emberlog.executors.cyclic.hash_tables import table_for
 from emberlog.executors.cyclic.kernels.tables import find_all, refill
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask
-from emberlog.executors.cyclic.stores import table_for
 from emberlog.semantics.model import CheckedQuery
 from emberlog.syntax.ast import Constant, Parameter
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from emberlog.executors.cyclic.hash_tables import table_for
 from emberlog.executors.cyclic.kernels.frontiers import (
     distinct,
     held_keys,
@@ -22,7 +23,6 @@ from emberlog.executors.cyclic.kernels.frontiers import (
     visible_rows,
 )
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask, no_rows
-from emberlog.executors.cyclic.stores import table_for
 from emberlog.executors.streaming.expiry_queue import ExpiryQueue
 
 if TYPE_CHECKING:
