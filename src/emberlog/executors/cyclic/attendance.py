@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from emberlog.executors.cyclic.exchange import PeerLost
 from emberlog.executors.cyclic.handshake import Credentials
 from emberlog.executors.cyclic.meeting import Address, Gathering, Met, meet
@@ -23,7 +25,7 @@ class Attendance:
         except OSError as error:
             raise PeerLost(f"the workers could not meet: {error}") from error
         if self._met.tracker is not None:
-            self._pulse = Pulse(self._met.beat, self._stall_seconds)
+            self._pulse = Pulse(self._met, self._stall_seconds, _end_process)
         return self._met
 
     def leave_peers(self) -> None:
@@ -36,3 +38,9 @@ class Attendance:
             self._pulse.stop()
         if self._met is not None:
             self._met.close()
+
+
+def _end_process() -> None:
+    """Spark would do so, too, some seconds later. Until then the next attempt would have to share the machine with a
+    worker of the last one."""
+    os._exit(1)

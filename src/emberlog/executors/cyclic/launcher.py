@@ -29,7 +29,7 @@ from emberlog.executors.cyclic.handover import HandedOver, Outgrown, known_outpu
 from emberlog.executors.cyclic.handshake import Credentials, new_key
 from emberlog.executors.cyclic.lookout import Lookout
 from emberlog.executors.cyclic.machine_memory import memory_for_each, memory_from_spark
-from emberlog.executors.cyclic.meeting import Tracker
+from emberlog.executors.cyclic.meeting import LAST_WORDS_SECONDS, Tracker
 from emberlog.executors.cyclic.memory import in_words
 from emberlog.executors.cyclic.merged_progress import MergedProgress
 from emberlog.executors.cyclic.plain_scan import parquet_files, rows_in_plan
@@ -287,12 +287,14 @@ class Launcher:
             resume.manifests if resume else (),
             self.saboteur,
         )
+        last_words = 0.0
         try:
             self.jobs.begin()
             frame = self._stage_input(sources).mapInArrow(partial(run_task, job), layout.output_schema, barrier=True)
             # Rows go through an exchange: a barrier stage that failed is tried again then, and they are plain rows.
             kept = self.resources.keep(frame.repartition(self.workers)) if place is None else None
             summaries = _summaries(frame if kept is None else kept.frame.where(F.col(TAG) == NO_RELATION))
+            last_words = LAST_WORDS_SECONDS
         except Exception as error:
             if lookout.reason is not None and is_cancelled(error):
                 raise Lost(lookout.reason) from None
@@ -301,7 +303,7 @@ class Launcher:
             self.jobs.end()
             lookout.close()
             if tracker is not None:
-                tracker.close()
+                tracker.close(last_words)
         try:
             self._check(summaries)
         except NotHere as problem:

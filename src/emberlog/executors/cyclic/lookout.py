@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-PATIENCE_SECONDS = 1.0
+PATIENCE_SECONDS = 0.3
 """Spark mostly notices, too, and knows more about it."""
 
 

@@ -11,6 +11,7 @@ import contextlib
 import json
 import logging
 import secrets
+import selectors
 import socket
 import struct
 import threading
@@ -139,12 +140,14 @@ class Tracker:
             for one in self._connections.values():
                 _send_text(one, everyone)
 
-    def close(self) -> None:
+    def close(self, last_words: float = LAST_WORDS_SECONDS) -> None:
+        """Workers that are done have closed their ends, and what they told last is still heard, for so many seconds.
+        The others see that nobody listens any more."""
         self._is_closed = True
         self._door.stop()
-        # Workers that are done have closed their ends; what they told last is still heard.
+        until = time.monotonic() + last_words
         for thread in self._threads:
-            thread.join(timeout=LAST_WORDS_SECONDS)
+            thread.join(timeout=max(0.0, until - time.monotonic()))
         with self._lock:
             for connection in self._connections.values():
                 with contextlib.suppress(OSError):
@@ -181,6 +184,22 @@ class Met:
             except OSError:  # nobody listens any more; the driver knows what is the matter
                 self.tracker.close()
                 self.tracker = None
+
+    def is_heard_for(self, seconds: float) -> bool:
+        """Waits so long; False as soon as the driver has hung up, which says nothing by itself after the meeting."""
+        tracker = self.tracker
+        if tracker is None:
+            return False
+        with selectors.DefaultSelector() as selector, contextlib.suppress(OSError, ValueError):
+            selector.register(tracker, selectors.EVENT_READ)
+            return not selector.select(seconds)
+        return False
+
+    def stop_listening(self) -> None:
+        """Wakes whoever waits in `is_heard_for`."""
+        with self._speaking, contextlib.suppress(OSError):
+            if self.tracker is not None:
+                self.tracker.shutdown(socket.SHUT_RD)
 
     def leave_peers(self) -> None:
         for connection in self.peers.values():

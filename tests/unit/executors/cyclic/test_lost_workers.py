@@ -61,7 +61,7 @@ def test_a_worker_that_falls_silent_is_lost(hearing: Hearing) -> None:
 
 
 def test_a_worker_with_a_pulse_is_not_lost_however_long_it_computes(hearing: Hearing) -> None:
-    pulse = Pulse(hearing.met.beat, SOON)
+    pulse = Pulse(hearing.met, SOON, lambda: pytest.fail("the driver listens"))
     time.sleep(3 * SOON)
     hearing.met.tell(Progress(1, 2, 3))
     wait_for(lambda: bool(hearing.progress))
@@ -69,6 +69,14 @@ def test_a_worker_with_a_pulse_is_not_lost_however_long_it_computes(hearing: Hea
     hearing.met.close()
     hearing.tracker.close()
     assert not hearing.problems
+
+
+def test_a_worker_sees_that_the_driver_hangs_up(hearing: Hearing) -> None:
+    abandoned = threading.Event()
+    pulse = Pulse(hearing.met, SOON, abandoned.set)
+    hearing.tracker.close(0.0)
+    assert abandoned.wait(20)
+    pulse.stop()
 
 
 def test_a_worker_that_is_gone_without_a_word_is_lost(hearing: Hearing) -> None:
