@@ -5,7 +5,8 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, MutableSequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from unittest import mock
 
@@ -21,10 +22,36 @@ class BrokenOff(Exception):
     pass
 
 
+@dataclass(frozen=True, slots=True)
+class _Breaking:
+    recovery: Recovery
+    after_rounds: int = 1 << 62
+    after_checkpoints: int = 1 << 62
+    """By all workers together. Of the next one everything is written but its list."""
+
+
 @contextmanager
 def broken_off(after: int, every: int = 1) -> Iterator[list[Resume | None]]:
     """Recursions of local runs are broken off after so many rounds, with a checkpoint after every few, and gone on
     with. Gives what they went on from."""
+    with _all_recursions(_Breaking(Recovery(checkpoint_seconds=None, checkpoint_rounds=every), after)) as found:
+        yield found
+
+
+@contextmanager
+def broken_off_within(checkpoints: int, batch: int = 1) -> Iterator[list[Resume | None]]:
+    """The same after so many checkpoints, which are made whenever they can be: before each batch of so many rows."""
+    always = Recovery(checkpoint_seconds=1e-9)
+    with (
+        mock.patch("emberlog.executors.cyclic.rounds.BATCH", batch),
+        mock.patch("emberlog.executors.cyclic.checkpoints.MOST_OF_THE_TIME", 1e9),
+        _all_recursions(_Breaking(always, after_checkpoints=checkpoints)) as found,
+    ):
+        yield found
+
+
+@contextmanager
+def _all_recursions(breaking: _Breaking) -> Iterator[list[Resume | None]]:
     found: list[Resume | None] = []
 
     def run(workers: MutableSequence[Worker]) -> None:
@@ -32,40 +59,57 @@ def broken_off(after: int, every: int = 1) -> Iterator[list[Resume | None]]:
             run_workers(workers)  # there are no rounds to go on from
             return
         with tempfile.TemporaryDirectory() as folder:
-            found.append(_broken_off(workers, Path(folder), after, every))
+            found.append(_broken_off(workers, Path(folder), breaking))
 
     with mock.patch("emberlog.executors.local.recursion.run_workers", run):
         yield found
 
 
-def _broken_off(workers: MutableSequence[Worker], folder: Path, after: int, every: int) -> Resume | None:
+def _broken_off(workers: MutableSequence[Worker], folder: Path, breaking: _Breaking) -> Resume | None:
     earlier, place = folder / "1", folder / "2"
     for one in (earlier, place):
         (one / FOLDER).mkdir(parents=True)
-    recovery = Recovery(checkpoint_seconds=None, checkpoint_rounds=every)
+    made = count()
+
+    def reached() -> None:
+        if next(made) >= breaking.after_checkpoints:
+            raise BrokenOff
+
     with suppress(BrokenOff):
-        run_workers([_again(one, earlier, recovery, None, _breaking_off(one.report, after)) for one in workers])
+        run_workers(
+            [
+                _again(one, earlier, breaking.recovery, None, _breaking_off(breaking.after_rounds), reached)
+                for one in workers
+            ]
+        )
     resume = resumed(earlier, place, len(workers))
     manifests = resume.manifests if resume is not None else (None,) * len(workers)
     workers[:] = [
-        _again(one, place, recovery, manifest, one.report) for one, manifest in zip(workers, manifests, strict=True)
+        _again(one, place, breaking.recovery, manifest, one.report)
+        for one, manifest in zip(workers, manifests, strict=True)
     ]
     run_workers(workers)
     return resume
 
 
 def _again(
-    worker: Worker, place: Path, recovery: Recovery, manifest: str | None, report: Callable[[Progress], None]
+    worker: Worker,
+    place: Path,
+    recovery: Recovery,
+    manifest: str | None,
+    report: Callable[[Progress], None],
+    reached: Callable[[], None] = lambda: None,
 ) -> Worker:
     """The same worker, at its beginning."""
-    checkpoints = Checkpoints(place / FOLDER, worker.task.number, recovery, manifest)
+    checkpoints = Checkpoints(place / FOLDER, worker.task.number, recovery, manifest, reached)
     return worker_for(replace(worker.task, checkpoints=checkpoints), worker.statics, report)
 
 
-def _breaking_off(report: Callable[[Progress], None], after: int) -> Callable[[Progress], None]:
+def _breaking_off(after: int) -> Callable[[Progress], None]:
+    """Nobody hears of these rounds: whoever counts them begins anew with each attempt."""
+
     def hear(progress: Progress) -> None:
         if progress.iteration > after:
             raise BrokenOff
-        report(progress)
 
     return hear

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from emberlog.config import Execution
 from emberlog.optimize.pipeline import plan_program
-from tests.interrupted_runs import broken_off
+from tests.interrupted_runs import broken_off, broken_off_within
 from tests.local_runs import run_locally
 from tests.property.programs import RandomProgram
 from tests.property.shapes import programs
@@ -29,5 +29,17 @@ def test_an_interrupted_program_gives_the_answer_of_the_reference(
     program = read(random)
     plan = plan_program(program).plan
     with broken_off(after, every):
+        found = outcome(lambda: run_locally(plan, random.facts, LIMITS, SETUPS[setup]))
+    assert_same(found, by_reference(program, random), setup)
+
+
+@given(programs(), st.sampled_from(list(SETUPS)), st.integers(0, 12), st.integers(1, 3))
+@properties
+def test_a_program_that_is_interrupted_within_rounds(
+    random: RandomProgram, setup: str, checkpoints: int, batch: int
+) -> None:
+    program = read(random)
+    plan = plan_program(program).plan
+    with broken_off_within(checkpoints, batch):
         found = outcome(lambda: run_locally(plan, random.facts, LIMITS, SETUPS[setup]))
     assert_same(found, by_reference(program, random), setup)

@@ -13,7 +13,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -68,6 +68,8 @@ class Manifest:
     iteration: int
     is_alone: bool
     """Whether the worker needs no others to go on from here."""
+    is_agreed: bool
+    """Whether all others have a checkpoint of the iteration, or will have one before they are through with the next."""
     numbers: dict[str, int] = field(default_factory=dict)
     pieces: dict[str, list[Part]] = field(default_factory=dict)
     results: list[str] = field(default_factory=list)
@@ -106,7 +108,9 @@ class Checkpoints:
         self.problem: str | None = None
         """Why there are none any more."""
         self._reached = reached
-        self._last: Manifest | None = Manifest.read(folder / resume) if resume is not None else None
+        # Everyone goes on from the same iteration, whether they had agreed on it or not.
+        self._kept = [replace(Manifest.read(folder / resume), is_agreed=True)] if resume is not None else []
+        """Those that are on disk, the oldest first."""
         self._resume = self._last
         self._marks: dict[str, int] = {}
         self._due_at = self._time_of_next(0.0)
@@ -114,6 +118,10 @@ class Checkpoints:
         self._saved = 0
         self._token = secrets.token_hex(4)
         """Files of earlier attempts are here, too, and theirs is another."""
+
+    @property
+    def _last(self) -> Manifest | None:
+        return self._kept[-1] if self._kept else None
 
     def taken_up(self) -> SavedState | None:
         """The state to begin with, if there is one; once."""
@@ -135,10 +143,10 @@ class Checkpoints:
         return None if every is None else time.monotonic() + max(every, seconds / MOST_OF_THE_TIME)
 
     @contextmanager
-    def saving(self, iteration: int, *, is_alone: bool) -> Iterator[StateToSave]:
+    def saving(self, iteration: int, *, is_alone: bool, is_agreed: bool = True) -> Iterator[StateToSave]:
         """A checkpoint that is valid when this is left. One that cannot be written is the last: the run goes on."""
         since = time.monotonic()
-        manifest = Manifest(self.worker, iteration, is_alone)
+        manifest = Manifest(self.worker, iteration, is_alone, is_agreed or self._has_agreed(iteration))
         self._saved += 1
         state = StateToSave(
             self.folder, f"{self.worker}-{self._token}-{self._saved}", manifest, self._last, self._marks
@@ -156,20 +164,32 @@ class Checkpoints:
         self._due_at = self._time_of_next(time.monotonic() - since)
         self._round_of_last = iteration
 
+    def _has_agreed(self, iteration: int) -> bool:
+        return any(one.iteration == iteration and one.is_agreed for one in self._kept)
+
     def _commit(self, manifest: Manifest) -> None:
         unfinished = self.folder / f"{manifest.name}.unfinished"
         unfinished.write_text(json.dumps(asdict(manifest)), encoding="utf-8")
         unfinished.replace(self.folder / manifest.name)
-        # Workers in step are all through with the last one by now. It stays until all have this one.
-        known = sorted(self.folder.glob(f"{self.worker}-*.json"), key=lambda path: Manifest.read(path).iteration)
-        needed = set(manifest.files) | set(self._last.files if self._last is not None else ())
-        for path in known[:-2]:
-            self._delete({*Manifest.read(path).files, path.name} - needed)
-        self._last = manifest
+        known = [*(one for one in self._kept if one.name != manifest.name), manifest]
+        needed = _still_needed(known)
+        files = {file for one in self._kept for file in (*one.files, one.name)}
+        self._delete(files - {file for one in needed for file in (*one.files, one.name)})
+        self._kept = needed
 
     def _delete(self, files: set[str]) -> None:
         for file in files:
             (self.folder / file).unlink(missing_ok=True)
+
+
+def _still_needed(known: list[Manifest]) -> list[Manifest]:
+    """Who needs no others needs the last one only. Workers in step are all through with the last agreed one but one,
+    which stays until all have the last one, and of the others one may be at the iteration before."""
+    newest = known[-1]
+    if newest.is_alone:
+        return [newest]
+    agreed = [one for one in known if one.is_agreed][-2:]
+    return [one for one in known if one in agreed or one in known[-2:]]
 
 
 class StateToSave:
@@ -235,6 +255,9 @@ class SavedState:
 
     def number(self, name: str) -> int:
         return _known(self._manifest.numbers, name)
+
+    def has(self, name: str) -> bool:
+        return name in self._manifest.pieces
 
     def rows(self, name: str) -> int:
         """Of a piece to which rows were only ever added."""

@@ -192,12 +192,13 @@ class Resident:
             return self.in_batches(self.store.all, RESULT_BATCH)
         return (self.visible(lanes) for lanes in self.store.parts())
 
-    def delta_batches(self, size: int) -> Iterator[list[Lane]]:
-        """The delta as the relation's columns, so many rows at a time."""
+    def delta_batches(self, size: int, begin: int = 0) -> Iterator[list[Lane]]:
+        """The delta as the relation's columns, so many rows at a time, from this row on."""
         if self.began_with is not None and self.began_with.delta is not None and not self.fresh:
-            return self.in_batches(self.began_with.delta, size)  # it is the same, and there already
+            return self.in_batches(self.began_with.delta[:, begin:], size)  # it is the same, and there already
         if not isinstance(self.store, SectionedStore):
-            return self.in_batches(self.store.delta, size)
+            return self.in_batches(self.store.delta[:, begin:], size)
+        assert not begin
         return (self.visible(lanes) for lanes in self.store.delta_parts())
 
     def in_batches(self, lanes: Lanes, size: int) -> Iterator[list[Lane]]:

@@ -17,6 +17,7 @@ from emberlog.executors.cyclic.lanes import Lane, Lanes
 from emberlog.executors.cyclic.memory import TooLarge, give_back
 from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.resident import Resident, new_store
+from emberlog.executors.cyclic.round_place import RoundPlace
 from emberlog.executors.cyclic.rules import Atom, Combine, Probe, ResidentRelation
 from emberlog.executors.cyclic.slices import DEEPEST, Age, Slice, SliceCounts, Slices, aged
 from emberlog.executors.cyclic.store_states import restore_resident, save_resident
@@ -55,6 +56,13 @@ class RoundsWorker(Worker, KeepsHistory):
             for name, columns in task.placement.copies.items():
                 for column in columns:
                     self.copies[name, column] = self.new_resident(_copied(self.program.relation(name)))
+        self._iteration = 0
+        """The last one that is over."""
+        self._place = RoundPlace()
+        """In the round after it."""
+        self._outgoing: dict[str, Store] = {}
+        """By relation, what that round has for other workers so far."""
+        self._may_save_within = self._rounds_can_be_cut
 
     def run(self) -> Running:
         try:
@@ -68,7 +76,7 @@ class RoundsWorker(Worker, KeepsHistory):
 
     def settle(self, contributions: Iterable[tuple[str, Contribution]]) -> Running:
         """Enters contributions, and runs the rules until nothing changes."""
-        alone = self.task.placement.is_decomposed or self.task.workers == 1
+        alone = self._is_alone
         saved = self.task.saved_state
         if saved is None:
             yield from self._deliver(contributions, self._advance(), 0)
@@ -81,6 +89,7 @@ class RoundsWorker(Worker, KeepsHistory):
         self._has_begun = True
         self._note(iteration)
         while True:
+            self._iteration = iteration
             if not alone:
                 yield from self._update_copies()
             self.begin_iteration(iteration + 1)
@@ -104,7 +113,7 @@ class RoundsWorker(Worker, KeepsHistory):
             changed = self._advance()
             self._note(iteration)
             if is_due:
-                self._save(iteration, is_alone=alone)
+                self._save(iteration)
 
     # When memory is short
 
@@ -255,6 +264,8 @@ class RoundsWorker(Worker, KeepsHistory):
         return SetStore(width) if width == keys else KeyedStore(keys, (tables.MAX,))
 
     def _advance(self) -> int:
+        """Ends a round; gives the number of facts that came or changed."""
+        self._place = RoundPlace()
         return sum(resident.advance() for resident in self.residents.values())
 
     def _is_checkpoint_due(self, iteration: int) -> bool:
@@ -267,12 +278,31 @@ class RoundsWorker(Worker, KeepsHistory):
 
     # Checkpoints
 
-    def _save(self, iteration: int, *, is_alone: bool) -> None:
+    @property
+    def _is_alone(self) -> bool:
+        return self.task.placement.is_decomposed or self.task.workers == 1
+
+    @property
+    def _rounds_can_be_cut(self) -> bool:
+        """Whether a round can be gone on with in its middle: facts only come, and until it ends nobody sends any."""
+        sends = any(runner.next_send(0) is not None for runner in self.rules)
+        return not sends and not self.copies and not any(relation.combine for relation in self.program.relations)
+
+    def _save_within(self) -> None:
+        """If it is time, and the round is one that can be gone on with here. Workers in step each have a place of
+        their own in it."""
+        if self._may_save_within and self.slices is None and self._is_checkpoint_due(self._iteration):
+            self._save(self._iteration, is_agreed=self._is_alone)
+
+    def _save(self, iteration: int, *, is_agreed: bool = True) -> None:
         assert self.task.checkpoints is not None
-        with self.task.checkpoints.saving(iteration, is_alone=is_alone) as state:
+        with self.task.checkpoints.saving(iteration, is_alone=self._is_alone, is_agreed=is_agreed) as state:
             state.grown(_TOLD, np.array(self.told, np.int64).reshape(-1, 2).T)
+            self._place.save(state)
             for name, resident in self._all_residents():
                 save_resident(state, name, resident)
+            for name, store in self._outgoing.items():
+                state.grown(_leaving(name, iteration), store.all)
 
     def _take_up(self, saved: SavedState) -> int:
         """Goes on from a checkpoint; gives the number of rows of the delta."""
@@ -283,6 +313,12 @@ class RoundsWorker(Worker, KeepsHistory):
                 self.report(Progress(iteration, changed, total))
         for name, resident in self._all_residents():
             restore_resident(saved, name, resident)
+        self._place = RoundPlace.saved(saved)
+        for name in self.residents:
+            if saved.has(_leaving(name, saved.iteration)):
+                lanes = saved.lanes(_leaving(name, saved.iteration))
+                self._outgoing[name] = store = SetStore(len(lanes))
+                store.take_over(lanes, lanes.shape[1])
         return sum(resident.store.delta.shape[1] for resident in self.residents.values())
 
     def _all_residents(self) -> Iterator[tuple[str, Resident]]:
@@ -300,13 +336,13 @@ class RoundsWorker(Worker, KeepsHistory):
             for name, lanes in contributions:
                 self.keep(self.residents[name], lanes)
             return changed, total, self._is_checkpoint_due(iteration)
-        numbers = (changed, self._total(), int(self._is_checkpoint_due(iteration)))
         portions, is_last, is_over = self._portions(contributions, self._portion), False, False
         sums: tuple[int, int, bool] | None = None
         while not is_over:
             # Who is through waits for those who are not.
             portion, is_last = ({}, True) if is_last else next(portions)
-            mail = self.empty_mail(*numbers, int(not is_last))
+            is_due = self._is_checkpoint_due(iteration)
+            mail = self.empty_mail(changed, self._total(), int(is_due), int(not is_last))
             for name, lanes in portion.items():
                 self.post(mail, self.channels[name], lanes, self.route(name, lanes))
             received = yield mail
@@ -330,15 +366,20 @@ class RoundsWorker(Worker, KeepsHistory):
         self, contributions: Iterable[tuple[str, Contribution]], most: int
     ) -> Iterator[tuple[dict[str, Lanes], bool]]:
         """Combined contributions of so many bytes at a time, and whether they are the last."""
-        stores: dict[str, Store] = {}
+        stores = self._outgoing
         for name, contribution in contributions:
             if name not in stores:
                 stores[name] = self.new_combiner(self.program.relation(name), width_of(contribution))
             self.keep(stores[name], contribution)
             if sum(one.count * (8 * len(one.rows) + BYTES_IN_TABLE) for one in stores.values()) > most:
-                yield {name: store.all for name, store in stores.items()}, False
-                stores = {}
-        yield {name: store.all for name, store in stores.items()}, True
+                self._may_save_within = False  # the others have a part of the round now
+                portion = {name: store.all for name, store in stores.items()}
+                stores.clear()
+                yield portion, False
+        self._may_save_within = self._rounds_can_be_cut
+        portion = {name: store.all for name, store in stores.items()}
+        stores.clear()
+        yield portion, True
 
     def _update_copies(self) -> Generator[Mail, Mail, None]:
         """Sends the delta of relations that are kept by another column, too, to the workers that keep it."""
@@ -360,8 +401,12 @@ class RoundsWorker(Worker, KeepsHistory):
         if atom.relation not in self.residents:
             yield from super().started(atom)
             return
-        resident = self.residents[atom.relation]
-        yield from resident.delta_batches(BATCH)
+        begin = self._place.begin_rule()
+        if begin is None:
+            return
+        for batch in self._place.counted(self.residents[atom.relation].delta_batches(BATCH, begin)):
+            self._save_within()
+            yield batch
 
     def matches(self, atom: Atom, keys: tuple[int, ...], values: Lanes) -> Iterator[Matches]:
         if atom.relation not in self.residents:
@@ -378,6 +423,11 @@ class RoundsWorker(Worker, KeepsHistory):
         if self.task.workers == 1 or self.task.placement.homes[atom.relation] in keys:
             return self.residents[atom.relation]
         return next(copy for (name, column), copy in self.copies.items() if name == atom.relation and column in keys)
+
+
+def _leaving(relation: str, iteration: int) -> str:
+    """The name of what waits for the end of a round."""
+    return f"{relation} leaving {iteration}"
 
 
 def _copied(relation: ResidentRelation) -> ResidentRelation:

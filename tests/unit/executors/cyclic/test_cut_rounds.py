@@ -1,0 +1,89 @@
+"""Rounds that are gone on with in their middle: nothing is lost, nothing counts twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from emberlog.config import Execution, Recovery
+from emberlog.events import Event, StratumFinished
+from emberlog.executors.cyclic.checkpoints import FOLDER, Checkpoints, Manifest, SavedState
+from emberlog.executors.cyclic.round_place import RoundPlace
+from emberlog.optimize.pipeline import plan_program
+from emberlog.semantics.analysis import analyze
+from emberlog.semantics.model import Fact
+from emberlog.source import Source
+from emberlog.syntax.parser import parse
+from tests.interrupted_runs import broken_off_within
+from tests.local_runs import run_locally
+
+LINEAR = "tc(X, Y) :- arc(X, Y).\ntc(X, Y) :- tc(X, Z), arc(Z, Y).\n"
+TWO_RULES = LINEAR + "tc(X, Y) :- tc(X, Z), back(Y, Z).\n"
+ARCS = {(one, (3 * one + step) % 17) for one in range(17) for step in (1, 5)}
+BACK = {(one, one + 4) for one in range(12)}
+SETUPS = {
+    "one worker": Execution(workers=1, representation="hash"),
+    "decomposed": Execution(workers=3, mode="decomposed", representation="hash"),
+    "bsp": Execution(workers=2, mode="bsp", representation="hash"),
+}
+
+
+def run(text: str, setup: str) -> tuple[frozenset[Fact], int]:
+    """The facts, and the number of iterations."""
+    events: list[Event] = []
+    program = analyze(parse(Source("p.dl", f"declare arc(int a, int b).\ndeclare back(int a, int b).\n{text}")))
+    facts = run_locally(
+        plan_program(program).plan, {"arc": ARCS, "back": BACK}, execution=SETUPS[setup], listener=events.append
+    )
+    (finished,) = (event for event in events if isinstance(event, StratumFinished) and event.iterations)
+    return facts["tc"], finished.iterations
+
+
+@pytest.mark.parametrize("setup", SETUPS)
+@pytest.mark.parametrize("text", [LINEAR, TWO_RULES], ids=["one rule", "two rules"])
+def test_the_rest_of_a_round_gives_what_is_missing(text: str, setup: str) -> None:
+    expected = run(text, setup)
+    places: list[RoundPlace] = []
+
+    def noted(state: SavedState) -> RoundPlace:
+        places.append(RoundPlace(state.number("rule"), state.number("row")))
+        return RoundPlace(places[-1].rule, places[-1].row)
+
+    with mock.patch.object(RoundPlace, "saved", noted):
+        for checkpoints in range(1, 40, 3):
+            with broken_off_within(checkpoints, batch=5):
+                assert run(text, setup) == expected, checkpoints
+    assert any(place.row for place in places)
+    assert text == LINEAR or any(place.rule for place in places)
+
+
+def test_a_rule_that_was_through_is_not_begun_again() -> None:
+    place = RoundPlace(rule=1, row=7)
+    assert [place.begin_rule() for _ in range(3)] == [None, 7, 0]
+
+
+def test_workers_in_step_keep_what_all_of_them_have(tmp_path: Path) -> None:
+    """What one saves within its rounds says nothing about the others."""
+    folder = tmp_path / FOLDER
+    folder.mkdir()
+    checkpoints = Checkpoints(folder, 0, Recovery())
+    for iteration, is_agreed in ((3, True), (5, True), (7, False), (8, False), (8, False), (9, False)):
+        with checkpoints.saving(iteration, is_alone=False, is_agreed=is_agreed) as state:
+            state.whole("facts", np.full((1, 4), iteration))
+    kept = sorted(Manifest.read(path).iteration for path in folder.glob("*.json"))
+    assert kept == [3, 5, 8, 9]
+    assert len(list(folder.glob("*.lanes"))) == len(kept)
+
+
+def test_who_is_alone_keeps_the_last_one(tmp_path: Path) -> None:
+    folder = tmp_path / FOLDER
+    folder.mkdir()
+    checkpoints = Checkpoints(folder, 0, Recovery())
+    for iteration in (3, 5, 5, 6):
+        with checkpoints.saving(iteration, is_alone=True) as state:
+            state.whole("facts", np.full((1, 4), iteration))
+    assert [path.name for path in folder.glob("*.json")] == ["0-6.json"]
+    assert len(list(folder.glob("*.lanes"))) == 1
