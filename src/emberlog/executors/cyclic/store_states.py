@@ -6,7 +6,7 @@ import numpy as np
 
 from emberlog.executors.cyclic.checkpoints import SavedState, StateToSave
 from emberlog.executors.cyclic.resident import Resident
-from emberlog.executors.cyclic.stores import KeyedStore, SetStore, Store, more_rows
+from emberlog.executors.cyclic.stores import KeyedStore, SetStore, Store, ample_rows
 
 _FACTS, _DELTA, _DELTA_END, _LARGEST = "facts", "delta", "delta end", "largest"
 
@@ -59,7 +59,7 @@ def _restore_store(state: SavedState, name: str, store: Store) -> None:
         case SetStore():
             count = state.rows(name)
             # Room for more: otherwise the next row has all of them copied.
-            room = more_rows(store.width, count, count + 1) - count
+            room = ample_rows(store.width, count, count + 1) - count
             store.take_over(state.lanes(name, room), count)
             store.delta_begin = state.number(f"{name}.{_DELTA}")
             store.delta_end = state.number(f"{name}.{_DELTA_END}")

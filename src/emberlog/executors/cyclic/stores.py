@@ -42,6 +42,9 @@ FREE_RANGE = 1 << 22
 DENSE_RANGE = 32
 """Keys in a larger range are, too, while there is one for so many places."""
 WIDEST_RANGE = 1 << 28
+AMPLE = 8
+"""Memory that is not touched costs nothing, and to copy all rows into a larger place does: a set asks for so many times
+the room that it has."""
 FRUGAL = 8
 """Where memory is short, a store grows by this part of itself."""
 PAGE = 4096
@@ -76,6 +79,12 @@ def more_rows(width: int, capacity: int, rows: int) -> int:
     return generous if has_room(8 * width * generous) else rows + rows // FRUGAL
 
 
+def ample_rows(width: int, capacity: int, rows: int) -> int:
+    """The same where nothing is written to rows before they come."""
+    ample = max(rows, AMPLE * capacity)
+    return ample if has_room(8 * width * ample) else more_rows(width, capacity, rows)
+
+
 def touched(size: int, entries: int) -> int:
     """Bytes of an array that are used once it has so many entries in arbitrary places."""
     return min(size, PAGE * entries)
@@ -103,7 +112,7 @@ class SetStore:
             end = min(begin + size, batch.shape[1])
             most = self.count + end - begin
             if most > self.rows.shape[1]:
-                self.rows = grown_rows(self.rows, self.count, more_rows(self.width, self.rows.shape[1], most))
+                self.rows = grown_rows(self.rows, self.count, ample_rows(self.width, self.rows.shape[1], most))
             part = batch[:, begin:end]
             if not self.membership.takes(part, most):
                 self._enter_anew((self.all, part), more_places(most))
