@@ -52,7 +52,7 @@ class Recovery:
     """A worker that gives no sign of life for so long is lost. One that computes for hours gives them all the time."""
     checkpoint_seconds: float | None = 30.0
     """How long workers go on between two checkpoints; they take longer where checkpoints would cost more than a
-    twentieth of the time. None: the clock does not matter."""
+    twelfth of the time. None: the clock does not matter."""
     checkpoint_rounds: int | None = None
     """A checkpoint is made after so many rounds, too."""
 

@@ -26,7 +26,7 @@ from emberlog.executors.cyclic.narrowing import Narrowed, narrowest
 
 FOLDER = "checkpoints"
 
-MOST_OF_THE_TIME = 0.05
+MOST_OF_THE_TIME = 1 / 12
 """That goes into checkpoints: after one that took long, the next one is farther away."""
 
 Piece = TypeVar("Piece")
