@@ -95,7 +95,7 @@ class RoundsWorker(Worker, KeepsHistory):
             self.begin_iteration(iteration + 1)
             derived = yield from self.rule_contributions()
             if alone:
-                everyone, total = changed, self._total()
+                everyone, total = changed, self._total_before()
                 if self._mixes_rounds():
                     derived = iter(list(self._combined(derived)))
                 for name, lanes in derived:
@@ -275,6 +275,11 @@ class RoundsWorker(Worker, KeepsHistory):
 
     def _total(self) -> int:
         return sum(resident.count for resident in self.residents.values())
+
+    def _total_before(self) -> int:
+        """How many facts there were when the round began, which may have been in an earlier attempt."""
+        sets = [resident.store for resident in self.residents.values() if isinstance(resident.store, SetStore)]
+        return self._total() - sum(store.fresh for store in sets)
 
     # Checkpoints
 
