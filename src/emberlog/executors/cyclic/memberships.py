@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from emberlog.executors.cyclic.hash_tables import is_full, slots_for, table_for
 from emberlog.executors.cyclic.kernels.bit_sets import has_all_bits, insert_bits, refill_bits
-from emberlog.executors.cyclic.kernels.packed import contains_packed, insert_packed, refill_packed
+from emberlog.executors.cyclic.kernels.packed import has_all_packed, insert_packed, refill_packed
 from emberlog.executors.cyclic.kernels.tables import find_all, insert_new, refill
 from emberlog.executors.cyclic.lanes import Lane, Lanes
 from emberlog.executors.cyclic.memory import claim
@@ -72,14 +72,14 @@ class PackedRows:
         return not is_full(self._table, rows) and self._packing.holds(batch)
 
     def enter_new(self, store: Lanes, count: int, batch: Lanes, begin: int, end: int) -> int:
-        return insert_packed(self._table, store, count, batch, begin, end, self._packing.lows, self._packing.shifts)
+        return insert_packed(self._table, store, count, batch, begin, end, self._packing.lows, self._packing.strides)
 
     def enter_all(self, store: Lanes, count: int) -> None:
-        refill_packed(self._table, store, count, self._packing.lows, self._packing.shifts)
+        refill_packed(self._table, store, count, self._packing.lows, self._packing.strides)
 
     def has_all(self, store: Lanes, rows: Lanes) -> bool:
         packing = self._packing
-        return packing.holds(rows) and bool(contains_packed(self._table, rows, packing.lows, packing.shifts).all())
+        return packing.holds(rows) and bool(has_all_packed(self._table, rows, packing.lows, packing.strides))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

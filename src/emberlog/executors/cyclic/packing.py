@@ -17,7 +17,8 @@ LARGEST = 2**63 - 1
 class Packing:
     lows: Lane
     highs: Lane
-    shifts: Lane
+    strides: Lane
+    """What a value is worth in the word, less the lowest."""
 
     def holds(self, rows: Lanes) -> bool:
         return within(rows, self.lows, self.highs)
@@ -48,9 +49,10 @@ def packing_for(lows: Sequence[int], highs: Sequence[int]) -> Packing | None:
         lows, widths = from_zero, _widths(from_zero, highs)
     spare = (BITS - sum(widths)) // len(widths)
     widths = [width + spare for width in widths]
-    shifts = [sum(widths[:lane]) for lane in range(len(widths))]
+    # A lane behind the last bit has one value only, which counts as 0 whatever its stride is.
+    strides = [1 << min(sum(widths[:lane]), BITS - 1) for lane in range(len(widths))]
     reach = [min(low + (1 << width) - 1, LARGEST) for low, width in zip(lows, widths, strict=True)]
-    return Packing(np.array(lows, np.int64), np.array(reach, np.int64), np.array(shifts, np.int64))
+    return Packing(np.array(lows, np.int64), np.array(reach, np.int64), np.array(strides, np.int64))
 
 
 def _widths(lows: Sequence[int], highs: Sequence[int]) -> list[int]:

@@ -26,10 +26,11 @@ def lanes(*rows: tuple[int, ...]) -> Lanes:
         ([(LARGEST - 99, -LARGEST - 1), (LARGEST, -LARGEST + 98)], 1_000, BitPerRow),
         ([(0, 0), (9_999, 9_999)], 1_000, PackedRows),
         ([(0, 0), (9_999, 9_999)], 2_000_000, BitPerRow),
+        ([(0, 5), (LARGEST, 5)], 1_000, PackedRows),
         ([(0, 0), (LARGEST, 1)], 1_000, RowNumbers),
         ([(-LARGEST, 0), (LARGEST, 0)], 1_000, RowNumbers),
     ],
-    ids=["few values", "negative", "at the ends", "many values", "many values and rows", "wide", "widest"],
+    ids=["few values", "negative", "at the ends", "many values", "many values and rows", "all bits", "wide", "widest"],
 )
 def test_bits_are_for_ranges_that_are_small_beside_the_rows(
     ends: list[tuple[int, ...]], rows: int, kind: type[Membership]
@@ -55,6 +56,14 @@ def test_a_set_knows_its_rows_while_their_ranges_widen(width: int) -> None:
         assert store.has_all(lanes(*batch))
         assert not store.has_all(lanes(tuple(values for _ in range(width))))
     assert kinds == ({BitPerRow, PackedRows} if width == 1 else {BitPerRow, PackedRows, RowNumbers})
+
+
+def test_a_lane_of_one_value_beside_one_of_all() -> None:
+    store = SetStore(2)
+    for _ in range(2):
+        store.add(lanes(*((value, 5) for value in (0, 7, LARGEST, LARGEST - 1, *range(20, 40)))))
+    assert isinstance(store.membership, PackedRows)
+    assert store.count == 24
 
 
 @pytest.mark.parametrize("values", [10, 10**6, 2**62], ids=["bits", "words", "numbers"])

@@ -8,22 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from emberlog.executors.cyclic.kernels.jit import jit
+from emberlog.executors.cyclic.kernels.places import BLOCK, append_rows, fill_places
 from emberlog.executors.cyclic.lanes import Lane, Lanes
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 
-AHEAD = 64
-
 _IN_WORD = np.uint64(6)
 _IN_WORD_MASK = np.uint64(63)
-
-
-@jit
-def _place(lanes: Lanes, row: int, lows: Lane, strides: Lane) -> np.uint64:
-    place = np.uint64(0)
-    for lane in range(lanes.shape[0]):
-        place += np.uint64(lanes[lane, row] - lows[lane]) * np.uint64(strides[lane])
-    return place
 
 
 @jit
@@ -35,44 +26,49 @@ def _bit(place: np.uint64) -> np.uint64:
 def insert_bits(
     words: Words, store: Lanes, count: int, batch: Lanes, begin: int, end: int, lows: Lane, strides: Lane
 ) -> int:
-    """Appends those rows `[begin, end)` of the batch that the set does not have; gives the new number of rows.
-
-    Words are looked at some rows ahead: the processor then fetches many of them from memory at the same time.
-    """
-    places = np.empty(AHEAD, np.uint64)
-    seen = np.empty(AHEAD, np.uint64)
-    for first in range(begin, end, AHEAD):
-        size = min(AHEAD, end - first)
-        for number in range(size):
-            places[number] = _place(batch, first + number, lows, strides)
-        for number in range(size):
-            seen[number] = words[places[number] >> _IN_WORD]
-        for number in range(size):
-            bit = _bit(places[number])
-            if seen[number] & bit:
+    """Appends those rows `[begin, end)` of the batch that the set does not have; gives the new number of rows."""
+    places = np.empty(BLOCK, np.uint64)
+    seen = np.empty(BLOCK, np.uint64)
+    chosen = np.empty(BLOCK, np.int64)
+    for first in range(begin, end, BLOCK):
+        size = min(BLOCK, end - first)
+        fill_places(places, batch, first, size, lows, strides)
+        for row in range(size):
+            seen[row] = words[places[row] >> _IN_WORD]
+        new = 0
+        for row in range(size):
+            bit = _bit(places[row])
+            if seen[row] & bit:
                 continue
-            word = places[number] >> _IN_WORD
+            word = places[row] >> _IN_WORD
+            chosen[new] = first + row
             if not words[word] & bit:
                 words[word] |= bit
-                for lane in range(store.shape[0]):
-                    store[lane, count] = batch[lane, first + number]
-                count += 1
+                new += 1
+        append_rows(store, count, batch, chosen, new)
+        count += new
     return count
 
 
 @jit
 def refill_bits(words: Words, store: Lanes, count: int, lows: Lane, strides: Lane) -> None:
     """Enters all rows of the store."""
-    for row in range(count):
-        place = _place(store, row, lows, strides)
-        words[place >> _IN_WORD] |= _bit(place)
+    places = np.empty(BLOCK, np.uint64)
+    for first in range(0, count, BLOCK):
+        size = min(BLOCK, count - first)
+        fill_places(places, store, first, size, lows, strides)
+        for row in range(size):
+            words[places[row] >> _IN_WORD] |= _bit(places[row])
 
 
 @jit
 def has_all_bits(words: Words, rows: Lanes, lows: Lane, strides: Lane) -> bool:
     """Whether the set has all these rows; their values have to lie in its ranges."""
-    for row in range(rows.shape[1]):
-        place = _place(rows, row, lows, strides)
-        if not words[place >> _IN_WORD] & _bit(place):
-            return False
+    places = np.empty(BLOCK, np.uint64)
+    for first in range(0, rows.shape[1], BLOCK):
+        size = min(BLOCK, rows.shape[1] - first)
+        fill_places(places, rows, first, size, lows, strides)
+        for row in range(size):
+            if not words[places[row] >> _IN_WORD] & _bit(places[row]):
+                return False
     return True

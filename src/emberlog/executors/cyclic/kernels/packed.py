@@ -8,97 +8,92 @@ import numpy as np
 import numpy.typing as npt
 
 from emberlog.executors.cyclic.kernels.jit import jit
-from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask
+from emberlog.executors.cyclic.kernels.places import BLOCK, Places, append_rows, fill_places
+from emberlog.executors.cyclic.lanes import Lane, Lanes
 
 Table: TypeAlias = npt.NDArray[np.uint64]
-
-AHEAD = 64
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 @jit
-def packed(lanes: Lanes, row: int, lows: Lane, shifts: Lane) -> np.uint64:
-    """The row as one word; never 0, which stands for an empty place."""
-    key = np.uint64(1)
-    for lane in range(lanes.shape[0]):
-        key += np.uint64(lanes[lane, row] - lows[lane]) << np.uint64(shifts[lane])
-    return key
-
-
-@jit
-def _place(key: np.uint64, table: Table) -> np.uint64:
-    mixed = key * _SPREAD
-    return (mixed ^ (mixed >> np.uint64(32))) & np.uint64(table.shape[0] - 1)
+def _fill_keys(
+    keys: Places, slots: Places, table: Table, lanes: Lanes, first: int, size: int, lows: Lane, strides: Lane
+) -> None:
+    """So many rows as words, and the slots where they are looked for first. No word is 0: that is an empty slot."""
+    mask = np.uint64(table.shape[0] - 1)
+    fill_places(keys, lanes, first, size, lows, strides)
+    for row in range(size):
+        keys[row] += np.uint64(1)
+        mixed = keys[row] * _SPREAD
+        slots[row] = (mixed ^ (mixed >> np.uint64(32))) & mask
 
 
 @jit
 def insert_packed(
-    table: Table, store: Lanes, count: int, batch: Lanes, begin: int, end: int, lows: Lane, shifts: Lane
+    table: Table, store: Lanes, count: int, batch: Lanes, begin: int, end: int, lows: Lane, strides: Lane
 ) -> int:
-    """Appends those rows `[begin, end)` of the batch that the set does not have; gives the new number of rows.
-
-    Places are looked at some rows ahead: the processor then fetches many of them from memory at the same time.
-    """
+    """Appends those rows `[begin, end)` of the batch that the set does not have; gives the new number of rows."""
     mask = np.uint64(table.shape[0] - 1)
-    keys = np.empty(AHEAD, np.uint64)
-    slots = np.empty(AHEAD, np.uint64)
-    seen = np.empty(AHEAD, np.uint64)
-    for first in range(begin, end, AHEAD):
-        size = min(AHEAD, end - first)
-        for number in range(size):
-            keys[number] = packed(batch, first + number, lows, shifts)
-            slots[number] = _place(keys[number], table)
-        for number in range(size):
-            seen[number] = table[slots[number]]
-        for number in range(size):
-            key = keys[number]
-            if seen[number] == key:
+    keys = np.empty(BLOCK, np.uint64)
+    slots = np.empty(BLOCK, np.uint64)
+    seen = np.empty(BLOCK, np.uint64)
+    chosen = np.empty(BLOCK, np.int64)
+    for first in range(begin, end, BLOCK):
+        size = min(BLOCK, end - first)
+        _fill_keys(keys, slots, table, batch, first, size, lows, strides)
+        for row in range(size):
+            seen[row] = table[slots[row]]
+        new = 0
+        for row in range(size):
+            key = keys[row]
+            if seen[row] == key:
                 continue
-            slot = slots[number]
+            slot = slots[row]
             while table[slot] != key:
                 if table[slot] == np.uint64(0):
                     table[slot] = key
-                    for lane in range(store.shape[0]):
-                        store[lane, count] = batch[lane, first + number]
-                    count += 1
+                    chosen[new] = first + row
+                    new += 1
                     break
                 slot = (slot + np.uint64(1)) & mask
+        append_rows(store, count, batch, chosen, new)
+        count += new
     return count
 
 
 @jit
-def refill_packed(table: Table, store: Lanes, count: int, lows: Lane, shifts: Lane) -> None:
-    """Enters all rows of the store, which are different, into an empty table, looking some rows ahead."""
+def refill_packed(table: Table, store: Lanes, count: int, lows: Lane, strides: Lane) -> None:
+    """Enters all rows of the store, which are different, into an empty table."""
     mask = np.uint64(table.shape[0] - 1)
-    keys = np.empty(AHEAD, np.uint64)
-    slots = np.empty(AHEAD, np.uint64)
-    seen = np.empty(AHEAD, np.uint64)
-    for first in range(0, count, AHEAD):
-        size = min(AHEAD, count - first)
-        for number in range(size):
-            keys[number] = packed(store, first + number, lows, shifts)
-            slots[number] = _place(keys[number], table)
-        for number in range(size):
-            seen[number] = table[slots[number]]
-        for number in range(size):
-            slot = slots[number]
+    keys = np.empty(BLOCK, np.uint64)
+    slots = np.empty(BLOCK, np.uint64)
+    seen = np.empty(BLOCK, np.uint64)
+    for first in range(0, count, BLOCK):
+        size = min(BLOCK, count - first)
+        _fill_keys(keys, slots, table, store, first, size, lows, strides)
+        for row in range(size):
+            seen[row] = table[slots[row]]
+        for row in range(size):
+            slot = slots[row]
             while table[slot] != np.uint64(0):
                 slot = (slot + np.uint64(1)) & mask
-            table[slot] = keys[number]
+            table[slot] = keys[row]
 
 
 @jit
-def contains_packed(table: Table, rows: Lanes, lows: Lane, shifts: Lane) -> Mask:
-    """Which rows the set has; their values have to lie in its ranges."""
+def has_all_packed(table: Table, rows: Lanes, lows: Lane, strides: Lane) -> bool:
+    """Whether the set has all these rows; their values have to lie in its ranges."""
     mask = np.uint64(table.shape[0] - 1)
-    result = np.zeros(rows.shape[1], np.bool_)
-    for row in range(rows.shape[1]):
-        key = packed(rows, row, lows, shifts)
-        slot = _place(key, table)
-        while table[slot] != np.uint64(0):
-            if table[slot] == key:
-                result[row] = True
-                break
-            slot = (slot + np.uint64(1)) & mask
-    return result
+    keys = np.empty(BLOCK, np.uint64)
+    slots = np.empty(BLOCK, np.uint64)
+    for first in range(0, rows.shape[1], BLOCK):
+        size = min(BLOCK, rows.shape[1] - first)
+        _fill_keys(keys, slots, table, rows, first, size, lows, strides)
+        for row in range(size):
+            slot = slots[row]
+            while table[slot] != keys[row]:
+                if table[slot] == np.uint64(0):
+                    return False
+                slot = (slot + np.uint64(1)) & mask
+    return True
