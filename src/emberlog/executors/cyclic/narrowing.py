@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from emberlog.executors.cyclic.kernels.narrow import narrow, range_of, widen
 from emberlog.executors.cyclic.lanes import Lane
 
 BLOCK = 1 << 15
@@ -25,12 +26,11 @@ class Narrowed:
 
     def blocks(self, lane: Lane) -> Iterator[memoryview]:
         """The lane as bytes. A block holds until the next one is asked for."""
+        room = np.empty(min(BLOCK, len(lane)), f"u{self.size}")
         for begin in range(0, len(lane), BLOCK):
             part = lane[begin : begin + BLOCK]
-            if self.size == WHOLE:
-                yield np.ascontiguousarray(part).data.cast("B")
-            else:
-                yield (part - np.int64(self.low)).astype(f"u{self.size}").data.cast("B")
+            narrow(room, part, self.low)
+            yield room[: len(part)].data.cast("B")
 
     def filled(self, lane: Lane) -> Iterator[memoryview]:
         """Fills a lane: gives room for the bytes of one block after the other, and takes what is there then."""
@@ -38,14 +38,12 @@ class Narrowed:
         for begin in range(0, len(lane), BLOCK):
             part = lane[begin : begin + BLOCK]
             yield room[: len(part)].data.cast("B")
-            part[:] = room[: len(part)].view(np.int64) if self.size == WHOLE else room[: len(part)]
-            if self.low:
-                part += self.low
+            widen(part, room, self.low)
 
 
 def narrowest(lane: Lane) -> Narrowed:
     if not len(lane):
         return Narrowed(0, _SIZES[0])
-    low, high = int(lane.min()), int(lane.max())
+    low, high = range_of(lane)
     size = next((size for size in _SIZES if high - low < 1 << 8 * size), WHOLE)
     return Narrowed(low if size < WHOLE else 0, size)
