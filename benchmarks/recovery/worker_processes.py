@@ -33,16 +33,18 @@ def _times() -> dict[int, int]:
     return {
         process: int(own[_USER]) + int(own[_SYSTEM])
         for process, own in fields.items()
-        if _is_daemon(process) and _is_daemon(int(own[_PARENT])) and _descends(process, fields)
+        if _DAEMON in (command := _command(process))
+        and command == _command(int(own[_PARENT]))
+        and _descends(process, fields)
     }
 
 
-def _is_daemon(process: int) -> bool:
-    """A fork has the command line of its parent."""
+def _command(process: int) -> bytes:
+    """A fork has the command line of its parent. That of Java names the daemon, too, but is another one."""
     try:
-        return _DAEMON in (_PROC / str(process) / "cmdline").read_bytes()
+        return (_PROC / str(process) / "cmdline").read_bytes()
     except OSError:
-        return False
+        return b""
 
 
 def _descends(process: int, fields: dict[int, list[str]]) -> bool:
