@@ -201,6 +201,7 @@ class StateToSave:
         self._folder = folder
         self._stem = stem
         self._manifest = manifest
+        self._before = last
         self._last = last.pieces if last is not None else {}
         self.marks = marks
         """By piece: what tells what is older than the last checkpoint of this attempt."""
@@ -229,6 +230,11 @@ class StateToSave:
         patch = np.vstack([changed[None], lanes[:, changed]])
         self._manifest.pieces[name] = [*parts, self._written(patch, is_patch=True)] if len(changed) else parts
 
+    def unchanged(self) -> None:
+        """All numbers and pieces are those of the last checkpoint."""
+        assert self._before is not None
+        self._manifest.numbers, self._manifest.pieces = dict(self._before.numbers), dict(self._before.pieces)
+
     def results(self, files: Sequence[str]) -> None:
         self._manifest.results = list(files)
 
@@ -256,6 +262,9 @@ class SavedState:
     def number(self, name: str) -> int:
         return _known(self._manifest.numbers, name)
 
+    def number_or_zero(self, name: str) -> int:
+        return self._manifest.numbers.get(name, 0)
+
     def has(self, name: str) -> bool:
         return name in self._manifest.pieces
 
@@ -263,16 +272,21 @@ class SavedState:
         """Of a piece to which rows were only ever added."""
         return sum(part.rows for part in _known(self._manifest.pieces, name))
 
-    def lanes(self, name: str, room: int = 0) -> Lanes:
-        """The rows of a piece, and behind them room for more."""
+    def lanes(self, name: str, room: int = 0, skip: int = 0) -> Lanes:
+        """The rows of a piece, but for the first ones, and behind them room for more."""
         parts = _known(self._manifest.pieces, name)
         grown = [part for part in parts if not part.is_patch]
+        if skip and len(grown) < len(parts):
+            return self.lanes(name)[:, skip:]
+        while grown and skip >= grown[0].rows:
+            skip -= grown.pop(0).rows
         capacity = sum(part.rows for part in grown) + room
         claim(8 * parts[0].width * capacity)
         found, begin = np.empty((parts[0].width, capacity), np.int64), 0
         for part in grown:
             self._read(part, found[:, begin : begin + part.rows])
             begin += part.rows
+        found = found[:, skip:]
         for part in parts:
             if part.is_patch:
                 patch = np.empty((part.width, part.rows), np.int64)

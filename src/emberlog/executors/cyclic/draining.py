@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +36,11 @@ class ResultFiles:
         self._writer: pq.ParquetWriter | None = None
         self._schema: pa.Schema | None = None
         self._in_file = 0
+
+    @property
+    def paths(self) -> Iterator[str]:
+        """Of the files, below the folder of the attempt."""
+        return (f"{self.stem.parent.name}/{name}" for name in self.files)
 
     def go_on_from(self, files: Sequence[str], rows: int) -> None:
         """Some are there already."""

@@ -108,6 +108,11 @@ class FactoredWorker(Worker, KeepsHistory):
         """The solution, if its facts are found while they are listed."""
         return self.solution if isinstance(self.solution, Closure) else None
 
+    @property
+    def in_rounds(self) -> RoundsWorker | None:
+        """The worker that goes in rounds, if facts are hashed."""
+        return self.solution if isinstance(self.solution, _HashedRows) else None
+
     def results(self, relation: str) -> Iterator[list[Lane]]:
         assert self.solution is not None
         return self.solution.batches()

@@ -42,6 +42,25 @@ class Membership(Protocol):
     def has_all(self, store: Lanes, rows: Lanes) -> bool: ...
 
 
+class _NotYet:
+    """In the place of one that is made when it is needed."""
+
+    def takes(self, batch: Lanes, rows: int) -> bool:
+        return False
+
+    def enter_new(self, store: Lanes, count: int, batch: Lanes, begin: int, end: int) -> int:
+        raise AssertionError("DL901: a set does not know its rows yet")
+
+    def enter_all(self, store: Lanes, count: int) -> None:
+        raise AssertionError("DL901: a set does not know its rows yet")
+
+    def has_all(self, store: Lanes, rows: Lanes) -> bool:
+        raise AssertionError("DL901: a set does not know its rows yet")
+
+
+NOT_YET: Membership = _NotYet()
+
+
 class RowNumbers:
     """A table of the numbers of rows, for any rows."""
 

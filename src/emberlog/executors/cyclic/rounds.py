@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from emberlog.executors.cyclic.chains import BATCH
-from emberlog.executors.cyclic.checkpoints import SavedState
+from emberlog.executors.cyclic.checkpoints import SavedState, StateToSave
 from emberlog.executors.cyclic.history import HistoryBatch, KeepsHistory, RelationHistory
 from emberlog.executors.cyclic.indexes import Matches
 from emberlog.executors.cyclic.joined import Contribution, width_of
@@ -20,7 +20,7 @@ from emberlog.executors.cyclic.resident import Resident, new_store
 from emberlog.executors.cyclic.round_place import RoundPlace
 from emberlog.executors.cyclic.rules import Atom, Combine, Probe, ResidentRelation
 from emberlog.executors.cyclic.slices import DEEPEST, Age, Slice, SliceCounts, Slices, aged
-from emberlog.executors.cyclic.store_states import restore_resident, save_resident
+from emberlog.executors.cyclic.store_states import restore_resident, restore_rest, save_resident
 from emberlog.executors.cyclic.stores import KeyedStore, SetStore, StaticStore, Store
 from emberlog.executors.cyclic.worker import Mail, Progress, Running, Worker, WorkerTask, gather
 
@@ -63,6 +63,11 @@ class RoundsWorker(Worker, KeepsHistory):
         self._outgoing: dict[str, Store] = {}
         """By relation, what that round has for other workers so far."""
         self._may_save_within = self._rounds_can_be_cut
+        self.drained: dict[str, int] = {}
+        """Of a recursion that is over: how many rows of its relations an earlier attempt has written; or this one, at
+        the last checkpoint."""
+        self.drained_to: list[str] = []
+        """The files of an earlier attempt."""
 
     def run(self) -> Running:
         try:
@@ -83,7 +88,7 @@ class RoundsWorker(Worker, KeepsHistory):
             changed, iteration = self._advance(), 0
         else:
             changed, iteration = self._take_up(saved), saved.iteration
-            if self.task.placement.is_decomposed:
+            if self.task.placement.is_decomposed and self.task.workers > 1:
                 # A worker without a checkpoint begins anew, and needs the seeds of all. Here they are known already.
                 yield from self._deliver(contributions, changed, iteration)
         self._has_begun = True
@@ -302,12 +307,33 @@ class RoundsWorker(Worker, KeepsHistory):
     def _save(self, iteration: int, *, is_agreed: bool = True) -> None:
         assert self.task.checkpoints is not None
         with self.task.checkpoints.saving(iteration, is_alone=self._is_alone, is_agreed=is_agreed) as state:
-            state.grown(_TOLD, np.array(self.told, np.int64).reshape(-1, 2).T)
-            self._place.save(state)
-            for name, resident in self._all_residents():
-                save_resident(state, name, resident)
-            for name, store in self._outgoing.items():
-                state.grown(_leaving(name, iteration), store.all)
+            self._save_state(state, iteration)
+
+    def _save_state(self, state: StateToSave, iteration: int) -> None:
+        state.grown(_TOLD, np.array(self.told, np.int64).reshape(-1, 2).T)
+        self._place.save(state)
+        for name, resident in self._all_residents():
+            save_resident(state, name, resident)
+        for name, store in self._outgoing.items():
+            state.grown(_leaving(name, iteration), store.all)
+
+    def is_drain_due(self) -> bool:
+        """Whether it is time for a checkpoint while results are written."""
+        return self.slices is None and self._is_checkpoint_due(self._iteration)
+
+    def save_drained(self, rows: Mapping[str, int], files: Sequence[str]) -> None:
+        """The first so many rows of relations are in these files. What a relation has no longer changes."""
+        assert self.task.checkpoints is not None
+        is_alone = self._is_alone
+        with self.task.checkpoints.saving(self._iteration, is_alone=is_alone, is_agreed=is_alone) as state:
+            if self.drained:
+                state.unchanged()
+            else:
+                self._save_state(state, self._iteration)
+            for name, count in rows.items():
+                state.number(_drained(name), count)
+            state.results(files)
+        self.drained = dict(rows)
 
     def _take_up(self, saved: SavedState) -> int:
         """Goes on from a checkpoint; gives the number of rows of the delta."""
@@ -316,6 +342,12 @@ class RoundsWorker(Worker, KeepsHistory):
             # The driver puts the rounds of such workers together, and did not hear of these in this attempt.
             for iteration, (changed, total) in enumerate(self.told, 1):
                 self.report(Progress(iteration, changed, total))
+        drained = {name: saved.number_or_zero(_drained(name)) for name in self.residents}
+        if any(drained.values()):
+            self.drained, self.drained_to = drained, saved.results
+            for name, resident in self.residents.items():
+                restore_rest(saved, name, resident, drained[name])
+            return 0
         for name, resident in self._all_residents():
             restore_resident(saved, name, resident)
         self._place = RoundPlace.saved(saved)
@@ -359,6 +391,8 @@ class RoundsWorker(Worker, KeepsHistory):
         return sums
 
     def _receive(self, received: Mail) -> None:
+        if self.drained:
+            return  # the recursion is over, and knows only what is not written yet
         for name, channel in self.channels.items():
             self.residents[name].add(gather(received, channel, self.program.relation(name).contribution_width))
 
@@ -428,6 +462,11 @@ class RoundsWorker(Worker, KeepsHistory):
         if self.task.workers == 1 or self.task.placement.homes[atom.relation] in keys:
             return self.residents[atom.relation]
         return next(copy for (name, column), copy in self.copies.items() if name == atom.relation and column in keys)
+
+
+def _drained(relation: str) -> str:
+    """The name of the number of rows that are written."""
+    return f"{relation} drained"
 
 
 def _leaving(relation: str, iteration: int) -> str:

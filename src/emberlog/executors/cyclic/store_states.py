@@ -25,6 +25,20 @@ def restore_resident(state: SavedState, name: str, resident: Resident) -> None:
         _restore_store(state, f"{name}.{_LARGEST}", resident.largest)
 
 
+def restore_rest(state: SavedState, name: str, resident: Resident, first: int) -> None:
+    """Fills an empty one of a recursion that is over with its rows from this one on."""
+    rows = state.lanes(f"{name}.{_FACTS}", skip=first)
+    match resident.store:
+        case SetStore() as store:
+            store.take_over(rows, rows.shape[1])
+            store.delta_begin = store.delta_end = store.count
+        case KeyedStore() as store:
+            store.take_over(rows)
+            store.delta_rows = np.empty(0, np.int64)
+        case store:
+            raise _unknown(store)
+
+
 def refill_resident(state: SavedState, name: str, resident: Resident) -> None:
     """Contributes all that was known: it is new once more, and joins what is there already."""
     if resident.largest is not None:

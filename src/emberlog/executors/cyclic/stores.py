@@ -28,7 +28,7 @@ from emberlog.executors.cyclic.kernels.tables import (
     upsert_dense_sum,
 )
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask
-from emberlog.executors.cyclic.memberships import Membership, RowNumbers, membership_for
+from emberlog.executors.cyclic.memberships import NOT_YET, Membership, RowNumbers, membership_for
 from emberlog.executors.cyclic.memory import at_once, claim, has_room
 
 if TYPE_CHECKING:
@@ -90,10 +90,6 @@ def touched(size: int, entries: int) -> int:
     return min(size, PAGE * entries)
 
 
-NOTHING = RowNumbers(0)
-"""In the place of one that is about to come."""
-
-
 class SetStore:
     """A set of rows."""
 
@@ -123,10 +119,10 @@ class SetStore:
         """Fills an empty set with the first rows, which differ, without looking at each again; behind them is room."""
         if count:
             self.rows, self.count = rows, count
-            self._enter_anew((self.all,), min(rows.shape[1], count + count // 3))
+            self.membership = NOT_YET  # perhaps nobody adds any
 
     def _enter_anew(self, parts: Sequence[Lanes], rows: int) -> None:
-        self.membership = NOTHING  # it is made from the rows alone, so that the old one can go first
+        self.membership = NOT_YET  # it is made from the rows alone, so that the old one can go first
         self.membership = membership_for(parts, rows)
         self.membership.enter_all(self.rows, self.count)
 
@@ -136,6 +132,8 @@ class SetStore:
 
     def has_all(self, rows: Lanes) -> bool:
         """Whether all these rows are in the set."""
+        if self.membership is NOT_YET:
+            self._enter_anew((self.all,), self.count)
         return self.membership.has_all(self.rows, rows)
 
     def advance(self) -> int:

@@ -22,8 +22,8 @@ from emberlog.executors.cyclic.agreeing import agreed
 from emberlog.executors.cyclic.asynchronous import AsyncWorker, drive_freely
 from emberlog.executors.cyclic.attendance import Attendance
 from emberlog.executors.cyclic.checkpoints import FOLDER, Checkpoints, Stale
-from emberlog.executors.cyclic.closures import Closure
 from emberlog.executors.cyclic.definitions import DefinitionWorker
+from emberlog.executors.cyclic.drain_progress import ClosureProgress, DrainProgress, RoundsProgress
 from emberlog.executors.cyclic.draining import ResultFiles
 from emberlog.executors.cyclic.exchange import Exchange, PeerLost, PeerStopped
 from emberlog.executors.cyclic.factored_worker import FactoredWorker
@@ -42,14 +42,13 @@ from emberlog.executors.cyclic.partitioning import Hashed, Partitioning
 from emberlog.executors.cyclic.profile import Profile, Recorder
 from emberlog.executors.cyclic.representation import Representation
 from emberlog.executors.cyclic.result_files import relation_folder
+from emberlog.executors.cyclic.rounds import RoundsWorker
 from emberlog.executors.cyclic.sabotage import Phase, Saboteur
 from emberlog.executors.cyclic.stage import Stage, StageStratum
 from emberlog.executors.cyclic.stage_rows import StageLayout
 from emberlog.executors.cyclic.stores import StaticStore, StreamedStatic
 from emberlog.executors.cyclic.text_table import SameHash, TextTable
 from emberlog.executors.cyclic.worker import Mail, Progress, Worker, WorkerTask
-
-_ROWS = "rows written"
 
 PACE = 0.05
 """Seconds between two accounts of local rounds."""
@@ -358,18 +357,31 @@ class TaskRun:
     ) -> Iterator[pa.RecordBatch]:
         """The results of a stratum: out, and to the strata of the job that read them."""
         spread = self.job.stage.spread
+        progress = self._drain_progress(worker, stratum)
         for relation in stratum.program.relations:
             name = relation.name
             for output in self.job.outputs:
                 if output.relation == name:
-                    closure = worker.closure if isinstance(worker, FactoredWorker) else None
-                    yield from self._written(_drained(worker, output), output, closure)
+                    yield from self._written(_drained(worker, output), output, progress)
             if name in self.job.stage.streamed:
                 streams[name] = StreamedStatic(partial(worker.result_count, name), partial(worker.results, name))
             elif name in spread:
                 batches = [np.stack(lanes) for lanes in worker.results(name)]
                 lanes = joined(batches, len(relation.columns))
                 statics[name] = StaticStore(self._spread(lanes, spread[name]))
+
+    def _drain_progress(self, worker: Worker, stratum: StageStratum) -> DrainProgress | None:
+        """Where what is written can be gone on from: not if other strata need all of it in memory."""
+        if self.checkpoints is None or not stratum.is_recursive:
+            return None
+        if isinstance(worker, FactoredWorker) and worker.closure is not None:
+            return ClosureProgress(self.checkpoints, worker.closure)
+        in_rounds = worker.in_rounds if isinstance(worker, FactoredWorker) else worker
+        relations = {relation.name for relation in stratum.program.relations}
+        is_read_here = relations & (self.job.stage.streamed | self.job.stage.spread.keys())
+        if isinstance(in_rounds, RoundsWorker) and not isinstance(in_rounds, AsyncWorker) and not is_read_here:
+            return RoundsProgress(in_rounds)
+        return None
 
     def _spread(self, lanes: Lanes, column: int | None) -> Lanes:
         return spread_rows(self.exchange, self.job.workers, lanes, column, self.partitioning)
@@ -415,7 +427,7 @@ class TaskRun:
             self.unheard, self.told_at = None, time.monotonic()
 
     def _written(
-        self, batches: Iterator[list[Lane]], output: Output, closure: Closure | None = None
+        self, batches: Iterator[list[Lane]], output: Output, progress: DrainProgress | None = None
     ) -> Iterator[pa.RecordBatch]:
         if self.job.saboteur is not None:
             batches = self._sabotaged(batches)
@@ -431,32 +443,16 @@ class TaskRun:
             output.types, output.names, self.texts, Path(self.job.folder) / folder / f"part-{self.number}"
         )
         try:
-            self._write(batches, files, closure)
+            if progress is not None:
+                progress.go_on(output.relation, files)
+            for lanes in batches:
+                files.write(lanes)
+                if progress is not None:
+                    progress.wrote(output.relation, files)
             files.close_file()
         except OSError as error:
             raise Unwritten(os.strerror(error.errno) if error.errno else str(error)) from error
         self.summary.rows[output.title] = files.rows
-
-    def _write(self, batches: Iterator[list[Lane]], files: ResultFiles, closure: Closure | None) -> None:
-        """A closure is listed while it is found: what is written is what is done."""
-        checkpoints = self.checkpoints
-        if checkpoints is None or closure is None:
-            for lanes in batches:
-                files.write(lanes)
-            return
-        saved = checkpoints.taken_up()
-        if saved is not None:
-            closure.take_up(saved)
-            files.go_on_from(saved.results, saved.number(_ROWS))
-        for lanes in batches:
-            files.write(lanes)
-            done = closure.listing.sources
-            if done is not None and checkpoints.is_due(done):
-                files.close_file()
-                with checkpoints.saving(done, is_alone=True) as state:
-                    closure.save(state)
-                    state.number(_ROWS, files.rows)
-                    state.results([f"{files.stem.parent.name}/{name}" for name in files.files])
 
     def _sabotaged(self, batches: Iterator[list[Lane]]) -> Iterator[list[Lane]]:
         for lanes in batches:
