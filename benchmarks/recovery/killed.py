@@ -18,7 +18,7 @@ from emberlog.events import RecursionRetried
 
 KILLED_AT = 0.9
 CHECKPOINT_SECONDS = 0.5
-"""Runs take some ten seconds here. With the default of half a minute, the same holds for runs of some minutes."""
+"""Runs take some ten seconds here. With the default of ten seconds, the same holds for runs of some minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,9 @@ class KilledCase:
 CASES = tuple(
     KilledCase(name, build, mode)
     for name, build in (
-        ("grid of 151 by 151", lambda: graphs.grid(150)),
-        ("path of 15,000 arcs", lambda: graphs.chain(15_000)),
-        ("7,000 vertices, 16 arcs each", lambda: graphs.random_graph(7_000, 16 / 7_000)),
+        ("grid of 191 by 191", lambda: graphs.grid(190)),
+        ("path of 22,000 arcs", lambda: graphs.chain(22_000)),
+        ("10,000 vertices, 16 arcs each", lambda: graphs.random_graph(10_000, 16 / 10_000)),
     )
     for mode in ("decomposed", "bsp")
 )

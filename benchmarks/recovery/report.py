@@ -92,7 +92,7 @@ def _modes(results: RecoveryResults) -> Section:
 
 def _costs(results: RecoveryResults) -> Section:
     about = (
-        "With the default, the first checkpoint is due after half a minute, so that runs as short as these write none. "
+        "With the default, the first checkpoint is due after ten seconds, so that runs as short as these write none. "
         "What lists its sources one by one, as `tc/grid150` does, has its results on disk already: a checkpoint "
         "closes a file."
     )

@@ -50,7 +50,7 @@ class Recovery:
     """How often a recursion that lost a worker is tried again, from its last checkpoint where there is one."""
     stall_seconds: float = 60.0
     """A worker that gives no sign of life for so long is lost. One that computes for hours gives them all the time."""
-    checkpoint_seconds: float | None = 30.0
+    checkpoint_seconds: float | None = 10.0
     """How long workers go on between two checkpoints; they take longer where checkpoints would cost more than a
     twelfth of the time. None: the clock does not matter."""
     checkpoint_rounds: int | None = None
