@@ -44,7 +44,7 @@ def broken_off_within(checkpoints: int, batch: int = 1) -> Iterator[list[Resume 
     always = Recovery(checkpoint_seconds=1e-9)
     with (
         mock.patch("emberlog.executors.cyclic.rounds.BATCH", batch),
-        mock.patch("emberlog.executors.cyclic.checkpoints.MOST_OF_THE_TIME", 1e9),
+        mock.patch("emberlog.executors.cyclic.checkpoint_pace.MOST_OF_THE_TIME", 1e9),
         _all_recursions(_Breaking(always, after_checkpoints=checkpoints)) as found,
     ):
         yield found

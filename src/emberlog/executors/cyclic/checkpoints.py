@@ -20,14 +20,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from emberlog.config import Recovery
+from emberlog.executors.cyclic.checkpoint_pace import Pace
 from emberlog.executors.cyclic.lanes import Lanes
 from emberlog.executors.cyclic.memory import claim
 from emberlog.executors.cyclic.narrowing import Narrowed, narrowest
 
 FOLDER = "checkpoints"
-
-MOST_OF_THE_TIME = 1 / 12
-"""That goes into checkpoints: after one that took long, the next one is farther away."""
 
 Piece = TypeVar("Piece")
 
@@ -113,7 +111,7 @@ class Checkpoints:
         """Those that are on disk, the oldest first."""
         self._resume = self._last
         self._marks: dict[str, int] = {}
-        self._due_at = self._time_of_next(0.0)
+        self._pace = Pace(recovery.checkpoint_seconds)
         self._round_of_last = self._last.iteration if self._last is not None else 0
         self._saved = 0
         self._token = secrets.token_hex(4)
@@ -129,21 +127,24 @@ class Checkpoints:
         self._resume = None
         return state
 
-    def is_due(self, iteration: int) -> bool:
+    def is_due(self, iteration: int, rows: int | None = None) -> bool:
+        """`rows` is how many there are to save, where rows only come; see `Pace`."""
         if self.problem is not None:
             return False
         rounds = self.recovery.checkpoint_rounds
         if rounds is not None and iteration - self._round_of_last >= rounds:
             return True
-        return self._due_at is not None and time.monotonic() >= self._due_at
+        return self._pace.is_due(rows)
 
-    def _time_of_next(self, seconds: float) -> float | None:
-        """The next one after one that took so long."""
+    def is_long(self, seconds: float) -> bool:
+        """Whether a round that lasts so long is worth checkpoints of its own."""
         every = self.recovery.checkpoint_seconds
-        return None if every is None else time.monotonic() + max(every, seconds / MOST_OF_THE_TIME)
+        return every is not None and seconds >= every
 
     @contextmanager
-    def saving(self, iteration: int, *, is_alone: bool, is_agreed: bool = True) -> Iterator[StateToSave]:
+    def saving(
+        self, iteration: int, *, is_alone: bool, is_agreed: bool = True, rows: int | None = None
+    ) -> Iterator[StateToSave]:
         """A checkpoint that is valid when this is left. One that cannot be written is the last: the run goes on."""
         since = time.monotonic()
         manifest = Manifest(self.worker, iteration, is_alone, is_agreed or self._has_agreed(iteration))
@@ -161,7 +162,7 @@ class Checkpoints:
             _log.debug("worker %d writes no checkpoints any more: %s", self.worker, error)
             self._delete(set(manifest.files) - set(self._last.files if self._last else ()))
             return
-        self._due_at = self._time_of_next(time.monotonic() - since)
+        self._pace.saved(time.monotonic() - since, state.rows_written, rows)
         self._round_of_last = iteration
 
     def _has_agreed(self, iteration: int) -> bool:
@@ -206,6 +207,7 @@ class StateToSave:
         self.marks = marks
         """By piece: what tells what is older than the last checkpoint of this attempt."""
         self._files = 0
+        self.rows_written = 0
 
     def number(self, name: str, value: int) -> None:
         self._manifest.numbers[name] = value
@@ -240,6 +242,7 @@ class StateToSave:
 
     def _written(self, lanes: Lanes, *, is_patch: bool = False) -> Part:
         self._files += 1
+        self.rows_written += lanes.shape[1]
         file = f"{self._stem}-{self._files}.lanes"
         narrowed = tuple(map(narrowest, lanes))
         checksum = 0

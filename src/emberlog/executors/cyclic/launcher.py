@@ -215,10 +215,14 @@ class Launcher:
     def _until_done(self, folder: Path | None) -> CyclicResult:
         attempt, seed, lost = 1, 0, 0
         place, resume = self._new_place(folder, attempt), None
+        over: list[Path] = []
         while True:
             earlier = place
             try:
-                return self._attempt(folder, place, attempt, resume, seed)
+                result = self._attempt(folder, place, attempt, resume, seed)
+                for one in over:  # only now: it takes as long as a good part of an attempt that goes on
+                    delete(one)
+                return result
             except SameHashes as problem:
                 seed += 1
                 if seed == MOST_SEEDS:
@@ -233,7 +237,7 @@ class Launcher:
                 self.retried(attempt + 1, str(problem), resume.iteration if resume else 0)
             attempt += 1
             if earlier is not None:
-                delete(earlier)
+                over.append(earlier)
 
     def _may_go_on(self, lost: int, problem: Lost | Stale) -> None:
         if lost > self.execution.recovery.retries:

@@ -93,6 +93,11 @@ def has_room(size: int) -> bool:
     return not _budgets or size < LARGE or used_memory() + size <= _smallest().most
 
 
+def room() -> int | None:
+    """Bytes that are left; None where nobody counts them."""
+    return max(0, _smallest().most - used_memory()) if _budgets else None
+
+
 def at_once(most: int) -> int:
     """How many rows are made at a time: at most so many, and fewer where a budget is small."""
     if not _budgets:

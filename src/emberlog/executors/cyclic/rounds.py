@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -60,6 +61,7 @@ class RoundsWorker(Worker, KeepsHistory):
         """The last one that is over."""
         self._place = RoundPlace()
         """In the round after it."""
+        self._round_began = 0.0
         self._outgoing: dict[str, Store] = {}
         """By relation, what that round has for other workers so far."""
         self._may_save_within = self._rounds_can_be_cut
@@ -270,13 +272,19 @@ class RoundsWorker(Worker, KeepsHistory):
 
     def _advance(self) -> int:
         """Ends a round; gives the number of facts that came or changed."""
-        self._place = RoundPlace()
+        self._place, self._round_began = RoundPlace(), time.monotonic()
         return sum(resident.advance() for resident in self.residents.values())
 
     def _is_checkpoint_due(self, iteration: int) -> bool:
         """There are none of what is on disk only for this attempt."""
         is_spilled = any(resident.is_spilled for resident in self.residents.values())
-        return not is_spilled and self.task.is_checkpoint_due(iteration)
+        return not is_spilled and self.task.is_checkpoint_due(iteration, self._rows_to_save)
+
+    @property
+    def _rows_to_save(self) -> int | None:
+        """If rows only come."""
+        stores = [*(resident.store for _, resident in self._all_residents()), *self._outgoing.values()]
+        return sum(store.count for store in stores) if all(isinstance(store, SetStore) for store in stores) else None
 
     def _total(self) -> int:
         return sum(resident.count for resident in self.residents.values())
@@ -300,13 +308,18 @@ class RoundsWorker(Worker, KeepsHistory):
 
     def _save_within(self) -> None:
         """If it is time, and the round is one that can be gone on with here. Workers in step each have a place of
-        their own in it."""
-        if self._may_save_within and self.slices is None and self._is_checkpoint_due(self._iteration):
+        their own in it, but only in a long one: in short ones they would never save the same."""
+        if not self._may_save_within or self.slices is not None or not self._is_checkpoint_due(self._iteration):
+            return
+        assert self.task.checkpoints is not None
+        if self._is_alone or self.task.checkpoints.is_long(time.monotonic() - self._round_began):
             self._save(self._iteration, is_agreed=self._is_alone)
 
     def _save(self, iteration: int, *, is_agreed: bool = True) -> None:
         assert self.task.checkpoints is not None
-        with self.task.checkpoints.saving(iteration, is_alone=self._is_alone, is_agreed=is_agreed) as state:
+        with self.task.checkpoints.saving(
+            iteration, is_alone=self._is_alone, is_agreed=is_agreed, rows=self._rows_to_save
+        ) as state:
             self._save_state(state, iteration)
 
     def _save_state(self, state: StateToSave, iteration: int) -> None:
@@ -324,8 +337,10 @@ class RoundsWorker(Worker, KeepsHistory):
     def save_drained(self, rows: Mapping[str, int], files: Sequence[str]) -> None:
         """The first so many rows of relations are in these files. What a relation has no longer changes."""
         assert self.task.checkpoints is not None
-        is_alone = self._is_alone
-        with self.task.checkpoints.saving(self._iteration, is_alone=is_alone, is_agreed=is_alone) as state:
+        is_alone, rows_in_all = self._is_alone, self._rows_to_save
+        with self.task.checkpoints.saving(
+            self._iteration, is_alone=is_alone, is_agreed=is_alone, rows=rows_in_all
+        ) as state:
             if self.drained:
                 state.unchanged()
             else:
@@ -350,7 +365,7 @@ class RoundsWorker(Worker, KeepsHistory):
             return 0
         for name, resident in self._all_residents():
             restore_resident(saved, name, resident)
-        self._place = RoundPlace.saved(saved)
+        self._place, self._round_began = RoundPlace.saved(saved), time.monotonic()
         for name in self.residents:
             if saved.has(_leaving(name, saved.iteration)):
                 lanes = saved.lanes(_leaving(name, saved.iteration))

@@ -29,7 +29,7 @@ from emberlog.executors.cyclic.kernels.tables import (
 )
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask
 from emberlog.executors.cyclic.memberships import NOT_YET, Membership, RowNumbers, membership_for
-from emberlog.executors.cyclic.memory import at_once, claim, has_room
+from emberlog.executors.cyclic.memory import at_once, claim, has_room, room
 
 if TYPE_CHECKING:
     from emberlog.executors.cyclic.joined import Joined
@@ -45,6 +45,9 @@ WIDEST_RANGE = 1 << 28
 AMPLE = 8
 """Memory that is not touched costs nothing, and to copy all rows into a larger place does: a set asks for so many times
 the room that it has."""
+LARGE_SET = 1 << 20
+"""Rows. A set that has so many asks for all the room that is left, but for no more than so many times its own."""
+MOST_AMPLE = 256
 FRUGAL = 8
 """Where memory is short, a store grows by this part of itself."""
 PAGE = 4096
@@ -81,8 +84,12 @@ def more_rows(width: int, capacity: int, rows: int) -> int:
 
 def ample_rows(width: int, capacity: int, rows: int) -> int:
     """The same where nothing is written to rows before they come."""
-    ample = max(rows, AMPLE * capacity)
-    return ample if has_room(8 * width * ample) else more_rows(width, capacity, rows)
+    left = room()
+    if rows >= LARGE_SET:
+        ample = MOST_AMPLE * capacity if left is None else min(MOST_AMPLE * capacity, left // (8 * max(width, 1)))
+    else:
+        ample = AMPLE * capacity if left is None or 8 * width * AMPLE * capacity <= left else 0
+    return ample if ample >= max(rows, 2 * capacity) else more_rows(width, capacity, rows)
 
 
 def touched(size: int, entries: int) -> int:

@@ -87,8 +87,9 @@ class WorkerTask:
         """What to go on from; it is given once."""
         return None if self.checkpoints is None else self.checkpoints.taken_up()
 
-    def is_checkpoint_due(self, iteration: int) -> bool:
-        return self.checkpoints is not None and self.checkpoints.is_due(iteration)
+    def is_checkpoint_due(self, iteration: int, rows: int | None = None) -> bool:
+        """`rows` is how many there are to save, where rows only come."""
+        return self.checkpoints is not None and self.checkpoints.is_due(iteration, rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from emberlog.config import Recovery
+from emberlog.executors.cyclic.checkpoint_pace import Pace
 from emberlog.executors.cyclic.checkpoints import FOLDER, Checkpoints, SavedState, Stale
 from emberlog.executors.cyclic.lanes import Lanes
 from emberlog.executors.cyclic.resuming import Resume, resumed
@@ -166,3 +168,20 @@ def test_the_clock_and_the_rounds(place: Path) -> None:
     assert soon.is_due(1)
     by_rounds = Checkpoints(place, 0, Recovery(checkpoint_seconds=None, checkpoint_rounds=3))
     assert [by_rounds.is_due(iteration) for iteration in (1, 2, 3)] == [False, False, True]
+
+
+def test_after_one_that_took_long_the_next_one_waits_unless_little_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    pace = Pace(10.0)
+    assert not pace.is_due(0)
+    now = 10.0
+    assert pace.is_due(10**9)  # nobody knows what is new in it
+    pace.saved(2.0, 10**8, 10**9)
+    now = 20.0
+    assert pace.is_due(10**9 + 10**7)
+    assert not pace.is_due(10**9 + 10**8)  # two seconds are more than a twelfth of ten
+    assert not pace.is_due(None)
+    now = 10.0 + 24.0
+    assert pace.is_due(10**9 + 10**9)
+    assert pace.is_due(None)

@@ -44,7 +44,7 @@ class LostWhileWriting:
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """And a checkpoint after each."""
     monkeypatch.setattr("emberlog.executors.cyclic.resident.RESULT_BATCH", 5)
-    monkeypatch.setattr("emberlog.executors.cyclic.checkpoints.MOST_OF_THE_TIME", 1e9)
+    monkeypatch.setattr("emberlog.executors.cyclic.checkpoint_pace.MOST_OF_THE_TIME", 1e9)
     yield
 
 
