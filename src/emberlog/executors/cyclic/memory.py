@@ -30,6 +30,12 @@ BYTES_BESIDE = 512
 """That a row takes in a budget, while it is on its way with all others that are made at the same time."""
 FEWEST_AT_ONCE = 1 << 12
 
+MOST_HELD = 64 << 20
+"""Bytes that are free and stay with a worker, for what it needs next; fewer where a budget is small."""
+_HELD_SHARE = 16
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+"""Of the C library's `mallopt`."""
+
 _STATISTICS = Path("/proc/self/statm")
 
 
@@ -114,20 +120,30 @@ def is_short() -> bool:
     return used_memory() > budget.most - (1 - SHORT) * budget.size
 
 
+def hold_freed(budget: int | None) -> None:
+    """Keeps some of the memory that is freed, for all that this process does from now on. The C library would return
+    the arrays of each batch to the system, and get the same pages for the next one, each of them cleared."""
+    mallopt = _of_c_library("mallopt")
+    if mallopt is not None:
+        held = MOST_HELD if budget is None else min(MOST_HELD, budget // _HELD_SHARE)
+        mallopt(_MMAP_THRESHOLD, held // 2)
+        mallopt(_TRIM_THRESHOLD, held)
+
+
 def give_back() -> None:
     """Asks the allocators to return what nobody uses any more: the system counts it as used."""
     import pyarrow as pa
 
     pa.default_memory_pool().release_unused()
-    trim = _trim()
+    trim = _of_c_library("malloc_trim")
     if trim is not None:
         trim(0)
 
 
 @cache
-def _trim() -> Any | None:
-    """The C library's own way to do so, where it has one."""
-    return getattr(ctypes.CDLL(None), "malloc_trim", None)
+def _of_c_library(name: str) -> Any | None:
+    """A function that not every C library has."""
+    return getattr(ctypes.CDLL(None), name, None)
 
 
 class _Looked:

@@ -36,7 +36,7 @@ from emberlog.executors.cyclic.libraries import load_libraries
 from emberlog.executors.cyclic.local import worker_for
 from emberlog.executors.cyclic.machine_memory import memory_for_each
 from emberlog.executors.cyclic.meeting import Address, Met
-from emberlog.executors.cyclic.memory import TooLarge, allowed, used_memory
+from emberlog.executors.cyclic.memory import TooLarge, allowed, hold_freed, used_memory
 from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.partitioning import Hashed, Partitioning
 from emberlog.executors.cyclic.profile import Profile, Recorder
@@ -190,6 +190,7 @@ def _ended_well_or_told(
         met = begin()
         clock.lap("meet")
         load_libraries()
+        hold_freed(memory)
         with allowed(memory):
             yield from TaskRun(job, summary, met, clock, memory).run(batches)
     except Fault as fault:
