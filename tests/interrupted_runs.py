@@ -39,10 +39,12 @@ def broken_off(after: int, every: int = 1) -> Iterator[list[Resume | None]]:
 
 
 @contextmanager
-def broken_off_within(checkpoints: int, batch: int = 1) -> Iterator[list[Resume | None]]:
-    """The same after so many checkpoints, which are made whenever they can be: before each batch of so many rows."""
+def broken_off_within(checkpoints: int, batch: int = 1, portion: int = 1 << 62) -> Iterator[list[Resume | None]]:
+    """The same after so many checkpoints, which are made whenever they can be: before each batch of so many rows, and
+    after each portion of so many bytes that workers send each other."""
     always = Recovery(checkpoint_seconds=1e-9)
     with (
+        mock.patch("emberlog.executors.cyclic.rounds.NO_LIMIT", portion),
         mock.patch("emberlog.executors.cyclic.rounds.BATCH", batch),
         mock.patch("emberlog.executors.cyclic.checkpoint_pace.MOST_OF_THE_TIME", 1e9),
         _all_recursions(_Breaking(always, after_checkpoints=checkpoints)) as found,

@@ -33,13 +33,19 @@ def test_an_interrupted_program_gives_the_answer_of_the_reference(
     assert_same(found, by_reference(program, random), setup)
 
 
-@given(programs(), st.sampled_from(list(SETUPS)), st.integers(0, 12), st.integers(1, 3))
+@given(
+    programs(),
+    st.sampled_from(list(SETUPS)),
+    st.integers(0, 12),
+    st.integers(1, 3),
+    st.sampled_from((100, 500, 1 << 62)),
+)
 @properties
 def test_a_program_that_is_interrupted_within_rounds(
-    random: RandomProgram, setup: str, checkpoints: int, batch: int
+    random: RandomProgram, setup: str, checkpoints: int, batch: int, portion: int
 ) -> None:
     program = read(random)
     plan = plan_program(program).plan
-    with broken_off_within(checkpoints, batch):
+    with broken_off_within(checkpoints, batch, portion):
         found = outcome(lambda: run_locally(plan, random.facts, LIMITS, SETUPS[setup]))
     assert_same(found, by_reference(program, random), setup)

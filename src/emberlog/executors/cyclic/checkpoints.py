@@ -64,6 +64,8 @@ class Manifest:
 
     worker: int
     iteration: int
+    swaps: int
+    """How often workers in step sent each other something of the round after it: they all have to be at the same."""
     is_alone: bool
     """Whether the worker needs no others to go on from here."""
     is_agreed: bool
@@ -75,7 +77,7 @@ class Manifest:
 
     @property
     def name(self) -> str:
-        return f"{self.worker}-{self.iteration}.json"
+        return f"{self.worker}-{self.iteration}-{self.swaps}.json"
 
     @property
     def files(self) -> list[str]:
@@ -143,11 +145,12 @@ class Checkpoints:
 
     @contextmanager
     def saving(
-        self, iteration: int, *, is_alone: bool, is_agreed: bool = True, rows: int | None = None
+        self, iteration: int, swaps: int = 0, *, is_alone: bool, is_agreed: bool = True, rows: int | None = None
     ) -> Iterator[StateToSave]:
         """A checkpoint that is valid when this is left. One that cannot be written is the last: the run goes on."""
         since = time.monotonic()
-        manifest = Manifest(self.worker, iteration, is_alone, is_agreed or self._has_agreed(iteration))
+        manifest = Manifest(self.worker, iteration, swaps, is_alone, is_agreed)
+        manifest.is_agreed |= any(one.is_agreed for one in self._kept if one.name == manifest.name)
         self._saved += 1
         state = StateToSave(
             self.folder, f"{self.worker}-{self._token}-{self._saved}", manifest, self._last, self._marks
@@ -164,9 +167,6 @@ class Checkpoints:
             return
         self._pace.saved(time.monotonic() - since, state.rows_written, rows)
         self._round_of_last = iteration
-
-    def _has_agreed(self, iteration: int) -> bool:
-        return any(one.iteration == iteration and one.is_agreed for one in self._kept)
 
     def _commit(self, manifest: Manifest) -> None:
         unfinished = self.folder / f"{manifest.name}.unfinished"
@@ -261,6 +261,7 @@ class SavedState:
         self._folder = folder
         self._manifest = manifest
         self.iteration = manifest.iteration
+        self.swaps = manifest.swaps
 
     def number(self, name: str) -> int:
         return _known(self._manifest.numbers, name)

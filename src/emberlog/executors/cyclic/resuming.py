@@ -53,9 +53,9 @@ def _manifests(folder: Path) -> list[Manifest]:
 
 
 def _latest(manifests: list[Manifest], workers: int) -> list[Manifest | None] | None:
-    by_worker: list[dict[int, Manifest]] = [{} for _ in range(workers)]
+    by_worker: list[dict[tuple[int, int], Manifest]] = [{} for _ in range(workers)]
     for manifest in manifests:
-        by_worker[manifest.worker][manifest.iteration] = manifest
+        by_worker[manifest.worker][manifest.iteration, manifest.swaps] = manifest
     if manifests and all(manifest.is_alone for manifest in manifests):
         return [own[max(own)] if own else None for own in by_worker]
     common = set.intersection(*(set(own) for own in by_worker))

@@ -61,6 +61,8 @@ class RoundsWorker(Worker, KeepsHistory):
         """The last one that is over."""
         self._place = RoundPlace()
         """In the round after it."""
+        self._swaps = 0
+        """How often workers sent each other a portion of it."""
         self._round_began = 0.0
         self._outgoing: dict[str, Store] = {}
         """By relation, what that round has for other workers so far."""
@@ -111,6 +113,7 @@ class RoundsWorker(Worker, KeepsHistory):
             else:
                 everyone, total, is_due = yield from self._deliver(derived, changed, iteration + 1)
             if everyone == 0:
+                self._swaps = 0  # nobody had anything to send
                 return
             iteration += 1
             progress = Progress(iteration, everyone, total)
@@ -272,7 +275,7 @@ class RoundsWorker(Worker, KeepsHistory):
 
     def _advance(self) -> int:
         """Ends a round; gives the number of facts that came or changed."""
-        self._place, self._round_began = RoundPlace(), time.monotonic()
+        self._place, self._swaps, self._round_began = RoundPlace(), 0, time.monotonic()
         return sum(resident.advance() for resident in self.residents.values())
 
     def _is_checkpoint_due(self, iteration: int) -> bool:
@@ -318,7 +321,7 @@ class RoundsWorker(Worker, KeepsHistory):
     def _save(self, iteration: int, *, is_agreed: bool = True) -> None:
         assert self.task.checkpoints is not None
         with self.task.checkpoints.saving(
-            iteration, is_alone=self._is_alone, is_agreed=is_agreed, rows=self._rows_to_save
+            iteration, self._swaps, is_alone=self._is_alone, is_agreed=is_agreed, rows=self._rows_to_save
         ) as state:
             self._save_state(state, iteration)
 
@@ -365,7 +368,8 @@ class RoundsWorker(Worker, KeepsHistory):
             return 0
         for name, resident in self._all_residents():
             restore_resident(saved, name, resident)
-        self._place, self._round_began = RoundPlace.saved(saved), time.monotonic()
+        self._place, self._swaps, self._round_began = RoundPlace.saved(saved), saved.swaps, time.monotonic()
+        self._may_save_within = self._rounds_can_be_cut and not self._swaps
         for name in self.residents:
             if saved.has(_leaving(name, saved.iteration)):
                 lanes = saved.lanes(_leaving(name, saved.iteration))
@@ -389,21 +393,26 @@ class RoundsWorker(Worker, KeepsHistory):
                 self.keep(self.residents[name], lanes)
             return changed, total, self._is_checkpoint_due(iteration)
         portions, is_last, is_over = self._portions(contributions, self._portion), False, False
-        sums: tuple[int, int, bool] | None = None
+        sums: tuple[int, int] | None = None
+        due: tuple[int, ...] = ()
         while not is_over:
             # Who is through waits for those who are not.
             portion, is_last = ({}, True) if is_last else next(portions)
             is_due = self._is_checkpoint_due(iteration)
-            mail = self.empty_mail(changed, self._total(), int(is_due), int(not is_last))
+            mail = self.empty_mail(changed, self._total_before(), int(is_due), int(not is_last))
             for name, lanes in portion.items():
                 self.post(mail, self.channels[name], lanes, self.route(name, lanes))
             received = yield mail
             changes, totals, due, more = zip(*(message.numbers for message in received), strict=True)
-            sums = sums or (sum(changes), sum(totals), all(due))
+            sums = sums or (sum(changes), sum(totals))
             is_over = not any(more)
             self._receive(received)
+            if self._has_begun:
+                self._swaps += 1
+                if all(due) and not is_over and self._rounds_can_be_cut:
+                    self._save(self._iteration)
         assert sums is not None
-        return sums
+        return *sums, all(due)
 
     def _receive(self, received: Mail) -> None:
         if self.drained:

@@ -58,7 +58,7 @@ def test_a_set_is_written_as_it_grows(place: Path) -> None:
         save(checkpoints, number + 1, store)
     assert sizes(place) == [4, 4, 4]
     again = SetStore(2)
-    _restore_store(saved(new(place, resume="0-3.json")), "facts", again)
+    _restore_store(saved(new(place, resume="0-3-0.json")), "facts", again)
     assert again.all.tolist() == store.all.tolist()
     assert again.delta.tolist() == rows((2, 1), (2, 2)).tolist()
 
@@ -75,7 +75,7 @@ def test_of_keyed_rows_those_that_changed_are_written(place: Path, keys: int) ->
     save(checkpoints, 2, store)
     assert sum(sizes(place)) < 2 * whole
     again = KeyedStore(keys, (0,))
-    _restore_store(saved(new(place, resume="0-2.json")), "facts", again)
+    _restore_store(saved(new(place, resume="0-2-0.json")), "facts", again)
     assert again.all.tolist() == store.all.tolist()
     assert sorted(again.delta[0].tolist()) == [3, 99]
     again.add(rows((*[99] * keys, 0)))
@@ -88,7 +88,7 @@ def test_a_worker_that_went_on_writes_only_what_is_new(place: Path) -> None:
     store.advance()
     save(new(place), 1, store)
     resume = resumed(place / "1", place / "2", 1)
-    assert resume == Resume(("0-1.json",), 1, is_in_step=True)
+    assert resume == Resume(("0-1-0.json",), 1, is_in_step=True)
     second = new(place, attempt="2", resume=resume.manifests[0])
     again = SetStore(1)
     _restore_store(saved(second), "facts", again)
@@ -96,7 +96,7 @@ def test_a_worker_that_went_on_writes_only_what_is_new(place: Path) -> None:
     again.advance()
     save(second, 2, again)
     found = SetStore(1)
-    _restore_store(saved(new(place, attempt="2", resume="0-2.json")), "facts", found)
+    _restore_store(saved(new(place, attempt="2", resume="0-2-0.json")), "facts", found)
     assert found.all.tolist() == [[1, 2, 3]]
 
 
@@ -106,7 +106,7 @@ def test_old_checkpoints_go(place: Path) -> None:
         with checkpoints.saving(iteration, is_alone=False) as state:
             state.whole("facts", rows((iteration,)))
     names = sorted(path.name for path in (place / "1" / FOLDER).glob("*.json"))
-    assert names == ["0-7.json", "0-8.json"]
+    assert names == ["0-7-0.json", "0-8-0.json"]
     assert len(sizes(place)) == 2
 
 
@@ -116,7 +116,9 @@ def test_workers_in_step_go_on_from_the_last_round_that_all_have(place: Path) ->
         checkpoints = new(place, worker)
         for iteration in rounds:
             save(checkpoints, iteration, store)
-    assert resumed(place / "1", place / "2", 3) == Resume(("0-1.json", "1-1.json", "2-1.json"), 1, is_in_step=True)
+    assert resumed(place / "1", place / "2", 3) == Resume(
+        ("0-1-0.json", "1-1-0.json", "2-1-0.json"), 1, is_in_step=True
+    )
     assert resumed(place / "1", place / "3", 4) is None
 
 
@@ -124,7 +126,7 @@ def test_workers_alone_go_on_from_their_own(place: Path) -> None:
     store = SetStore(1)
     save(new(place, 0), 7, store, is_alone=True)
     save(new(place, 2), 4, store, is_alone=True)
-    assert resumed(place / "1", place / "2", 3) == Resume(("0-7.json", None, "2-4.json"), 0, is_in_step=False)
+    assert resumed(place / "1", place / "2", 3) == Resume(("0-7-0.json", None, "2-4-0.json"), 0, is_in_step=False)
 
 
 def test_a_checkpoint_that_is_broken_is_not_used(place: Path) -> None:
@@ -132,7 +134,7 @@ def test_a_checkpoint_that_is_broken_is_not_used(place: Path) -> None:
     store.add(rows((1,), (2,)))
     save(new(place), 1, store)
     (file,) = (place / "1" / FOLDER).glob("*.lanes")
-    state = saved(new(place, resume="0-1.json"))
+    state = saved(new(place, resume="0-1-0.json"))
     file.write_bytes(file.read_bytes()[:1])
     with pytest.raises(Stale, match="broken"):
         state.lanes("facts")

@@ -63,6 +63,18 @@ def test_the_rest_of_a_round_gives_what_is_missing(text: str, setup: str) -> Non
     assert text == LINEAR or any(place.rule for place in places)
 
 
+@pytest.mark.parametrize("text", [LINEAR, TWO_RULES], ids=["one rule", "two rules"])
+def test_a_round_that_was_sent_in_part(text: str) -> None:
+    expected, swaps = run(text, "bsp"), set[int]()
+    for checkpoints in range(1, 60, 3):
+        with broken_off_within(checkpoints, batch=5, portion=300) as found:
+            facts, rounds = run(text, "bsp")
+        assert facts == expected[0], checkpoints
+        assert rounds == expected[1][-len(rounds) :], checkpoints
+        swaps |= {int(name.split("-")[2][0]) for one in found if one is not None for name in one.manifests if name}
+    assert swaps > {0}
+
+
 def test_a_rule_that_was_through_is_not_begun_again() -> None:
     place = RoundPlace(rule=1, row=7)
     assert [place.begin_rule() for _ in range(3)] == [None, 7, 0]
@@ -88,5 +100,5 @@ def test_who_is_alone_keeps_the_last_one(tmp_path: Path) -> None:
     for iteration in (3, 5, 5, 6):
         with checkpoints.saving(iteration, is_alone=True) as state:
             state.whole("facts", np.full((1, 4), iteration))
-    assert [path.name for path in folder.glob("*.json")] == ["0-6.json"]
+    assert [path.name for path in folder.glob("*.json")] == ["0-6-0.json"]
     assert len(list(folder.glob("*.lanes"))) == 1
