@@ -19,7 +19,7 @@ class DrainProgress(Protocol):
     def go_on(self, relation: str, files: ResultFiles) -> None:
         """A relation is about to be written: takes up what an earlier attempt wrote of it."""
 
-    def wrote(self, relation: str, files: ResultFiles) -> None:
+    def wrote(self, files: ResultFiles) -> None:
         """Another batch was written."""
 
 
@@ -36,7 +36,7 @@ class ClosureProgress:
             self.closure.take_up(saved)
             files.go_on_from(saved.results, saved.number(_ROWS))
 
-    def wrote(self, relation: str, files: ResultFiles) -> None:
+    def wrote(self, files: ResultFiles) -> None:
         done = self.closure.listing.sources
         if done is None or not self.checkpoints.is_due(done):
             return
@@ -62,7 +62,7 @@ class RoundsProgress:
         if rows:
             files.go_on_from([path for path in self.worker.drained_to if path.startswith(f"{folder}/")], rows)
 
-    def wrote(self, relation: str, files: ResultFiles) -> None:
+    def wrote(self, files: ResultFiles) -> None:
         if self.worker.is_drain_due():
             files.close_file()
             rows = {name: one.rows for name, one in self._relations.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 import numpy as np
@@ -66,7 +67,10 @@ class RoundsWorker(Worker, KeepsHistory):
         self._round_began = 0.0
         self._outgoing: dict[str, Store] = {}
         """By relation, what that round has for other workers so far."""
-        self._may_save_within = self._rounds_can_be_cut
+        sends = any(runner.next_send(0) is not None for runner in self.rules)
+        combines = any(relation.combine for relation in self.program.relations)
+        self._rounds_can_be_cut = not (sends or self.copies or combines)
+        """Whether a round can be gone on with in its middle: facts only come, and until it ends nobody sends any."""
         self.drained: dict[str, int] = {}
         """Of a recursion that is over: how many rows of its relations an earlier attempt has written; or this one, at
         the last checkpoint."""
@@ -280,6 +284,8 @@ class RoundsWorker(Worker, KeepsHistory):
 
     def _is_checkpoint_due(self, iteration: int) -> bool:
         """There are none of what is on disk only for this attempt."""
+        if self.task.checkpoints is None:
+            return False  # this is asked in every round, and a round can be short
         is_spilled = any(resident.is_spilled for resident in self.residents.values())
         return not is_spilled and self.task.is_checkpoint_due(iteration, self._rows_to_save)
 
@@ -303,27 +309,27 @@ class RoundsWorker(Worker, KeepsHistory):
     def _is_alone(self) -> bool:
         return self.task.placement.is_decomposed or self.task.workers == 1
 
-    @property
-    def _rounds_can_be_cut(self) -> bool:
-        """Whether a round can be gone on with in its middle: facts only come, and until it ends nobody sends any."""
-        sends = any(runner.next_send(0) is not None for runner in self.rules)
-        return not sends and not self.copies and not any(relation.combine for relation in self.program.relations)
-
     def _save_within(self) -> None:
         """If it is time, and the round is one that can be gone on with here. Workers in step each have a place of
         their own in it, but only in a long one: in short ones they would never save the same."""
-        if not self._may_save_within or self.slices is not None or not self._is_checkpoint_due(self._iteration):
+        checkpoints = self.task.checkpoints
+        if checkpoints is None or not self._rounds_can_be_cut or self.slices is not None:
             return
-        assert self.task.checkpoints is not None
-        if self._is_alone or self.task.checkpoints.is_long(time.monotonic() - self._round_began):
+        # Of a round that was sent in part, only what all have after the same portion is saved.
+        if self._swaps or not self._is_checkpoint_due(self._iteration):
+            return
+        if self._is_alone or checkpoints.is_long(time.monotonic() - self._round_began):
             self._save(self._iteration, is_agreed=self._is_alone)
 
     def _save(self, iteration: int, *, is_agreed: bool = True) -> None:
-        assert self.task.checkpoints is not None
-        with self.task.checkpoints.saving(
-            iteration, self._swaps, is_alone=self._is_alone, is_agreed=is_agreed, rows=self._rows_to_save
-        ) as state:
+        with self._saving(iteration, is_agreed=is_agreed) as state:
             self._save_state(state, iteration)
+
+    def _saving(self, iteration: int, *, is_agreed: bool) -> AbstractContextManager[StateToSave]:
+        assert self.task.checkpoints is not None
+        return self.task.checkpoints.saving(
+            iteration, self._swaps, is_alone=self._is_alone, is_agreed=is_agreed, rows=self._rows_to_save
+        )
 
     def _save_state(self, state: StateToSave, iteration: int) -> None:
         state.grown(_TOLD, np.array(self.told, np.int64).reshape(-1, 2).T)
@@ -339,11 +345,7 @@ class RoundsWorker(Worker, KeepsHistory):
 
     def save_drained(self, rows: Mapping[str, int], files: Sequence[str]) -> None:
         """The first so many rows of relations are in these files. What a relation has no longer changes."""
-        assert self.task.checkpoints is not None
-        is_alone, rows_in_all = self._is_alone, self._rows_to_save
-        with self.task.checkpoints.saving(
-            self._iteration, is_alone=is_alone, is_agreed=is_alone, rows=rows_in_all
-        ) as state:
+        with self._saving(self._iteration, is_agreed=self._is_alone) as state:
             if self.drained:
                 state.unchanged()
             else:
@@ -369,7 +371,6 @@ class RoundsWorker(Worker, KeepsHistory):
         for name, resident in self._all_residents():
             restore_resident(saved, name, resident)
         self._place, self._swaps, self._round_began = RoundPlace.saved(saved), saved.swaps, time.monotonic()
-        self._may_save_within = self._rounds_can_be_cut and not self._swaps
         for name in self.residents:
             if saved.has(_leaving(name, saved.iteration)):
                 lanes = saved.lanes(_leaving(name, saved.iteration))
@@ -435,11 +436,9 @@ class RoundsWorker(Worker, KeepsHistory):
                 stores[name] = self.new_combiner(self.program.relation(name), width_of(contribution))
             self.keep(stores[name], contribution)
             if sum(one.count * (8 * len(one.rows) + BYTES_IN_TABLE) for one in stores.values()) > most:
-                self._may_save_within = False  # the others have a part of the round now
                 portion = {name: store.all for name, store in stores.items()}
                 stores.clear()
                 yield portion, False
-        self._may_save_within = self._rounds_can_be_cut
         portion = {name: store.all for name, store in stores.items()}
         stores.clear()
         yield portion, True

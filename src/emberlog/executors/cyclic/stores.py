@@ -84,12 +84,14 @@ def more_rows(width: int, capacity: int, rows: int) -> int:
 
 def ample_rows(width: int, capacity: int, rows: int) -> int:
     """The same where nothing is written to rows before they come."""
-    left = room()
-    if rows >= LARGE_SET:
-        ample = MOST_AMPLE * capacity if left is None else min(MOST_AMPLE * capacity, left // (8 * max(width, 1)))
+    if rows < LARGE_SET:
+        ample = AMPLE * capacity
+        fits = has_room(8 * width * ample)
     else:
-        ample = AMPLE * capacity if left is None or 8 * width * AMPLE * capacity <= left else 0
-    return ample if ample >= max(rows, 2 * capacity) else more_rows(width, capacity, rows)
+        left = room()
+        ample = MOST_AMPLE * capacity if left is None else min(MOST_AMPLE * capacity, left // (8 * max(width, 1)))
+        fits = True
+    return ample if fits and ample >= max(rows, 2 * capacity) else more_rows(width, capacity, rows)
 
 
 def touched(size: int, entries: int) -> int:

@@ -449,7 +449,7 @@ class TaskRun:
             for lanes in batches:
                 files.write(lanes)
                 if progress is not None:
-                    progress.wrote(output.relation, files)
+                    progress.wrote(files)
             files.close_file()
         except OSError as error:
             raise Unwritten(os.strerror(error.errno) if error.errno else str(error)) from error
