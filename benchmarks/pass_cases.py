@@ -93,6 +93,13 @@ _WIDE = ", ".join("_" * 10)
 
 CASES = (
     PassCase(
+        "a number and the one before",
+        "join_by_computed_keys",
+        "pair(X, Y, Z) :- arc(X, Y), arc(X - 1, Z). pair(X, Y, Z)?",
+        _graph(2_000, 6_000),
+        {},
+    ),
+    PassCase(
         "two hops from three vertices",
         "unfold_single_use",
         "two(X, Y, Z) :- arc(X, Y), arc(Y, Z). near(Z) :- two(X, _, Z), few(X). near(Z)?",

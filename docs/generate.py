@@ -10,7 +10,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from emberlog.catalogue.__main__ import errors_page
-from emberlog.semantics.functions import AGGREGATES, PROCEDURES, SCALAR_FUNCTIONS
+from emberlog.datatypes import FLOAT, INT, STRING
+from emberlog.language.entry import NUMBER, UNSET, Function
+from emberlog.language.numbers import NEGATE, OPERATORS
+from emberlog.language.registry import AGGREGATES, PROCEDURES, SCALAR_FUNCTIONS
 
 LANGUAGE = Path(__file__).with_name("language.md")
 ERRORS = Path(__file__).with_name("errors.md")
@@ -25,8 +28,23 @@ def scalar_functions() -> str:
     rows = []
     for function in SCALAR_FUNCTIONS.values():
         takes = ", ".join(str(parameter) for parameter in function.parameters) + (", …" if function.variadic else "")
-        rows.append((code(function.signature), takes, function.meaning))
-    return table(("function", "takes", "gives"), rows)
+        rows.append((code(function.signature), takes, function.meaning, can_fail(function), function.precision))
+    return table(("function", "takes", "gives", "can fail", "value"), rows)
+
+
+def operators() -> str:
+    rows = ((code(one.signature), one.meaning, can_fail(one)) for one in (*OPERATORS.values(), NEGATE))
+    return table(("operator", "gives", "can fail"), rows)
+
+
+def can_fail(function: Function) -> str:
+    """For which types of arguments some have no value, as far as these differ."""
+    kinds = {"ints": INT, "floats": FLOAT, "text": STRING}
+    if function.parameters[0] == NUMBER:
+        del kinds["text"]
+    count = len(function.parameters)
+    failing = [name for name, one in kinds.items() if function.fails([one] * count, [UNSET] * count)]
+    return "no" if not failing else "yes" if len(failing) == len(kinds) else f"of {' and '.join(failing)}"
 
 
 def procedures() -> str:
@@ -35,8 +53,8 @@ def procedures() -> str:
 
 
 def aggregates() -> str:
-    rows = ((code(function.signature), function.meaning) for function in AGGREGATES.values())
-    return table(("aggregate", "gives"), rows)
+    rows = ((code(one.signature), one.meaning, one.precision) for one in AGGREGATES.values())
+    return table(("aggregate", "gives", "value"), rows)
 
 
 def code(signatures: str) -> str:
@@ -44,7 +62,12 @@ def code(signatures: str) -> str:
     return ", ".join(f"`{one}`" for one in re.split(r"(?<=[)>]), ", signatures))
 
 
-TABLES = {"scalar functions": scalar_functions, "procedures": procedures, "aggregates": aggregates}
+TABLES = {
+    "operators": operators,
+    "scalar functions": scalar_functions,
+    "procedures": procedures,
+    "aggregates": aggregates,
+}
 
 
 def renewed(text: str) -> str:

@@ -12,12 +12,6 @@ from itertools import islice, product
 
 from emberlog.config import Limits
 from emberlog.datatypes import FLOAT
-from emberlog.executors.reference import _apply_rules, _arguments, _combine, _in_type, _needed_relations, _written_rows
-from emberlog.executors.reference_aggregates import aggregate
-from emberlog.executors.reference_expressions import Fault, agrees, evaluate_expression
-from emberlog.executors.reference_inputs import check_inputs
-from emberlog.executors.reference_limits import Guard
-from emberlog.executors.reference_rules import IndexedFacts, Row, RuleEvaluator, matched
 from emberlog.provenance.facts import FactBase
 from emberlog.provenance.model import (
     Absence,
@@ -64,6 +58,12 @@ from emberlog.semantics.model import (
     Stratum,
 )
 from emberlog.syntax.ast import ComparisonOperator, Constant, Variable
+from tests.oracle.aggregates import aggregate
+from tests.oracle.evaluate import _apply_rules, _arguments, _combine, _in_type, _needed_relations, _written_rows
+from tests.oracle.expressions import Fault, agrees, evaluate_expression
+from tests.oracle.inputs import check_inputs
+from tests.oracle.limits import Guard
+from tests.oracle.rules import IndexedFacts, Row, RuleEvaluator, matched
 
 State = Mapping[str, IndexedFacts]
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from emberlog.config import Limits
-from emberlog.executors.reference import evaluate
 from emberlog.executors.streaming.backlog import Backlog, sort_out
 from emberlog.executors.streaming.batch_program import BatchProgram, batch_program
 from emberlog.executors.streaming.evaluator import Slide, SlideEvaluator
@@ -24,6 +23,7 @@ from emberlog.semantics.analysis import analyze
 from emberlog.semantics.model import CheckedProgram, Column, Fact, TimeRole
 from emberlog.source import Source
 from emberlog.syntax.parser import parse
+from tests.oracle.evaluate import evaluate
 
 Tuples = Mapping[str, Sequence[Fact]]
 """Of each stream, the time first."""
@@ -78,7 +78,7 @@ def stream_case(
 
 
 def by_definition(case: StreamCase, slide: Slide, tuples: Tuples) -> Answers:
-    """The batch program, by the reference evaluator, on the tuples of the window."""
+    """The batch program, by the oracle, on the tuples of the window."""
     return evaluate(case.program.checked, {**case.statics, **facts_in_window(case.program, slide, tuples)}, LIMITS)
 
 

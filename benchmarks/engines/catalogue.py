@@ -48,7 +48,7 @@ _ALL = (
     _here("emberlog-bsp-hash", "emberlog_database", "EmberlogRounds"),
     _here("emberlog-dataframe", "emberlog_database", "EmberlogDataframe"),
     _here("emberlog-interpreter", "emberlog_python", "EmberlogInterpreter"),
-    _here("emberlog-reference", "emberlog_python", "EmberlogReference"),
+    _here("emberlog-oracle", "emberlog_python", "EmberlogOracle"),
     _here("spark-loop", "spark_loop", "SparkLoop"),
     _here("spark-recursive", "spark_recursive", "SparkRecursive"),
     _here("graphx", "graphx", "GraphX"),

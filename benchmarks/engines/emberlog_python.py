@@ -65,18 +65,18 @@ class EmberlogInPython(Engine):
         return answer.of_rows(self._columns, self._result)
 
 
-class EmberlogReference(EmberlogInPython):
-    name = "emberlog-reference"
-    title = "Emberlog, reference evaluator"
+class EmberlogOracle(EmberlogInPython):
+    name = "emberlog-oracle"
+    title = "Emberlog, the oracle of its tests"
 
     def refusal(self, workload: Workload) -> str | None:
         reason = super().refusal(workload)
         if reason is None and workload.name not in _TINY:
-            reason = "the reference evaluator is naive on purpose: it computes every round from the start"
+            reason = "the oracle is naive on purpose: it computes every round from the start"
         return reason
 
     def evaluate(self) -> frozenset[tuple[Any, ...]]:
-        from emberlog.executors.reference import evaluate
+        from tests.oracle.evaluate import evaluate
 
         return evaluate(self._checked, self._inputs)[self._output]
 

@@ -15,13 +15,13 @@ from emberlog.datatypes import TYPE_NAMES, DataType
 from emberlog.diagnostics import Diagnostics, EmberlogError, fail, nearest
 from emberlog.events import Listener, ignore
 from emberlog.executors.engine import Engine, Request
+from emberlog.language.registry import BUILT_IN
 from emberlog.logical.build import build
 from emberlog.logical.statistics import NO_STATISTICS, RelationStatistics, Statistics
 from emberlog.optimize.cost_text import cost_text
 from emberlog.optimize.pipeline import plan_program
 from emberlog.result import Explained, Result
 from emberlog.semantics.analysis import analyze
-from emberlog.semantics.functions import BUILT_IN
 from emberlog.semantics.model import CheckedProgram, Column, Match, Relation
 from emberlog.source import NOWHERE, Source
 from emberlog.syntax import ast

@@ -46,6 +46,9 @@ UNKNOWN = DataType("unknown")
 
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 
+FIRST, SECOND = "first", "second"
+"""The fields of a struct that is a pair, in Spark and in Arrow."""
+
 TYPE_NAMES = {
     "int": INT,
     "integer": INT,

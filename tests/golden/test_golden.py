@@ -14,7 +14,7 @@ import pytest
 
 from emberlog.config import Execution
 from emberlog.diagnostics import EmberlogError
-from emberlog.executors import interpreter, reference
+from emberlog.executors import interpreter
 from emberlog.io.facts import in_order, read_facts
 from emberlog.logical.build import build
 from emberlog.logical.explain import explain_text
@@ -24,6 +24,7 @@ from emberlog.semantics.connection_graph import build_connection_graph
 from emberlog.semantics.model import CellValue, Fact
 from tests.golden.corpus import GoldenCase, PreparedCase, all_cases, warnings_text
 from tests.local_runs import SETUPS, run_locally
+from tests.oracle import evaluate as reference
 from tests.statistics import counted
 
 Answers = Mapping[str, frozenset[Fact]]

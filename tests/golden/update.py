@@ -1,4 +1,4 @@
-"""Writes what the golden cases expect, from the reference evaluator and nothing else, and the answers to questions.
+"""Writes what the golden cases expect, from the oracle and nothing else, and the answers to questions.
 
     python -m tests.golden.update [--only 'recursion/*']
 
@@ -15,10 +15,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from emberlog.diagnostics import EmberlogError
-from emberlog.executors.reference import evaluate
 from emberlog.io.facts import write_facts
 from tests.golden.corpus import GoldenCase, all_cases, warnings_text
 from tests.golden.questions import answered, questions_file
+from tests.oracle.evaluate import evaluate
 
 STREAM_AREAS = ("papers", "streams")
 """In other areas a program over a stream is there to show the error of running it."""

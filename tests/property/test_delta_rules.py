@@ -8,11 +8,11 @@ from emberlog.config import DEFAULT_LIMITS
 from emberlog.diagnostics import EmberlogError
 from emberlog.executors.interpreter_limits import Watch
 from emberlog.executors.interpreter_operators import Facts, Operators, Rows
+from emberlog.language.registry import BUILT_IN
 from emberlog.logical.build import build
 from emberlog.logical.nodes import Fixpoint, LogicalPlan, Version
 from emberlog.logical.traverse import plans_of, scans
 from emberlog.optimize.pipeline import optimize
-from emberlog.semantics.functions import BUILT_IN
 from emberlog.semantics.model import Fact, RecursionCase
 from tests.programs import checked
 from tests.property.programs import INPUTS, RandomProgram

@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 
 from emberlog.diagnostics import EmberlogError, to_json
+from emberlog.language.registry import AGGREGATES, PROCEDURES, SCALAR_FUNCTIONS
 from emberlog.logical.build import build
 from emberlog.logical.explain import explain_text
 from emberlog.optimize.pipeline import optimize
 from emberlog.semantics.analysis import analyze
 from emberlog.semantics.connection_graph import build_connection_graph
-from emberlog.semantics.functions import AGGREGATES, PROCEDURES, SCALAR_FUNCTIONS
 from emberlog.source import Source
 from emberlog.syntax.parser import parse
 from emberlog.syntax.printer import print_program

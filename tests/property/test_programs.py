@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from emberlog.config import Limits
 from emberlog.diagnostics import EmberlogError
 from emberlog.executors.interpreter import run
-from emberlog.executors.reference import evaluate
 from emberlog.logical.build import build
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.optimize.pipeline import PASS_NAMES, optimize, plan_program
 from emberlog.semantics.model import CheckedProgram, Fact
 from emberlog.syntax.printer import print_program
+from tests.oracle.evaluate import evaluate
 from tests.programs import checked, parsed
 from tests.property.programs import RandomProgram, reordered
 from tests.property.shapes import programs

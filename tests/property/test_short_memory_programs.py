@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from emberlog.config import Execution
 from emberlog.events import Event, IterationFinished
-from emberlog.executors.reference import evaluate
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import Fact
 from tests.local_runs import run_locally
+from tests.oracle.evaluate import evaluate
 from tests.programs import checked
 from tests.property.programs import RandomProgram
 from tests.property.shapes import programs

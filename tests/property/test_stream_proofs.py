@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from emberlog.config import DEFAULT_LIMITS
 from emberlog.diagnostics import EmberlogError
-from emberlog.executors.reference import evaluate
 from emberlog.executors.streaming.evaluator import Slide
 from emberlog.provenance.streams.expiry import Certainty
 from emberlog.provenance.streams.questions import StreamQuestions
 from emberlog.provenance.streams.stream_proof import StreamProof
 from emberlog.provenance.streams.window_runs import question_program
 from emberlog.semantics.model import Fact
+from tests.oracle.evaluate import evaluate
 from tests.proof_checker import Checker
 from tests.property.stream_programs import RandomStream, streamed_programs, timed_programs
 from tests.property.test_programs import EXAMPLES, properties

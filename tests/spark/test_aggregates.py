@@ -13,11 +13,11 @@ from emberlog.diagnostics import EmberlogError
 from emberlog.executors.dataframe.aggregates import Aggregator
 from emberlog.executors.dataframe.columns import spark_name
 from emberlog.executors.dataframe.faults import coded_errors
-from emberlog.executors.reference_aggregates import aggregate
 from emberlog.io.local_rows import fact_of, local_frame
+from emberlog.language.registry import BUILT_IN, Functions
 from emberlog.logical.nodes import AggregateColumn, Field
-from emberlog.semantics.functions import BUILT_IN, Functions
 from emberlog.semantics.model import CellValue, Fact
+from tests.oracle.aggregates import aggregate
 
 PAIR = pair_of(INT, STRING)
 TYPES: dict[str, DataType] = {"G": INT, "k": INT, "N": INT, "X": FLOAT, "S": STRING, "B": BOOL, "P": PAIR}

@@ -15,7 +15,7 @@ from emberlog.database import Database
 from emberlog.events import Event, ExecutorChosen, StratumFinished
 from emberlog.executors.cyclic.launcher import Launcher
 from emberlog.executors.cyclic.scratch import known_folders
-from emberlog.executors.reference import evaluate
+from tests.oracle.evaluate import evaluate
 from tests.programs import checked
 from tests.spark import saboteurs
 from tests.spark.answers import facts_of

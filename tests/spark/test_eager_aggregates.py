@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from emberlog.config import Execution
 from emberlog.database import Database
-from emberlog.executors.reference import evaluate
+from tests.oracle.evaluate import evaluate
 from tests.programs import checked
 from tests.spark.answers import SERIES_OF_JOBS
 

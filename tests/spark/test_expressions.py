@@ -10,13 +10,12 @@ from pyspark.sql import SparkSession
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, DataType
 from emberlog.diagnostics import EmberlogError
-from emberlog.executors import reference_expressions as reference
 from emberlog.executors.dataframe.columns import spark_name
 from emberlog.executors.dataframe.expressions import ExpressionCompiler
 from emberlog.executors.dataframe.faults import coded_errors
-from emberlog.executors.dataframe.scope import Scope
 from emberlog.io.local_rows import fact_of, local_frame
-from emberlog.semantics.functions import BUILT_IN, Functions
+from emberlog.language.registry import BUILT_IN, Functions
+from emberlog.language.spark_columns import Scope
 from emberlog.semantics.model import CellValue, Fact
 from emberlog.syntax.ast import (
     Binary,
@@ -27,6 +26,7 @@ from emberlog.syntax.ast import (
     Unary,
     Variable,
 )
+from tests.oracle import expressions as reference
 from tests.programs import parsed
 
 TYPES: dict[str, DataType] = {"I": INT, "J": INT, "X": FLOAT, "Y": FLOAT, "S": STRING, "T": STRING, "B": BOOL}

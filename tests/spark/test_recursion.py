@@ -25,12 +25,12 @@ from emberlog.events import (
 )
 from emberlog.executors.dataframe import partitions, stages
 from emberlog.executors.dataframe.settings import CHANGED
-from emberlog.executors.reference import evaluate
+from emberlog.language.registry import BUILT_IN
 from emberlog.logical.build import build
 from emberlog.optimize.pipeline import optimize
 from emberlog.semantics.analysis import analyze
-from emberlog.semantics.functions import BUILT_IN
 from emberlog.semantics.model import Fact
+from tests.oracle.evaluate import evaluate
 from tests.programs import checked, parsed
 from tests.spark.answers import run_dataframe
 from tests.spark.storage import jobs_end, kept_frames

@@ -10,11 +10,11 @@ import pytest
 from emberlog.catalogue import CATALOGUE, CHAPTERS, Entry, FoundBy
 from emberlog.catalogue.__main__ import errors_page
 from emberlog.diagnostics import Diagnostic, EmberlogError, Severity
-from emberlog.executors.reference import evaluate
 from emberlog.logical.build import build
 from emberlog.semantics.analysis import analyze
 from emberlog.source import Source
 from emberlog.syntax.parser import parse
+from tests.oracle.evaluate import evaluate
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "emberlog"

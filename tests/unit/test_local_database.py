@@ -158,7 +158,7 @@ def test_explain_says_who_evaluates_what(db: Local) -> None:
     told = str(db.check(text))
     assert "reach: 1 worker in this process; every recursive rule keeps reach[1]" in told
     assert "n: the plan interpreter, or workers where it reads more than 20,000 facts" in told
-    assert "s: the plan interpreter; a rule uses cat" in told
+    assert "s: the plan interpreter; a rule makes a string with cat" in told
     assert "stays with the plan interpreter" in told
 
 

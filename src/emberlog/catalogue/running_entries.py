@@ -25,8 +25,8 @@ RUNNING_ENTRIES = (
     Entry(
         "DL503",
         "a text that cannot be converted",
-        "to_number, int and float read numbers from text, and this text is not one; or the pattern of `matches` is not "
-        "a regular expression.",
+        "to_number, int and float read numbers from text, and this text is not one; or a pattern that `matches` gets "
+        "from data is not a regular expression.",
         'Keep such texts out with a condition, as in `matches(S, "[0-9]+")`.',
         'word("seven").\nnum(Y) :- word(X), Y = to_number(X).\n',
         FoundBy.RUN,
@@ -48,6 +48,15 @@ RUNNING_ENTRIES = (
         "Correct the function. It may give None, which is null, for values that it has no answer for.",
         "A registered function `initial` does `return name[0]`, and a name is empty.",
         FoundBy.OTHER,
+    ),
+    Entry(
+        "DL506",
+        "an int that no float is equal to",
+        "An int goes into a column of floats, and no float is equal to it: beyond 2⁵³ floats have gaps. Two ints could "
+        "become one fact.",
+        "Keep the column int, or write float(X), which takes the nearest float.",
+        "num(9007199254740993).\nsize(0.5).\nsize(X) :- num(X).\n",
+        FoundBy.RUN,
     ),
     Entry(
         "DL508",

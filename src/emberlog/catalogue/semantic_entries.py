@@ -163,6 +163,21 @@ SEMANTIC_ENTRIES = (
         'declare age(name: string, years: int).\nage("Ann", "forty").\n',
     ),
     Entry(
+        "DL225",
+        "an int that no float is equal to",
+        "A column of floats takes ints that a float is equal to: all of them up to 2⁵³, and some beyond.",
+        "Declare the column int, or write the number as a float: it is rounded then.",
+        "size(0.5).\nsize(9007199254740993).\n",
+    ),
+    Entry(
+        "DL226",
+        "a pattern that is no regular expression",
+        "`matches` takes the regular expressions of RE2, which are matched in linear time. There are no references to "
+        "groups, and one cannot look ahead or behind.",
+        "Correct the pattern. `\\\\.` in a program is the pattern `\\.`, a dot.",
+        'word("seven").\nshort(X) :- word(X), matches(X, "[a-z").\n',
+    ),
+    Entry(
         "DL230",
         "a relation that depends on its own negation",
         "A fact would hold because it does not hold. Negation is only legal on relations that are complete before the "

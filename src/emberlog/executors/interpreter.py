@@ -1,7 +1,7 @@
 """Runs a logical plan in plain Python: hash joins, hash aggregates, semi-naive recursion.
 
 It serves small data and interactive use, and it is the second opinion on plans: it shares nothing with the
-reference evaluator, which never sees a plan, so a pass that changes an answer shows.
+oracle, which never sees a plan, so a pass that changes an answer shows.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from typing import assert_never
 
 from emberlog.config import DEFAULT_LIMITS, Limits
 from emberlog.diagnostics import InternalError
-from emberlog.executors.interpreter_expressions import as_one_type
-from emberlog.executors.interpreter_faults import Fault
 from emberlog.executors.interpreter_fixpoint import run_fixpoint
 from emberlog.executors.interpreter_inputs import read_input
 from emberlog.executors.interpreter_limits import Watch
 from emberlog.executors.interpreter_operators import Facts, Operators, Rows, rule_names
+from emberlog.language.faults import Fault
+from emberlog.language.registry import Functions
 from emberlog.logical.needed_strata import needed_strata
 from emberlog.logical.nodes import Definition, Fixpoint, LogicalPlan, Plan, Version
-from emberlog.semantics.functions import Functions
+from emberlog.logical.python_evaluation import error_in_relation
 from emberlog.semantics.model import CellValue, CheckedQuery, Fact
 from emberlog.syntax.ast import Constant, Parameter, Variable
 
@@ -65,7 +65,7 @@ def run_definition(definition: Definition, known: Facts, watch: Watch, functions
     try:
         return frozenset(Operators(known, watch, functions).rows(definition.plan))
     except Fault as fault:
-        raise fault.in_relation(definition.relation, rule_names((definition.plan,))) from None
+        raise error_in_relation(fault, definition.relation, rule_names((definition.plan,))) from None
 
 
 def answers(plan: LogicalPlan, name: str, facts: frozenset[Fact]) -> frozenset[Fact]:
@@ -100,7 +100,4 @@ def _agrees(query: CheckedQuery, fact: Fact) -> bool:
 
 def _is_equal(one: CellValue, other: CellValue) -> bool:
     """Null equals nothing."""
-    if one is None or other is None:
-        return False
-    left, right = as_one_type(one, other)
-    return left == right
+    return one is not None and one == other

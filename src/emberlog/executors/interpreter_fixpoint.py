@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from emberlog.executors.interpreter_aggregates import Groups
-from emberlog.executors.interpreter_faults import Fault
 from emberlog.executors.interpreter_limits import Watch
 from emberlog.executors.interpreter_operators import Facts, Operators, Rows, rule_names
 from emberlog.executors.recording import has_history
+from emberlog.language.faults import Fault
+from emberlog.language.registry import Functions
 from emberlog.logical.nodes import Fixpoint, FixpointRelation, Plan, Version
+from emberlog.logical.python_evaluation import error_in_relation
 from emberlog.logical.traverse import column_names
-from emberlog.semantics.functions import Functions
 from emberlog.semantics.model import Fact
 
 Histories: TypeAlias = dict[str, list[Fact]]
@@ -147,7 +148,7 @@ def _semi_naive(
                 rows = [row for plan in plans for row in operators.rows(plan)]
                 changes[relation.name] = contributions.take(rows, is_first=number == 1)
             except Fault as fault:
-                raise fault.in_relation(relation.name, rule_names(contributions.plans())) from None
+                raise error_in_relation(fault, relation.name, rule_names(contributions.plans())) from None
         stratum.advance(changes)
         _record(histories, number - 1, stratum.delta)
         if not any(stratum.delta.values()):
@@ -172,7 +173,7 @@ def _naive(
                 rows = [row for plan in contributions.plans() for row in operators.rows(plan)]
                 new[contributions.relation.name] = contributions.combined(rows)
             except Fault as fault:
-                raise fault.in_relation(contributions.relation.name, rule_names(contributions.plans())) from None
+                raise error_in_relation(fault, contributions.relation.name, rule_names(contributions.plans())) from None
         added = {name: facts - stratum.full[name] for name, facts in new.items()}
         if rounds is not None:
             _record(histories, number, new)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from emberlog.datatypes import BOOL, FLOAT, INT, INT_MAX, INT_MIN, STRING, TIMESTAMP, DataType
 from emberlog.diagnostics import EmberlogError, fail, nearest
-from emberlog.executors.interpreter_faults import value_text
+from emberlog.language.values import shown
 from emberlog.logical.nodes import Field
 from emberlog.semantics.model import CellValue, Fact
 
@@ -32,7 +32,7 @@ def read_input(name: str, columns: Sequence[Field], inputs: Mapping[str, Iterabl
                 "DL402",
                 f"a fact of `{name}` has {len(fact)} values, but the program uses {len(columns)}",
                 None,
-                f"the fact is {name}({', '.join(map(value_text, fact))})",
+                f"the fact is {name}({', '.join(map(shown, fact))})",
             )
     by_column = [_column(name, field, [fact[i] for fact in facts]) for i, field in enumerate(columns)]
     return frozenset(zip(*by_column, strict=True))
@@ -46,7 +46,16 @@ def _column(name: str, field: Field, values: Sequence[CellValue]) -> Sequence[Ce
             continue
         if type(value) not in accepted or not _is_in_range(value):
             raise _misfit(name, field, value)
-    return [float(value) if type(value) is int else value for value in values] if is_float else values
+    return [_as_float(name, field, value) for value in values] if is_float else values
+
+
+def _as_float(name: str, field: Field, value: CellValue) -> CellValue:
+    """The same number as a float, with one zero."""
+    if not isinstance(value, int | float):
+        return value
+    if float(value) != value:
+        raise fail("DL506", f"{value:,} in the column `{field.name}` of `{name}` has no equal float")
+    return float(value) + 0.0
 
 
 def _is_in_range(value: CellValue) -> bool:
@@ -60,6 +69,4 @@ def _is_in_range(value: CellValue) -> bool:
 
 
 def _misfit(name: str, field: Field, value: CellValue) -> EmberlogError:
-    return fail(
-        "DL403", f"{value_text(value)} in the column `{field.name}` of `{name}` does not fit its type {field.type}"
-    )
+    return fail("DL403", f"{shown(value)} in the column `{field.name}` of `{name}` does not fit its type {field.type}")

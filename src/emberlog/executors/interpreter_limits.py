@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from emberlog.config import Limits
 from emberlog.diagnostics import EmberlogError, fail
-from emberlog.executors.interpreter_faults import value_text
+from emberlog.language.values import shown
 from emberlog.logical.nodes import Plan
 from emberlog.semantics.model import Fact
 
@@ -83,7 +83,7 @@ def _no_progress() -> str:
 
 
 def _progress(number: int, added: Sequence[tuple[str, Collection[Fact]]], facts: int) -> str:
-    texts = sorted(f"{name}({', '.join(map(value_text, fact))})" for name, new in added for fact in new)
-    shown = ", ".join(texts[:_FACTS_SHOWN]) + (", …" if len(texts) > _FACTS_SHOWN else "")
+    texts = sorted(f"{name}({', '.join(map(shown, fact))})" for name, new in added for fact in new)
+    first = ", ".join(texts[:_FACTS_SHOWN]) + (", …" if len(texts) > _FACTS_SHOWN else "")
     plural = "" if len(texts) == 1 else "s"
-    return f"iteration {number:,} added {len(texts):,} fact{plural}, {facts:,} in all: {shown}"
+    return f"iteration {number:,} added {len(texts):,} fact{plural}, {facts:,} in all: {first}"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol, TypeAlias, assert_never
 
-from emberlog.datatypes import FLOAT, INT
 from emberlog.executors.interpreter_aggregates import Groups
-from emberlog.executors.interpreter_expressions import compile_conditions, compile_expression
-from emberlog.executors.interpreter_faults import Fault
 from emberlog.executors.interpreter_limits import Watch
+from emberlog.language.faults import Fault
+from emberlog.language.registry import Functions
 from emberlog.logical.nodes import (
     Aggregate,
     AntiJoin,
+    Condition,
     Distinct,
     Filter,
     Join,
@@ -23,9 +23,9 @@ from emberlog.logical.nodes import (
     Values,
     Version,
 )
-from emberlog.logical.traverse import column_names, column_types, scans, walk
-from emberlog.semantics.functions import Functions
-from emberlog.semantics.model import CellValue, Fact
+from emberlog.logical.python_evaluation import by_position, compile_conditions, compile_expression, error_in_rule
+from emberlog.logical.traverse import column_names, scans, walk
+from emberlog.semantics.model import Fact
 
 Rows: TypeAlias = Collection[Fact]
 Index: TypeAlias = dict[Fact, list[Fact]]
@@ -66,15 +66,14 @@ class Operators:
             case Values(_, rows):
                 return rows
             case Filter(source, conditions):
-                holds = compile_conditions(conditions, column_names(source), self._functions)
-                return [row for row in self.rows(source) if holds(row)]
+                return self._filter(source, conditions)
             case Project():
                 return self._project(plan)
             case Join():
                 return self._join(plan)
             case AntiJoin(left, right, on):
-                index = self._index(right, on, left)
-                key = _key_function(left, on, right)
+                index = self._index(right, on)
+                key = _key_function(left, on)
                 return [row for row in self.rows(left) if None in (wanted := key(row)) or wanted not in index]
             case Union(inputs):
                 return [row for one in inputs for row in self.rows(one)]
@@ -84,27 +83,31 @@ class Operators:
                 return self._aggregate(plan)
         assert_never(plan)
 
+    def _filter(self, source: Plan, conditions: Sequence[Condition]) -> Rows:
+        holds = compile_conditions(conditions, by_position(column_names(source)), self._functions)
+        return [row for row in self.rows(source) if holds(row)]
+
     def _project(self, plan: Project) -> Rows:
-        columns = column_names(plan.input)
-        compiled = [compile_expression(output.expression, columns, self._functions) for output in plan.outputs]
+        lookup = by_position(column_names(plan.input))
+        compiled = [compile_expression(output.expression, lookup, self._functions) for output in plan.outputs]
         try:
             return [tuple([one(row) for one in compiled]) for row in self.rows(plan.input)]
         except Fault as fault:
             if plan.rule is None:
                 raise
-            raise fault.in_rule(plan.rule) from None
+            raise error_in_rule(fault, plan.rule) from None
 
     def _join(self, plan: Join) -> Rows:
         added = [position for position, name in enumerate(column_names(plan.right)) if name not in plan.on]
         result: list[Fact] = []
         if self._is_fixed(plan.left) and not self._is_fixed(plan.right):
-            index, key = self._index(plan.left, plan.on, plan.right), _key_function(plan.right, plan.on, plan.left)
+            index, key = self._index(plan.left, plan.on), _key_function(plan.right, plan.on)
             for row in self.rows(plan.right):
                 rest = tuple([row[position] for position in added])
                 result += [match + rest for match in index.get(key(row), ())]
                 self._watch.check_now_and_then()
         else:
-            index, key = self._index(plan.right, plan.on, plan.left), _key_function(plan.left, plan.on, plan.right)
+            index, key = self._index(plan.right, plan.on), _key_function(plan.left, plan.on)
             for row in self.rows(plan.left):
                 result += [row + tuple([match[position] for position in added]) for match in index.get(key(row), ())]
                 self._watch.check_now_and_then()
@@ -119,13 +122,13 @@ class Operators:
     def _is_fixed(self, plan: Plan) -> bool:
         return all(scan.relation not in self._changing for scan in scans(plan))
 
-    def _index(self, plan: Plan, on: Sequence[str], other: Plan) -> Index:
+    def _index(self, plan: Plan, on: Sequence[str]) -> Index:
         """The rows of the plan by their values in the columns `on`; rows with a null there match nothing."""
         place = (id(plan), tuple(on))
         if place in self._indexes:
             return self._indexes[place]
         index: Index = {}
-        key = _key_function(plan, on, other)
+        key = _key_function(plan, on)
         for row in self.rows(plan):
             wanted = key(row)
             if None not in wanted:
@@ -135,18 +138,12 @@ class Operators:
         return index
 
 
-def _key_function(plan: Plan, on: Sequence[str], other: Plan) -> Callable[[Fact], Fact]:
-    """The values of a row in the columns `on`, as floats where the other side has floats."""
-    names, types, other_types = column_names(plan), column_types(plan), column_types(other)
+def _key_function(plan: Plan, on: Sequence[str]) -> Callable[[Fact], Fact]:
+    """Returns what reads the values of a row in the columns `on`. In Python an int is found under a float that is
+    equal to it."""
+    names = column_names(plan)
     positions = [names.index(name) for name in on]
-    widened = {names.index(name) for name in on if (types[name], other_types[name]) == (INT, FLOAT)}
-    if not widened:
-        return lambda row: tuple([row[position] for position in positions])
-    return lambda row: tuple([_as_float(row[p]) if p in widened else row[p] for p in positions])
-
-
-def _as_float(value: CellValue) -> CellValue:
-    return float(value) if isinstance(value, int) else value
+    return lambda row: tuple([row[position] for position in positions])
 
 
 def rule_names(plans: Iterable[Plan]) -> list[str]:

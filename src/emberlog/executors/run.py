@@ -27,30 +27,31 @@ from emberlog.events import (
 )
 from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.cyclic.failures import NotHere
-from emberlog.executors.cyclic.faults import Fault, told
+from emberlog.executors.cyclic.faults import told
 from emberlog.executors.cyclic.handover import Outgrown
 from emberlog.executors.cyclic.launcher import Launcher, StaticInput
 from emberlog.executors.cyclic.multiway import multiway_of
 from emberlog.executors.cyclic.stage import plan_stage
 from emberlog.executors.dataframe.environment import RelationResult, Session
-from emberlog.executors.dataframe.expressions import compared, constant
 from emberlog.executors.dataframe.fault_barrier import behind_barrier
 from emberlog.executors.dataframe.faults import Places, coded_errors
 from emberlog.executors.dataframe.fixpoint import run_fixpoint
 from emberlog.executors.dataframe.node_counts import NodeCounts
 from emberlog.executors.dataframe.plans import PlanCompiler
 from emberlog.executors.dataframe.resources import Kept, Resources
-from emberlog.executors.dataframe.scope import Typed, leaf
 from emberlog.executors.dataframe.watch import Watch
 from emberlog.executors.recording import Recording
+from emberlog.language.comparisons import COMPARISONS
+from emberlog.language.faults import Fault
+from emberlog.language.registry import BUILT_IN, Functions
+from emberlog.language.spark_columns import Scope, Typed, constant, leaf
 from emberlog.logical.needed_strata import needed_strata
 from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, Plan, PlannedStratum, Scan, Version
 from emberlog.logical.repeated_rows import inputs_that_must_be_sets
 from emberlog.logical.traverse import scans
 from emberlog.optimize.refinement import Refinement
-from emberlog.semantics.functions import BUILT_IN, Functions
 from emberlog.semantics.model import CheckedQuery
-from emberlog.syntax.ast import ComparisonOperator, Constant, Parameter
+from emberlog.syntax.ast import Constant, Parameter
 
 MOST_SCANS_IN_A_QUERY = 200
 """A definition that reads more relations, all definitions below it written out, is computed before it is read: two
@@ -348,14 +349,15 @@ def _agrees(query: CheckedQuery, fields: Sequence[Field]) -> Column:
     """Whether a row agrees with the constants of a query, and with itself where a variable is repeated."""
     agrees = F.lit(True)
     first: dict[str, Typed] = {}
+    equal = COMPARISONS["="].spark
     for index, (term, field) in enumerate(zip(query.terms, fields, strict=True)):
         own = leaf(f"column {index}", field.type)
         if isinstance(term, Constant):
-            agrees = agrees & compared(ComparisonOperator.EQUAL, own, constant(term.value))
+            agrees = agrees & equal(Scope(None), own, constant(term.value)).column
         elif isinstance(term, Parameter):
             raise InternalError(f"DL902: the parameter ${term.name} has no value")
         elif term.name in first:
-            agrees = agrees & compared(ComparisonOperator.EQUAL, own, first[term.name])
+            agrees = agrees & equal(Scope(None), own, first[term.name]).column
         else:
             first[term.name] = own
     return agrees

@@ -11,9 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType, list_of, pair_of
+from emberlog.datatypes import BOOL, FIRST, FLOAT, INT, SECOND, STRING, TIMESTAMP, UNKNOWN, DataType, list_of, pair_of
 from emberlog.diagnostics import EmberlogError, fail
-from emberlog.io.arrow_values import FIRST, SECOND, arrow_type
+from emberlog.io.arrow_values import arrow_type
+from emberlog.language.conversions import WIDEN
 from emberlog.semantics.model import Column, Relation
 
 _HINTS = {
@@ -123,8 +124,25 @@ def _converted(values: pa.ChunkedArray, relation: Relation, column: Column) -> p
         )
     converted = pa.chunked_array([_cast(chunk, wanted) for chunk in values.chunks], arrow_type(wanted))
     if wanted == FLOAT:
-        _check_finite(converted, f"the column `{column.name}` of `{relation.name}`")
+        where = f"the column `{column.name}` of `{relation.name}`"
+        if is_wider:
+            _check_widened(values, where)
+        _check_finite(converted, where)
+        return pc.add(converted, 0.0)  # 0.0 and -0.0 are one value
     return converted
+
+
+def _check_widened(values: pa.ChunkedArray, where: str) -> None:
+    ints = values.drop_null().cast(pa.int64()).to_numpy()
+    assert WIDEN.vector is not None
+    _, bad = WIDEN.vector(ints)
+    if bad is not None:
+        raise no_equal_float(int(ints[bad][0]), where)
+
+
+def no_equal_float(value: int, where: str) -> EmberlogError:
+    """Returns the error for an int in a column of floats that would become another number."""
+    return fail("DL506", f"{where} is of floats, and {value:,} has no equal float", None, "give all values as ints")
 
 
 def _cast(values: pa.Array, wanted: DataType) -> pa.Array:

@@ -6,11 +6,20 @@ from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
-from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType, join_types, type_of_value
+from emberlog.datatypes import (
+    BOOL,
+    FIRST,
+    FLOAT,
+    INT,
+    SECOND,
+    STRING,
+    TIMESTAMP,
+    UNKNOWN,
+    DataType,
+    join_types,
+    type_of_value,
+)
 from emberlog.semantics.model import CellValue, Fact
-
-FIRST, SECOND = "first", "second"
-"""The fields of a struct that is a pair."""
 
 _PLAIN = {
     INT: pa.int64(),

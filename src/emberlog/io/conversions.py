@@ -12,9 +12,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType, list_of, pair_of
+from emberlog.datatypes import BOOL, FIRST, FLOAT, INT, SECOND, STRING, TIMESTAMP, UNKNOWN, DataType, list_of, pair_of
 from emberlog.diagnostics import EmberlogError, fail
-from emberlog.io.arrow_values import FIRST, SECOND
 from emberlog.semantics.model import Column as RelationColumn
 from emberlog.semantics.model import Relation
 
@@ -119,6 +118,8 @@ def _converted(value: Column, given: spark_types.DataType, relation: Relation, c
 def _as_type(value: Column, given: spark_types.DataType, wanted: DataType, where: str) -> Column:
     if wanted == INT:
         return value.cast("long")
+    if wanted == FLOAT and language_type(given) == INT:
+        return _widened(value.cast("long"), where)
     if wanted == FLOAT:
         return _finite(value.cast("double"), where)
     if wanted == TIMESTAMP:
@@ -132,6 +133,15 @@ def _as_type(value: Column, given: spark_types.DataType, wanted: DataType, where
     if isinstance(given, spark_types.ArrayType):
         return F.transform(value, lambda item: _as_type(item, given.elementType, wanted.parts[0], where))
     return value.cast("string") if wanted in (STRING, UNKNOWN) else value
+
+
+def _widened(value: Column, where: str) -> Column:
+    """The float that is equal to an int; a fault where there is none."""
+    near = value.cast("double")
+    is_equal = (near < F.lit(float(2**63))) & (near.cast("long") == value)
+    text = F.concat(F.lit(f"error[DL506]: {where} is of floats, and "), value.cast("string"))
+    fault = F.raise_error(F.concat(text, F.lit(" has no equal float; give all values as ints ¶")))
+    return F.when(value.isNotNull(), F.when(is_equal, near).otherwise(fault))
 
 
 def _finite(value: Column, where: str) -> Column:

@@ -204,7 +204,7 @@ def _int(text: str) -> int:
 def _float(text: str) -> float:
     if not _FLOAT.fullmatch(text) or abs(float(text)) == float("inf"):
         raise ValueError(text)
-    return float(text)
+    return float(text) + 0.0  # 0.0 and -0.0 are one value
 
 
 def _timestamp(text: str) -> int:

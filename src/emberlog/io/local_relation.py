@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from emberlog.datatypes import TIMESTAMP, DataType
-from emberlog.io.arrow_values import FIRST, SECOND, arrow_type, known_type, table_of
+from emberlog.datatypes import FIRST, SECOND, TIMESTAMP, DataType
+from emberlog.io.arrow_values import arrow_type, known_type, table_of
 from emberlog.io.facts import in_order
 from emberlog.io.sampling import statistics_of_facts, statistics_of_table
 from emberlog.logical.statistics import RelationStatistics

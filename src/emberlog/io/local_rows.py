@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from emberlog.datatypes import DataType
 from emberlog.io.arrow_values import known_type, table_of
-from emberlog.io.spark_types import schema_of
+from emberlog.language.spark_types import schema_of
 from emberlog.semantics.model import CellValue, Fact
 
 

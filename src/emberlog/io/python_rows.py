@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
 from emberlog.datatypes import (
+    FLOAT,
     INT_MAX,
     INT_MIN,
     TIMESTAMP,
@@ -43,7 +44,19 @@ def rows_of(name: str, data: Iterable[object]) -> tuple[list[Fact], list[DataTyp
                     f"row {number:,} has {value!r}, and the rows before have {types[index]}",
                 )
             types[index] = joined
+    for index, type_ in enumerate(types):
+        if type_ == FLOAT:
+            _check_floats(name, index, facts)
     return facts, types
+
+
+def _check_floats(name: str, index: int, facts: Sequence[Fact]) -> None:
+    """Raises an error for an int in a column of floats that would become another number."""
+    for fact in facts:
+        value = fact[index]
+        if isinstance(value, int) and float(value) != value:
+            message = f"column {index + 1} of `{name}` is of floats, and {value:,} has no equal float"
+            raise fail("DL506", message, None, "give all values as ints")
 
 
 def _row(one: object) -> tuple[Any, ...]:
@@ -56,7 +69,9 @@ def _cell(name: str, number: int, value: Any) -> CellValue:
         return time_of(value)
     if isinstance(value, int) and not isinstance(value, bool) and not INT_MIN <= value <= INT_MAX:
         raise _misfit(name, number, value, "does not fit in a 64-bit int")
-    if value is None or isinstance(value, bool | int | float | str):
+    if isinstance(value, float):
+        return value + 0.0  # 0.0 and -0.0 are one value
+    if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, tuple | list):
         return tuple(_cell(name, number, part) for part in value)

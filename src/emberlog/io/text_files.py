@@ -15,12 +15,11 @@ from pyspark.sql import Column, DataFrame, DataFrameReader, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType
+from emberlog.datatypes import BOOL, FIRST, FLOAT, INT, SECOND, STRING, TIMESTAMP, UNKNOWN, DataType
 from emberlog.diagnostics import EmberlogError, fail
-from emberlog.io.arrow_values import FIRST, SECOND
 from emberlog.io.bad_cells import find_bad_line
 from emberlog.io.sampling import statistics_of_text
-from emberlog.io.spark_types import spark_type
+from emberlog.language.spark_types import spark_type
 from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import Column as RelationColumn
 

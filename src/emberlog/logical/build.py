@@ -7,7 +7,7 @@ from typing import assert_never
 
 from emberlog.diagnostics import fail
 from emberlog.logical.contributions import ContributionLayout, layout_of
-from emberlog.logical.expressions import type_of
+from emberlog.logical.expressions import substitute, substitute_in_condition
 from emberlog.logical.nodes import (
     Aggregate,
     AntiJoin,
@@ -45,10 +45,14 @@ from emberlog.semantics.model import (
     Stratum,
     Term,
 )
-from emberlog.syntax.ast import ComparisonOperator, Constant, Variable
+from emberlog.semantics.totality import TRY, literal_can_fail, type_of
+from emberlog.syntax.ast import Call, ComparisonOperator, Constant, Expression, Variable, variables_of
 
 LONGEST_BODY = 100
 """Literals in one body. A plan is as deep as its body is long, and whoever walks over a plan recurses."""
+
+MOST_OPERANDS = 1_000
+"""Variables in an expression that other expressions were put into: such expressions can double with every literal."""
 
 UNIT = Values((), ((),))
 """The plan of an empty body: one row without columns."""
@@ -147,7 +151,7 @@ class _ProgramBuilder:
 
 
 class _BodyBuilder:
-    """Joins the literals of one body, from left to right."""
+    """Joins the literals of one body, from left to right, and what can fail behind all others."""
 
     def __init__(self, checked: CheckedProgram, rule: CoreRule) -> None:
         self.checked = checked
@@ -156,9 +160,57 @@ class _BodyBuilder:
         self.names_taken: set[str] = set()
 
     def body(self) -> Plan:
-        for literal in self.rule.body:
+        types = self.rule.types
+        begin = next(
+            (place for place, literal in enumerate(self.rule.body) if literal_can_fail(literal, types)),
+            len(self.rule.body),
+        )
+        for literal in self.rule.body[:begin]:
             self.plan = self._with(literal)
+        self._weigh(self.rule.body[begin:])
         return self.plan
+
+    def _weigh(self, literals: Sequence[Literal]) -> None:
+        """Adds the literals from the first one on that can fail. A fault counts only for a valuation for which all
+        others hold: so negated atoms come first, then all conditions as one filter, in terms of what is bound
+        without fail, and then the values."""
+        binds: list[Bind] = []
+        values: dict[str, Expression] = {}
+        conditions: list[Condition] = []
+        for place, literal in enumerate(literals):
+            match literal:
+                case Bind(variable, expression):
+                    binds.append(literal)
+                    values[variable.name] = substitute(expression, values)
+                    if len(list(variables_of(values[variable.name]))) > MOST_OPERANDS:
+                        self._finish(conditions, binds)
+                        self._weigh(literals[place + 1 :])
+                        return
+                case Compare() | Holds():
+                    conditions.append(substitute_in_condition(literal, values))
+                case Absent(_, terms):
+                    tried = [term for term in terms if isinstance(term, Variable) and term.name in values]
+                    for term in tried:
+                        # Null agrees with no fact, so that the atom says nothing where there is no value.
+                        self.plan = self._with(Bind(term, Call(TRY, (values[term.name],))))
+                    self.plan = self._with(literal)
+                    self.plan = self._without_columns({term.name for term in tried})
+                case Match():
+                    self.plan = self._with(literal)
+                case _:
+                    assert_never(literal)
+        self._finish(conditions, binds)
+
+    def _finish(self, conditions: Sequence[Condition], binds: Sequence[Bind]) -> None:
+        if conditions:
+            self.plan = Filter(self.plan, tuple(conditions))
+        for bind in binds:
+            self.plan = self._with(bind)
+
+    def _without_columns(self, names: set[str]) -> Plan:
+        if not names:
+            return self.plan
+        return Project(self.plan, _kept([field for field in self.plan.columns if field.name not in names]))
 
     def _with(self, literal: Literal) -> Plan:
         match literal:

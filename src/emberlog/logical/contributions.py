@@ -12,13 +12,12 @@ from dataclasses import dataclass
 
 from emberlog.datatypes import FLOAT, INT, STRING, UNKNOWN, DataType, join_types
 from emberlog.diagnostics import InternalError, fail
-from emberlog.logical.expressions import type_of
+from emberlog.language.registry import AGGREGATES
 from emberlog.logical.nodes import AggregateColumn, Field, Output
-from emberlog.semantics.functions import AGGREGATES
 from emberlog.semantics.model import CellValue, Column, Contribution, CoreRule, Fact, Relation
+from emberlog.semantics.totality import type_of
 from emberlog.syntax.ast import Call, Constant, Expression
 
-_ROLES = {"mcount": "key", "msum": "key", "argmin": "cost", "argmax": "cost"}
 """What the first of two arguments is, for the name of its column."""
 
 
@@ -120,7 +119,8 @@ def _given(
 
 def _aggregate_layout(column: Column, function: str, given: Sequence[tuple[DataType, ...]]) -> AggregateLayout:
     width = max((len(types) for types in given), default=0)
-    padded = [types + (INT,) * (width - len(types)) if function == "mcount" else types for types in given]
+    is_keyed_count = _is_keyed_count(function)
+    padded = [types + (INT,) * (width - len(types)) if is_keyed_count else types for types in given]
     if function == "count" and width == 1 and (len({len(types) for types in given}) > 1 or _joined(padded, 0) is None):
         field = Field(column.name, STRING)
         return AggregateLayout(AggregateColumn(_result(column), function, (field.name,)), (field,), is_text=True)
@@ -155,8 +155,17 @@ def _joined(given: Sequence[tuple[DataType, ...]], position: int) -> DataType | 
 
 
 def _argument_name(column: Column, function: str, position: int, width: int) -> str:
-    is_role = position == 0 and function in _ROLES and (width == 2 or function == "mcount")
-    return f"{column.name}.{_ROLES[function]}" if is_role else column.name
+    known = AGGREGATES.get(function)
+    is_key = known is not None and known.by_key and (width == 2 or known.is_count)
+    is_cost = known is not None and known.by_cost and width == 2
+    if position != 0 or not (is_key or is_cost):
+        return column.name
+    return f"{column.name}.{'key' if is_key else 'cost'}"
+
+
+def _is_keyed_count(function: str) -> bool:
+    """Tells whether a key alone counts 1."""
+    return function in AGGREGATES and AGGREGATES[function].by_key and AGGREGATES[function].is_count
 
 
 def _widened(expression: Expression, actual: DataType, wanted: DataType) -> Expression:

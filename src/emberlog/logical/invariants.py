@@ -9,6 +9,7 @@ from typing import NoReturn, assert_never
 
 from emberlog.datatypes import DataType, join_types
 from emberlog.diagnostics import InternalError
+from emberlog.language.registry import AGGREGATES
 from emberlog.logical.expressions import columns_of, condition_columns
 from emberlog.logical.nodes import (
     Aggregate,
@@ -29,7 +30,6 @@ from emberlog.logical.nodes import (
     Version,
 )
 from emberlog.logical.traverse import column_names, column_types, scans, walk
-from emberlog.semantics.functions import AGGREGATES
 
 
 def check_invariants(plan: LogicalPlan, after: str) -> None:

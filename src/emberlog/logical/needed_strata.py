@@ -1,7 +1,7 @@
 """What a program's outputs need: the strata that they reach through scans, and the inputs that these read.
 
 That is a matter of meaning, not of speed: a fault in a rule that nothing needs is nobody's concern, and facts that only
-such a rule reads may be missing. So every executor computes these strata and no others, as the reference evaluator
+such a rule reads may be missing. So every executor computes these strata and no others, as the oracle
 does, and a plan is shown without the rest. Relations of one recursive stratum need each other, so a stratum is kept or
 dropped as a whole.
 """

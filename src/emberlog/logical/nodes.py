@@ -12,8 +12,8 @@ from enum import Enum
 from typing import TypeAlias
 
 from emberlog.datatypes import DataType
+from emberlog.language.registry import BUILT_IN, Functions
 from emberlog.logical.statistics import Statistics
-from emberlog.semantics.functions import BUILT_IN, Functions
 from emberlog.semantics.model import CheckedQuery, Compare, Fact, Holds, Recursion
 from emberlog.syntax.ast import Expression
 
@@ -140,7 +140,7 @@ class Distinct:
 
 @dataclass(frozen=True, slots=True)
 class AggregateColumn:
-    """`function` over the columns named by `arguments` (see semantics.functions for their number)."""
+    """`function` over the columns named by `arguments` (their number is in its entry of the language)."""
 
     field: Field
     function: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from emberlog.datatypes import type_of_value
-from emberlog.logical.expressions import Risk, condition_risk, risk_of
+from emberlog.language.registry import AGGREGATES
 from emberlog.logical.nodes import (
     Aggregate,
     AggregateColumn,
@@ -20,8 +20,8 @@ from emberlog.logical.nodes import (
     Values,
 )
 from emberlog.logical.traverse import column_names, column_types, walk
-from emberlog.semantics.functions import AGGREGATES
 from emberlog.semantics.model import Compare
+from emberlog.semantics.totality import can_fail, condition_can_fail
 from emberlog.syntax.ast import ComparisonOperator, Constant, Variable
 
 
@@ -35,24 +35,31 @@ def is_unit(plan: Plan) -> bool:
     return isinstance(plan, Values) and not plan.columns and len(plan.rows) == 1
 
 
-def plan_risk(plan: Plan) -> Risk:
-    """How evaluating the plan can end in an error."""
-    return max((_own_risk(node) for node in walk(plan)), default=Risk.NONE)
+def plan_can_fail(plan: Plan) -> bool:
+    """Tells whether evaluating the plan can end in an error."""
+    return any(map(node_can_fail, walk(plan)))
 
 
-def _own_risk(plan: Plan) -> Risk:
+def node_can_fail(plan: Plan) -> bool:
+    """Tells whether the node itself can end in an error, whatever its inputs do."""
     match plan:
         case Filter(source, conditions):
             types = column_types(source)
-            return max((condition_risk(condition, types) for condition in conditions), default=Risk.NONE)
+            return any(condition_can_fail(condition, types) for condition in conditions)
         case Project(source, outputs):
             types = column_types(source)
-            return max((risk_of(output.expression, types) for output in outputs), default=Risk.NONE)
-        case Aggregate():
-            return Risk.FAULT
+            return any(can_fail(output.expression, types) for output in outputs)
+        case Aggregate(_, _, aggregates):
+            return any(aggregate_can_fail(one.function) for one in aggregates)
         case Scan() | Values() | Join() | AntiJoin() | Union() | Distinct():
-            return Risk.NONE
+            return False
     assert_never(plan)
+
+
+def aggregate_can_fail(function: str) -> bool:
+    """Tells whether some contributions have no value together: a sum that does not fit, a user's function."""
+    known = AGGREGATES.get(function)
+    return known is None or known.is_numeric or known.by_key
 
 
 def is_set(plan: Plan) -> bool:
@@ -123,9 +130,11 @@ def constant_columns(plan: Plan) -> dict[str, Constant]:
 def takes_repeats(aggregate: AggregateColumn) -> bool:
     """Whether a contribution that comes twice changes nothing."""
     function = AGGREGATES.get(aggregate.function)
-    return aggregate.function in ("countd", "mcount", "msum") or (function is not None and function.is_meet)
+    return function is not None and (function.is_meet or function.takes_repeats)
 
 
 def is_zero_for_nothing(plan: Aggregate) -> bool:
     """Whether there is a row, with zeros, for no rows at all: every aggregate is a count, and nothing is grouped by."""
-    return not plan.keys and all(one.function in ("count", "countd", "mcount") for one in plan.aggregates)
+    return not plan.keys and all(
+        one.function in AGGREGATES and AGGREGATES[one.function].is_count for one in plan.aggregates
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import assert_never
 
+from emberlog.language.registry import AGGREGATES
 from emberlog.semantics.model import (
     Absent,
     Bind,
@@ -21,9 +22,6 @@ from emberlog.semantics.model import (
 )
 from emberlog.syntax.ast import Expression, Variable
 from emberlog.syntax.printer import print_expression, print_value, print_window
-
-_KEYED = ("mcount", "msum")
-"""Their two arguments are a key and its value: `msum<(K, V)>`."""
 
 _GENERATED = re.compile(r"_\d+")
 
@@ -45,7 +43,7 @@ def head_value_text(value: HeadValue) -> str:
 def aggregate_text(function: str, arguments: tuple[str, ...]) -> str:
     """`min<D>`, `count<_>`, `msum<(K, V)>`."""
     listed = ", ".join(arguments) or "_"
-    if function in _KEYED and len(arguments) > 1:
+    if len(arguments) > 1 and function in AGGREGATES and AGGREGATES[function].by_key:
         listed = f"({listed})"
     return f"{function}<{listed}>"
 

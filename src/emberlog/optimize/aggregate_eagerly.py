@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from emberlog.datatypes import INT
+from emberlog.language.registry import AGGREGATES
 from emberlog.logical.expressions import columns_of, condition_columns
 from emberlog.logical.nodes import (
     Aggregate,
@@ -37,7 +38,6 @@ from emberlog.logical.traverse import with_children
 from emberlog.optimize.context import PassContext
 from emberlog.optimize.join_region import Region, put_together, region_of
 from emberlog.optimize.repeated_inputs import SideRelations, with_side_relations
-from emberlog.semantics.functions import AGGREGATES
 from emberlog.semantics.model import Compare
 from emberlog.syntax.ast import Binary, BinaryOperator, ComparisonOperator, Constant, Expression, Variable
 

@@ -12,13 +12,12 @@ from math import inf, prod
 from typing import TypeAlias
 
 from emberlog.logical.build import build
-from emberlog.logical.expressions import Risk
 from emberlog.logical.statistics import RelationStatistics, Statistics
 from emberlog.optimize.derived_statistics import with_relations_of
 from emberlog.optimize.information_order import bound_by, information_order
-from emberlog.optimize.rule_risk import literal_risk
 from emberlog.semantics.dependencies import rules_by_relation
 from emberlog.semantics.model import Absent, CheckedProgram, CoreRule, Literal, Match, RecursionCase
+from emberlog.semantics.totality import literal_can_fail
 from emberlog.syntax.ast import Constant, Variable
 
 Version: TypeAlias = tuple[str, str]
@@ -118,9 +117,7 @@ class Calls:
             if mark == "b" and isinstance(value, Variable)
         }
         prefers = self._is_at_hand if "b" in version[1] else self.sideways.is_no_recursion
-        for literal in information_order(
-            rule.body, known, prefers, lambda one: literal_risk(one, rule) is not Risk.NONE
-        ):
+        for literal in information_order(rule.body, known, prefers, lambda one: literal_can_fail(one, rule.types)):
             yield literal, frozenset(known)
             known |= bound_by(literal)
 

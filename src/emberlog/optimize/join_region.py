@@ -10,9 +10,10 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from emberlog.datatypes import DataType
-from emberlog.logical.expressions import Risk, condition_columns, condition_risk
+from emberlog.logical.expressions import condition_columns
 from emberlog.logical.nodes import Condition, Field, Filter, Join, Output, Plan, Project
 from emberlog.logical.traverse import column_names, column_types
+from emberlog.semantics.totality import condition_can_fail
 from emberlog.syntax.ast import Variable
 
 
@@ -40,7 +41,7 @@ def region_of(plan: Plan) -> Region:
             return _of_sides(plan, region_of(left), region_of(right))
         case Filter(source, conditions):
             below, types = region_of(source), column_types(source)
-            if len(below.inputs) > 1 and all(condition_risk(one, types) is Risk.NONE for one in conditions):
+            if len(below.inputs) > 1 and not any(condition_can_fail(one, types) for one in conditions):
                 return Region(below.inputs, below.conditions + conditions, plan.columns)
         case Project(source, outputs, None) if all(_is_kept(one, source) for one in outputs):
             below = region_of(source)

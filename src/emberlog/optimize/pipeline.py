@@ -20,6 +20,7 @@ from emberlog.optimize.aggregate_eagerly import aggregate_eagerly
 from emberlog.optimize.context import PassContext, PassFunction
 from emberlog.optimize.derive_delta_rules import derive_delta_rules
 from emberlog.optimize.fold_constants import fold_constants
+from emberlog.optimize.join_by_computed_keys import join_by_computed_keys
 from emberlog.optimize.linearise import linearise
 from emberlog.optimize.prune_columns import prune_columns
 from emberlog.optimize.push_aggregate_into_recursion import push_aggregate_into_recursion
@@ -60,6 +61,11 @@ class RulePass:
 
 
 RULE_PASSES = (
+    RulePass(
+        join_by_computed_keys,
+        "A value that can be computed should be looked up, not found among all; before demand, which goes by what is "
+        "bound.",
+    ),
     RulePass(
         unfold_single_use,
         "What one rule alone reads should not be written down in between; first, so that others see through it.",

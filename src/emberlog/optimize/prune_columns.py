@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from emberlog.logical.expressions import Risk, columns_of, condition_columns, risk_of
+from emberlog.logical.expressions import columns_of, condition_columns
 from emberlog.logical.nodes import (
     Aggregate,
     AntiJoin,
@@ -27,6 +27,7 @@ from emberlog.logical.nodes import (
 from emberlog.logical.traverse import column_names, column_types, map_plans, with_children
 from emberlog.optimize.context import PassContext
 from emberlog.optimize.join_region import exactly
+from emberlog.semantics.totality import can_fail
 
 
 def prune_columns(plan: LogicalPlan, _context: PassContext) -> LogicalPlan:
@@ -67,9 +68,7 @@ def _prune(plan: Plan, needed: frozenset[str]) -> Plan:
 def _prune_project(plan: Project, needed: frozenset[str]) -> Plan:
     types = column_types(plan.input)
     outputs = tuple(
-        output
-        for output in plan.outputs
-        if output.field.name in needed or risk_of(output.expression, types) is Risk.FAULT
+        output for output in plan.outputs if output.field.name in needed or can_fail(output.expression, types)
     )
     read = frozenset(name for output in outputs for name in columns_of(output.expression))
     source = _prune(plan.input, read)

@@ -14,11 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from emberlog.logical.expressions import Risk, columns_of
+from emberlog.language.registry import AGGREGATES
+from emberlog.logical.expressions import columns_of
 from emberlog.logical.statistics import Statistics
 from emberlog.optimize.rewritten import Rewritten, has_streams, with_rules
-from emberlog.optimize.rule_risk import rule_risk
-from emberlog.semantics.functions import AGGREGATES
 from emberlog.semantics.model import (
     Absent,
     Bind,
@@ -31,6 +30,7 @@ from emberlog.semantics.model import (
     Stratum,
 )
 from emberlog.semantics.monotonicity import non_monotone_step
+from emberlog.semantics.totality import rule_can_fail
 from emberlog.syntax.ast import Variable
 
 _MOVED_AS = {"min": "min", "mmin": "min", "max": "max", "mmax": "max"}
@@ -111,7 +111,7 @@ def _pushed(checked: CheckedProgram, stratum: Stratum, move: _Move) -> CheckedPr
     relations = {**checked.relations, move.relation: relation}
     readers = _readers(checked, stratum, move.relation)
     inside = [rule for rule in checked.rules if rule.relation in stratum.relations]
-    if any(rule_risk(rule) is Risk.FAULT for rule in (*inside, *readers)):
+    if any(rule_can_fail(rule, beyond_range=False) for rule in (*inside, *readers)):
         return None
     if not all(
         _wants_the_best_only(reader) and non_monotone_step(reader, frozenset({move.relation}), relations) is None

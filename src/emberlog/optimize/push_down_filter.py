@@ -4,7 +4,7 @@ Correct because a condition depends on the values of its columns alone, and thes
 that fails it could not have been part of a result that passes it. A condition on join columns holds on both
 sides or on none, so both get it; a column with a known value gives such a condition. Two rules keep errors as
 they are: a condition that can fail is not moved, as it would meet rows that something protected it from; and
-nothing moves below an expression or a condition that can fault, as that would hide the fault.
+nothing from above moves below an expression or a condition that can fail, as that would hide the fault.
 """
 
 from __future__ import annotations
@@ -13,13 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from emberlog.datatypes import DataType
-from emberlog.logical.expressions import (
-    Risk,
-    condition_columns,
-    condition_risk,
-    risk_of,
-    substitute_in_condition,
-)
+from emberlog.logical.expressions import condition_columns, substitute_in_condition
 from emberlog.logical.nodes import (
     Aggregate,
     AntiJoin,
@@ -38,6 +32,7 @@ from emberlog.logical.properties import constant_columns
 from emberlog.logical.traverse import column_types, map_plans, with_children
 from emberlog.optimize.context import PassContext
 from emberlog.semantics.model import Compare
+from emberlog.semantics.totality import can_fail, condition_can_fail
 from emberlog.syntax.ast import ComparisonOperator, Variable
 
 Conditions = tuple[Condition, ...]
@@ -58,6 +53,10 @@ def _push(plan: Plan, conditions: Conditions) -> Plan:
         case Scan() | Values():
             return _filtered(plan, conditions)
         case Filter(source, own):
+            moving, staying = _split(own, column_types(plan))
+            if any(condition_can_fail(one, column_types(plan)) for one in staying):
+                # Conditions of one filter are weighed together. Those from above would hide a fault of these.
+                return _filtered(_filtered(_push(source, moving), staying), conditions)
             return _push(source, own + conditions)
         case Project():
             return _push_below_project(plan, conditions)
@@ -82,36 +81,20 @@ def _filtered(plan: Plan, conditions: Conditions) -> Plan:
 
 def _split(conditions: Conditions, types: Mapping[str, DataType]) -> tuple[Conditions, Conditions]:
     """The conditions that may move down, and those that must stay, each in their order."""
-    moving: list[Condition] = []
-    staying: list[Condition] = []
-    is_blocked = False
-    for condition in conditions:
-        risk = condition_risk(condition, types)
-        is_blocked = is_blocked or risk is Risk.FAULT
-        # A condition without columns is no better off further down.
-        if is_blocked or risk is not Risk.NONE or not condition_columns(condition):
-            staying.append(condition)
-        else:
-            moving.append(condition)
-    return tuple(moving), tuple(staying)
+    # A condition without columns is no better off further down.
+    may_move = [not condition_can_fail(one, types) and bool(condition_columns(one)) for one in conditions]
+    moving = tuple(one for one, moves in zip(conditions, may_move, strict=True) if moves)
+    return moving, tuple(one for one, moves in zip(conditions, may_move, strict=True) if not moves)
 
 
 def _push_below_project(plan: Project, conditions: Conditions) -> Plan:
     below = column_types(plan.input)
-    if any(risk_of(output.expression, below) is Risk.FAULT for output in plan.outputs):
+    if any(can_fail(output.expression, below) for output in plan.outputs):
         return _filtered(with_children(plan, (_push(plan.input, ()),)), conditions)
     definitions = {output.field.name: output.expression for output in plan.outputs}
     moving, staying = _split(conditions, column_types(plan))
-    moved: list[Condition] = []
-    kept = list(staying)
-    for condition in moving:
-        below_condition = substitute_in_condition(condition, definitions)
-        if condition_risk(below_condition, below) is Risk.NONE:
-            moved.append(below_condition)
-        else:
-            kept.append(condition)
-    in_order = tuple(condition for condition in conditions if condition in kept)
-    return _filtered(with_children(plan, (_push(plan.input, tuple(moved)),)), in_order)
+    moved = tuple(substitute_in_condition(condition, definitions) for condition in moving)
+    return _filtered(with_children(plan, (_push(plan.input, moved),)), staying)
 
 
 def _push_below_join(plan: Join, conditions: Conditions) -> Plan:

@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from emberlog.logical.expressions import Risk
 from emberlog.logical.nodes import Definition, Field, Fixpoint, Join, LogicalPlan, Plan, PlannedStratum
-from emberlog.logical.properties import is_set, plan_risk
+from emberlog.logical.properties import is_set, plan_can_fail
 from emberlog.logical.statistics import Statistics
 from emberlog.logical.traverse import scans, walk
 from emberlog.optimize.cardinality import Estimate, NotKnown, distinct_rows, estimate
@@ -48,7 +47,7 @@ class SideRelations:
         columns = plan.columns if kept is None else kept
         is_all_kept = len(columns) == len(plan.columns)
         has_joins = any(isinstance(node, Join) for node in walk(plan))
-        if (is_all_kept and is_set(plan)) or plan_risk(plan) is not Risk.NONE or has_joins:
+        if (is_all_kept and is_set(plan)) or plan_can_fail(plan) or has_joins:
             return False
         found = self._estimate(plan)
         if found is None:

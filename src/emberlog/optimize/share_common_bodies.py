@@ -14,13 +14,12 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from emberlog.logical.expressions import Risk, columns_of
+from emberlog.language.registry import AGGREGATES
+from emberlog.logical.expressions import columns_of
 from emberlog.logical.statistics import Statistics
 from emberlog.optimize.rewritten import Rewritten, has_streams, with_rules
-from emberlog.optimize.rule_risk import literal_risk
 from emberlog.optimize.rule_substitution import literal_with, variable_names
 from emberlog.semantics.dependencies import dependencies_of, rules_by_relation
-from emberlog.semantics.functions import AGGREGATES
 from emberlog.semantics.model import (
     Absent,
     Bind,
@@ -32,6 +31,7 @@ from emberlog.semantics.model import (
     Literal,
     Match,
 )
+from emberlog.semantics.totality import literal_can_fail
 from emberlog.syntax.ast import Constant, Variable
 
 LONGEST_BODY = 12
@@ -114,7 +114,7 @@ def _view_of(rule: CoreRule) -> _View | None:
     is_plain = len(set(head)) == len(rule.head) and len(atoms) + len(conditions) == len(rule.body)
     if not is_plain or not 2 <= len(atoms) <= LONGEST_BODY or not _hang_together(atoms):
         return None
-    if any(literal_risk(condition, rule) is not Risk.NONE for condition in conditions):
+    if any(literal_can_fail(condition, rule.types) for condition in conditions):
         return None
     return _View(rule, atoms, conditions, head)
 
@@ -176,7 +176,9 @@ def _restricts(rest: Sequence[Literal], names: set[str], view: _View, statistics
 def _is_idempotent(rule: CoreRule) -> bool:
     """Whether it does not matter how many valuations of the body give a contribution."""
     functions = [value.function for value in rule.head if isinstance(value, Contribution)]
-    return all(name in AGGREGATES and (AGGREGATES[name].is_meet or name == "countd") for name in functions)
+    return all(
+        name in AGGREGATES and (AGGREGATES[name].is_meet or AGGREGATES[name].takes_repeats) for name in functions
+    )
 
 
 def _embeddings(

@@ -14,7 +14,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import assert_never
 
-from emberlog.logical.expressions import Risk, risk_of, substitute
+from emberlog.logical.expressions import substitute
 from emberlog.logical.nodes import (
     Aggregate,
     AntiJoin,
@@ -34,9 +34,10 @@ from emberlog.logical.nodes import (
     Union,
     Values,
 )
-from emberlog.logical.properties import constant_columns, is_empty, is_set, is_unit, plan_risk
+from emberlog.logical.properties import constant_columns, is_empty, is_set, is_unit, node_can_fail, plan_can_fail
 from emberlog.logical.traverse import column_types, map_plans, map_strata, transform
 from emberlog.optimize.context import PassContext
+from emberlog.semantics.totality import can_fail
 from emberlog.syntax.ast import Constant, Variable, variables_of
 
 
@@ -102,7 +103,7 @@ def _from_row(field: Field, row: dict[str, Constant], on: tuple[str, ...]) -> Ou
 
 
 def _emptied(plan: Plan, left: Plan, right: Plan) -> Plan:
-    can_fault = Risk.FAULT in (plan_risk(left), plan_risk(right))
+    can_fault = plan_can_fail(left) or plan_can_fail(right)
     return plan if can_fault else Values(plan.columns, ())
 
 
@@ -110,7 +111,7 @@ def _simplify_filter(plan: Filter) -> Plan:
     match plan.input:
         case source if is_empty(source) or not plan.conditions:
             return source
-        case Filter(source, conditions):
+        case Filter(source, conditions) if not node_can_fail(plan.input):
             return Filter(source, conditions + plan.conditions)
         case _:
             return plan
@@ -141,7 +142,7 @@ def _can_merge(outer: Project, inner: Project) -> bool:
         if isinstance(output.expression, Variable | Constant):
             continue
         count = uses[output.field.name]
-        if count > 1 or (count == 0 and risk_of(output.expression, types) is Risk.FAULT):
+        if count > 1 or (count == 0 and can_fail(output.expression, types)):
             return False
     return True
 

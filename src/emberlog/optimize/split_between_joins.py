@@ -13,10 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from emberlog.logical.expressions import Risk, columns_of
+from emberlog.logical.expressions import columns_of
 from emberlog.logical.statistics import RelationStatistics, Statistics
 from emberlog.optimize.rewritten import Rewritten, has_streams, with_rules
-from emberlog.optimize.rule_risk import rule_risk
 from emberlog.optimize.rule_substitution import variable_names
 from emberlog.semantics.model import (
     CheckedProgram,
@@ -29,6 +28,7 @@ from emberlog.semantics.model import (
     Relation,
     Stratum,
 )
+from emberlog.semantics.totality import rule_can_fail
 from emberlog.syntax.ast import Variable
 
 LEAST_GAIN = 3.5
@@ -103,7 +103,7 @@ def _sides(rule: CoreRule, name: str) -> int:
 
 def _best_split(rule: CoreRule, statistics: Statistics) -> _Split | None:
     own = _own_atoms(rule, rule.relation)
-    if len(own) != 1 or rule_risk(rule) is not Risk.NONE:
+    if len(own) != 1 or rule_can_fail(rule):
         return None
     splits = [split for split in _splits(rule, own[0], statistics) if split.gain >= LEAST_GAIN]
     return max(splits, key=lambda split: split.gain, default=None)

@@ -12,14 +12,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from emberlog.logical.expressions import Risk
 from emberlog.logical.statistics import Statistics
 from emberlog.optimize.information_order import bound_by
 from emberlog.optimize.rewritten import Rewritten, has_streams, with_rules
-from emberlog.optimize.rule_risk import rule_risk
 from emberlog.optimize.rule_substitution import fresh_name, literal_with, variable_names
 from emberlog.semantics.dependencies import rules_by_relation
 from emberlog.semantics.model import Absent, Bind, CheckedProgram, CoreRule, Literal, Match, Term
+from emberlog.semantics.totality import rule_can_fail
 from emberlog.syntax.ast import Variable
 
 LONGEST_BODY = 12
@@ -73,7 +72,7 @@ def _body_in_place(rule: CoreRule, atom: Match, reader: CoreRule) -> CoreRule | 
     bound = {name for literal in rule.body for name in bound_by(literal)}
     if len(set(head)) != len(rule.head) or set(head) != bound or not rule.body:
         return None
-    if len(rule.body) + len(reader.body) > LONGEST_BODY or rule_risk(rule) is Risk.FAULT:
+    if len(rule.body) + len(reader.body) > LONGEST_BODY or rule_can_fail(rule):
         return None
     terms: dict[str, Term] = dict(zip(head, atom.terms, strict=True))
     computed = [terms[literal.variable.name] for literal in rule.body if isinstance(literal, Bind)]

@@ -12,7 +12,10 @@ from itertools import islice
 from typing import Any
 
 from emberlog.diagnostics import InternalError
-from emberlog.executors.reference_expressions import Fault, evaluate_expression
+from emberlog.language.aggregates import Aggregate
+from emberlog.language.faults import Fault
+from emberlog.language.registry import AGGREGATES
+from emberlog.logical.python_evaluation import evaluate
 from emberlog.provenance.facts import FactBase, View
 from emberlog.provenance.model import (
     Absence,
@@ -37,14 +40,6 @@ from emberlog.syntax.ast import Constant, Variable
 MOST_COUNTED = 10_000
 """Contributions that are counted, though not listed."""
 
-LEAST = frozenset({"min", "mmin", "max", "mmax"})
-"""Aggregates whose value is that of one contribution."""
-
-BY_COST = {"argmin": min, "argmax": max}
-LARGEST_OF_KEY = frozenset({"mcount", "msum"})
-DECIDED_BY = {"any": True, "all": False}
-"""Aggregates of truth values, and the value that one contribution alone decides."""
-
 
 @dataclass(frozen=True, slots=True)
 class Offer:
@@ -62,7 +57,7 @@ class Prover:
         self.checked = base.checked
         self.most = contributions
         self._found: dict[Goal, Step] = {}
-        self._scalars = base.checked.functions.scalars
+        self._functions = base.checked.functions
         self._rules: Mapping[str, tuple[CoreRule, ...]] = rules_by_relation(base.checked.rules)
 
     def proof(self, root: Goal, *, depth: int | None, facts: int) -> ProofTree:
@@ -131,7 +126,7 @@ class Prover:
         known = known_from_head(rule, fact)
         if known is None:
             return
-        for valuation in Body(rule, view, self._scalars).valuations(known):
+        for valuation in Body(rule, view, self._functions).valuations(known):
             if self._gives(rule, valuation.bindings, fact):
                 yield valuation
 
@@ -140,7 +135,7 @@ class Prover:
             if isinstance(value, Contribution):
                 continue
             try:
-                if not is_near(evaluate_expression(value, bindings, self._scalars), wanted):
+                if not is_near(evaluate(value, bindings, self._functions), wanted):
                     return False
             except Fault:
                 return False
@@ -173,13 +168,15 @@ class Prover:
     def _column(self, goal: Goal, view: View, column: int, function: str) -> CombinedColumn:
         value = goal.fact[column]
         if value is not None:
-            if function in LEAST or value is DECIDED_BY.get(function):
+            known = AGGREGATES.get(function)
+            if known is not None and _is_decided_by_one(known, value):
                 candidates = self.offers(goal, view, column, value)
                 winner = next(one for one in candidates if is_near(one.arguments[0], value))
                 return CombinedColumn(column, function, True, (self._listed(winner, view),))
-            if function in BY_COST:
+            if known is not None and known.by_cost:
+                choose = min if known.direction < 0 else max
                 complete = (one for one in self.offers(goal, view, column) if None not in one.arguments)
-                winner = BY_COST[function]((one for one in complete if is_near(one.arguments[1], value)), key=_cost)
+                winner = choose((one for one in complete if is_near(one.arguments[1], value)), key=_cost)
                 return CombinedColumn(column, function, True, (self._listed(winner, view),))
         offers = _counting(function, self.offers(goal, view, column))
         listed = tuple(self._listed(one, view) for one in islice(offers, self.most))
@@ -206,19 +203,26 @@ class Prover:
                     known = {**known, name: value} if known.get(name, value) == value else None
             if known is None:
                 continue
-            for valuation in Body(rule, view, self._scalars).valuations(known):
+            for valuation in Body(rule, view, self._functions).valuations(known):
                 if self._gives(rule, valuation.bindings, goal.fact):
                     arguments = tuple(
-                        evaluate_expression(argument, valuation.bindings, self._scalars)
-                        for argument in contribution.arguments
+                        evaluate(argument, valuation.bindings, self._functions) for argument in contribution.arguments
                     )
                     yield Offer(arguments, (rule, valuation))
+
+
+def _is_decided_by_one(aggregate: Aggregate, value: CellValue) -> bool:
+    """Tells whether the value is that of one contribution, which decides alone."""
+    if aggregate.is_of_truth:
+        return value is (aggregate.direction > 0)
+    return aggregate.is_meet and not aggregate.by_cost
 
 
 def _counting(function: str, offers: Iterator[Offer]) -> Iterator[Offer]:
     """Those that have a part in the value: the largest of each key of a monotone sum, and each value once for
     `countd`."""
-    if function in LARGEST_OF_KEY:
+    known = AGGREGATES.get(function)
+    if known is not None and known.by_key:
         largest: dict[CellValue, Offer] = {}
         for one in offers:
             if None not in one.arguments:
@@ -229,7 +233,7 @@ def _counting(function: str, offers: Iterator[Offer]) -> Iterator[Offer]:
         return
     seen: set[tuple[CellValue, ...]] = set()
     for one in offers:
-        if function == "countd":
+        if known is not None and known.takes_repeats:
             if one.arguments in seen:
                 continue
             seen.add(one.arguments)

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from emberlog.executors.reference_expressions import Fault, evaluate_expression
+from emberlog.language.faults import Fault
+from emberlog.logical.python_evaluation import evaluate
 from emberlog.provenance.facts import FactBase, View
 from emberlog.provenance.proofs import known_from_head
 from emberlog.provenance.valuations import Bindings, Body, agreed, asked_for, pattern_values
@@ -185,7 +186,7 @@ class Refuter:
         known = known_from_head(rule, pattern.values)
         if known is None:
             return FailedRule(rule.name, (), 0, {}, OtherHead(None))
-        return _Attempt(rule, pattern, Body(rule, view, self.checked.functions.scalars)).run(known)
+        return _Attempt(rule, pattern, Body(rule, view, self.checked.functions)).run(known)
 
 
 class _Attempt:
@@ -249,7 +250,7 @@ class _Attempt:
     def _head(self, bindings: Bindings) -> tuple[CellValue, ...] | None:
         try:
             return tuple(
-                None if isinstance(value, Contribution) else evaluate_expression(value, bindings, self.body.scalars)
+                None if isinstance(value, Contribution) else evaluate(value, bindings, self.body.functions)
                 for value in self.rule.head
             )
         except Fault:

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from emberlog.executors.reference_expressions import Fault, Scalars, agrees, evaluate_expression
+from emberlog.language.faults import Fault
+from emberlog.language.registry import Functions
+from emberlog.logical.python_evaluation import evaluate, holds
 from emberlog.optimize.information_order import bound_by, needed_by
 from emberlog.provenance.facts import View
 from emberlog.semantics.model import (
@@ -25,7 +27,7 @@ from emberlog.semantics.model import (
     Match,
     Term,
 )
-from emberlog.syntax.ast import ComparisonOperator, Constant
+from emberlog.syntax.ast import Constant
 
 Bindings: TypeAlias = Mapping[str, CellValue]
 
@@ -42,10 +44,10 @@ class Valuation:
 class Body:
     """The body of a rule over some facts."""
 
-    def __init__(self, rule: CoreRule, view: View, scalars: Scalars) -> None:
+    def __init__(self, rule: CoreRule, view: View, functions: Functions) -> None:
         self.rule = rule
         self.view = view
-        self.scalars = scalars
+        self.functions = functions
         bindable = {name for literal in rule.body for name in bound_by(literal)}
         # In a negated atom, a variable that nothing binds is any value.
         self._needs = [bindable & needed_by(literal) for literal in rule.body]
@@ -94,16 +96,12 @@ class Body:
                 case Absent():
                     return bindings if self.counterexample(literal, bindings) is None else None
                 case Bind(variable, expression):
-                    value = evaluate_expression(expression, bindings, self.scalars)
+                    value = evaluate(expression, bindings, self.functions)
                     if variable.name in bindings:
                         return bindings if is_near(bindings[variable.name], value) else None
                     return {**bindings, variable.name: value}
-                case Compare(operator, left, right):
-                    sides = [evaluate_expression(side, bindings, self.scalars) for side in (left, right)]
-                    return bindings if agrees(sides[0], operator, sides[1]) else None
-                case Holds(test, negated):
-                    holds = evaluate_expression(test, bindings, self.scalars)
-                    return bindings if holds is not None and holds is not negated else None
+                case Compare() | Holds():
+                    return bindings if holds(literal, bindings, self.functions) else None
                 case _:
                     assert_never(literal)
         except Fault:
@@ -156,7 +154,7 @@ def is_near(computed: CellValue, recorded: CellValue) -> bool:
 
 
 def is_same(one: CellValue, other: CellValue) -> bool:
-    return agrees(one, ComparisonOperator.EQUAL, other)
+    return one is not None and one == other
 
 
 def _without(pending: tuple[int, ...], place: int) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 
 from emberlog.diagnostics import Diagnostics
-from emberlog.semantics.functions import BUILT_IN, Functions
+from emberlog.language.registry import BUILT_IN, Functions
 from emberlog.semantics.model import (
     Absent,
     CheckedProgram,
@@ -190,8 +190,7 @@ class _Analysis:
                 values.append(Contribution(term.function, term.arguments))
             elif aggregate is None:
                 values.append(term)
-            elif 1 not in self.functions.aggregates[aggregate[0]].arities or aggregate[0] == "mcount":
-                function = self.functions.aggregates[aggregate[0]]
+            elif 1 not in (function := self.functions.aggregates[aggregate[0]]).arities or function.by_key:
                 self.diagnostics.error(
                     "DL237",
                     f"a plain value cannot contribute to `{function.name}`",

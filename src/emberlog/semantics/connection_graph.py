@@ -28,7 +28,7 @@ from emberlog.semantics.model import (
     Match,
     Term,
 )
-from emberlog.syntax.ast import Expression, Parameter, Variable, variables_of
+from emberlog.syntax.ast import ComparisonOperator, Expression, Parameter, Variable, variables_of
 
 BOUND, FREE = "b", "f"
 
@@ -186,6 +186,7 @@ class _Builder:
         goals: list[GoalNode] = []
         tests: list[BodyTest] = []
         for literal in rule.body:
+            known |= _computed(rule, known)
             match literal:
                 case Match(relation, terms):
                     goals.append(self._goal(relation, terms, negated=False, known=known, wildcards=wildcards))
@@ -234,3 +235,14 @@ def _expressions(part: HeadValue | Literal) -> tuple[Expression, ...]:
             return (test,)
         case _:
             return (part,)
+
+
+def _computed(rule: CoreRule, known: set[str]) -> set[str]:
+    """Returns the variables that equations of the body give a value to, once others are known."""
+    found: set[str] = set()
+    for literal in rule.body:
+        if isinstance(literal, Compare) and literal.operator is ComparisonOperator.EQUAL:
+            for side, other in ((literal.left, literal.right), (literal.right, literal.left)):
+                if isinstance(side, Variable) and {one.name for one in variables_of(other)} <= known:
+                    found.add(side.name)
+    return found

@@ -7,7 +7,9 @@ from typing import assert_never
 
 from emberlog.datatypes import FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType, join_types, type_of_value
 from emberlog.diagnostics import Diagnostics
-from emberlog.semantics.functions import ANY, NUMBER, ORDERED, PAIR, Functions
+from emberlog.language.entry import ANY, NUMBER, ORDERED, PAIR
+from emberlog.language.registry import Functions
+from emberlog.language.texts import MATCHES, pattern_error
 from emberlog.syntax import ast
 from emberlog.syntax.ast import BinaryOperator, Expression
 
@@ -82,9 +84,25 @@ class ExpressionTyper:
                     argument.span,
                     f"{function.signature}: {function.meaning}",
                 )
-        if call.function in ("least", "greatest"):
+        if function is MATCHES:
+            self._pattern(call.arguments[1])
+        if function.is_mixed:
             self._one_type(call, types)
         return function.result(types)
+
+    def _pattern(self, pattern: Expression) -> None:
+        """Reports a constant pattern that is no regular expression."""
+        if not isinstance(pattern, ast.Constant) or not isinstance(pattern.value, str):
+            return
+        complaint = pattern_error(pattern.value)
+        if complaint is not None:
+            self.diagnostics.error(
+                "DL226",
+                f"`{pattern.value}` is not a regular expression",
+                pattern.span,
+                complaint,
+                "patterns are those of RE2: no look-around, no references to groups",
+            )
 
     def _one_type(self, call: ast.Call, types: list[DataType]) -> None:
         widest = UNKNOWN

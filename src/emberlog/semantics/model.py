@@ -14,15 +14,12 @@ from typing import TypeAlias
 
 from emberlog.datatypes import DataType
 from emberlog.diagnostics import Diagnostic
-from emberlog.semantics.functions import BUILT_IN, Functions
+from emberlog.language.registry import BUILT_IN, Functions
+from emberlog.language.values import CellValue as CellValue
+from emberlog.language.values import Fact as Fact
 from emberlog.source import NOWHERE, Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import ComparisonOperator, Constant, Expression, Parameter, Variable
-
-CellValue: TypeAlias = int | float | str | bool | tuple["CellValue", ...] | None
-"""A value in a fact. Pairs and lists are tuples; a timestamp is an int (microseconds) or a plain number."""
-
-Fact: TypeAlias = tuple[CellValue, ...]
 
 
 class TimeRole(Enum):

@@ -15,7 +15,7 @@ from enum import Enum
 from typing import assert_never
 
 from emberlog.datatypes import FLOAT
-from emberlog.semantics.functions import AGGREGATES
+from emberlog.language.registry import AGGREGATES, BUILT_IN
 from emberlog.semantics.model import Absent, Bind, Compare, Contribution, CoreRule, Holds, Match, Relation
 from emberlog.source import Span
 from emberlog.syntax import ast
@@ -46,8 +46,6 @@ class NonMonotoneStep:
     reason: str
 
 
-_RISING_FUNCTIONS = ("floor", "ceil", "round", "int", "float", "exp", "sqrt", "log", "decd_first", "least", "greatest")
-_NON_NEGATIVE_FUNCTIONS = ("abs", "len", "sqrt", "exp")
 _WORDS = {Trend.FALLING: "falls", Trend.RISING: "rises", Trend.UNCLEAR: "may rise or fall", Trend.FIXED: "is fixed"}
 
 
@@ -110,7 +108,7 @@ class _RuleTest:
                 if not isinstance(term, Variable) or uses[term.name] > 1:
                     reason = f"this wants one value of `{column.name}`, which the recursion still improves"
                     return NonMonotoneStep(term.span, reason)
-                if column.aggregate in ("argmin", "argmax"):
+                if AGGREGATES[column.aggregate].by_cost:
                     self.chosen.add(term.name)
                     self.trends[term.name] = Trend.UNCLEAR
                 else:
@@ -157,18 +155,12 @@ class _RuleTest:
     def _contribution(self, value: Contribution, span: Span) -> NonMonotoneStep | None:
         function = AGGREGATES[value.function]
         wanted = Trend(function.direction)
-        match value.function:
-            case "argmin" | "argmax":
-                moving, other = value.arguments
-                if not self._chosen_with_its_cost(value) and self.trend(other) is not Trend.FIXED:
-                    return NonMonotoneStep(span, f"the value that `{value.function}` keeps changes with the recursion")
-            case "mcount" | "msum":
-                key = value.arguments[0]
-                moving = value.arguments[-1]
-                if self.trend(key) is not Trend.FIXED:
-                    return NonMonotoneStep(span, f"the key of `{value.function}` changes while the recursion runs")
-            case _:
-                moving = value.arguments[0]
+        moving = value.arguments[-1 if function.by_key else 0]
+        if function.by_cost:
+            if not self._chosen_with_its_cost(value) and self.trend(value.arguments[1]) is not Trend.FIXED:
+                return NonMonotoneStep(span, f"the value that `{value.function}` keeps changes with the recursion")
+        elif function.by_key and self.trend(value.arguments[0]) is not Trend.FIXED:
+            return NonMonotoneStep(span, f"the key of `{value.function}` changes while the recursion runs")
         found = self.trend(moving)
         if found in (Trend.FIXED, wanted):
             return None
@@ -183,9 +175,12 @@ class _RuleTest:
         by, so the pair only improves. That holds when the head also keeps that very cost, and when the cost moves
         whenever the one it was chosen by does: with equal costs an older choice could stay."""
         cost, chosen = value.arguments
-        partner = ("min", "mmin") if value.function == "argmin" else ("max", "mmax")
+        direction = AGGREGATES[value.function].direction
         kept = any(
-            isinstance(other, Contribution) and other.function in partner and other.arguments == (cost,)
+            isinstance(other, Contribution)
+            and other.arguments == (cost,)
+            and AGGREGATES[other.function].is_meet
+            and AGGREGATES[other.function].direction == direction
             for other in self.rule.head
         )
         return kept and isinstance(chosen, Variable) and chosen.name in self.chosen and self._is_strict(cost)
@@ -223,7 +218,7 @@ class _RuleTest:
                     return Trend.FIXED
                 if function == "encd":
                     return trends[0] if trends[1] is Trend.FIXED else Trend.UNCLEAR
-                if function not in _RISING_FUNCTIONS:
+                if function not in BUILT_IN or not BUILT_IN[function].rises:
                     return Trend.UNCLEAR
                 result = trends[0]
                 for other in trends[1:]:
@@ -265,12 +260,11 @@ class _RuleTest:
                 return not isinstance(value, str) and value >= 0
             case Variable(name):
                 return name in self.non_negative
-            case ast.Call("float" | "int" | "floor" | "ceil" | "round", arguments):
-                return self._is_non_negative(arguments[0])
             case ast.Call("greatest", arguments):
                 return any(map(self._is_non_negative, arguments))
-            case ast.Call(function, _):
-                return function in _NON_NEGATIVE_FUNCTIONS
+            case ast.Call(function, arguments) if function in BUILT_IN:
+                known = BUILT_IN[function]
+                return known.non_negative or (known.keeps_sign and self._is_non_negative(arguments[0]))
             case ast.Binary(BinaryOperator.ADD | BinaryOperator.MULTIPLY | BinaryOperator.DIVIDE, left, right):
                 return self._is_non_negative(left) and self._is_non_negative(right)
             case _:

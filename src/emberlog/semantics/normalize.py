@@ -12,7 +12,7 @@ from typing import TypeAlias, assert_never
 
 from emberlog.datatypes import BOOL, UNKNOWN
 from emberlog.diagnostics import Diagnostics, nearest
-from emberlog.semantics.functions import PROCEDURES, Functions
+from emberlog.language.registry import PROCEDURES, Functions
 from emberlog.semantics.model import Absent, Compare, Holds, Match, Term
 from emberlog.source import Span
 from emberlog.syntax import ast

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from emberlog.diagnostics import Diagnostics
+from emberlog.language.registry import AGGREGATES
 from emberlog.semantics.dependencies import Dependency, cycle_through, describe_cycle
-from emberlog.semantics.functions import AGGREGATES
 from emberlog.semantics.model import CheckedQuery, CoreRule, Match, Recursion, RecursionCase, Relation
 from emberlog.semantics.monotonicity import NonMonotoneStep, non_monotone_step
 from emberlog.semantics.stages import Stages, find_stages, query_limit, stage_variable
@@ -117,7 +117,7 @@ class _Decision:
 
     @staticmethod
     def _is_monotone(name: str) -> bool:
-        return (name in AGGREGATES and AGGREGATES[name].is_meet) or name in ("mcount", "msum")
+        return name in AGGREGATES and (AGGREGATES[name].is_meet or AGGREGATES[name].by_key)
 
     def _non_monotone(self) -> tuple[CoreRule, NonMonotoneStep] | None:
         for rule in self.rules:

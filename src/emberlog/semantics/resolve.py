@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from emberlog.datatypes import TIMESTAMP
 from emberlog.diagnostics import Diagnostics, Note, nearest
-from emberlog.semantics.functions import PROCEDURES
+from emberlog.language.registry import PROCEDURES
 from emberlog.semantics.model import Column
 from emberlog.semantics.normalize import Vocabulary
 from emberlog.source import NOWHERE, Span

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 
 from emberlog.diagnostics import Diagnostics, Note, nearest
-from emberlog.semantics.functions import CAN_FAULT, SCALAR_FUNCTIONS
 from emberlog.semantics.model import Absent, Bind, Compare, Holds, Literal, Match
 from emberlog.semantics.normalize import Draft, DraftLiteral
+from emberlog.semantics.totality import literal_can_fail
 from emberlog.syntax import ast
-from emberlog.syntax.ast import BinaryOperator, ComparisonOperator, Variable
+from emberlog.syntax.ast import ComparisonOperator, Variable
 from emberlog.syntax.printer import print_head
 
 
@@ -61,7 +61,7 @@ class _Ordering:
         for literal in self.pending:
             needed = _needed(literal, self.draft, self.once)
             ready = not isinstance(literal, Match) and all(variable.name in self.bound for variable in needed)
-            if ready and _can_fault(literal) != safe:
+            if ready and literal_can_fail(literal, {}) != safe:
                 return self._take(literal, literal)
         return False
 
@@ -69,7 +69,7 @@ class _Ordering:
         """One that another literal waits for, and that cannot fail."""
         for literal in self.pending:
             assignment = self._assignment(literal)
-            if assignment is None or _can_fault(literal):
+            if assignment is None or literal_can_fail(literal, {}):
                 continue
             name = assignment.variable.name
             if any(name in _names(other) for other in self.pending if other is not literal):
@@ -125,31 +125,6 @@ def _needed(literal: DraftLiteral, draft: Draft, once: frozenset[str]) -> list[V
                 and term.name not in draft.anonymous
                 and not (term.name.startswith("_") and term.name in once)
             ]
-
-
-def _can_fault(literal: DraftLiteral) -> bool:
-    match literal:
-        case Compare(_, left, right):
-            return _may_have_no_value(left) or _may_have_no_value(right)
-        case Holds(test):
-            return _may_have_no_value(test)
-        case _:
-            return False
-
-
-def _may_have_no_value(expression: ast.Expression) -> bool:
-    match expression:
-        case ast.Unary(operand):
-            return _may_have_no_value(operand)
-        case ast.Binary(operator, left, right):
-            divides = operator in (BinaryOperator.DIVIDE, BinaryOperator.INTEGER_DIVIDE, BinaryOperator.MODULO)
-            by_number = isinstance(right, ast.Constant) and right.value != 0
-            return (divides and not by_number) or _may_have_no_value(left) or _may_have_no_value(right)
-        case ast.Call(function, arguments):
-            known = function in SCALAR_FUNCTIONS and function not in CAN_FAULT
-            return not known or any(map(_may_have_no_value, arguments))
-        case _:
-            return False
 
 
 def _variables(literal: DraftLiteral) -> list[Variable]:

@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 
 from emberlog.datatypes import BOOL, FLOAT, INT, UNKNOWN, DataType, join_types, type_of_value
 from emberlog.diagnostics import Diagnostics, Note
+from emberlog.language.conversions import WIDEN
+from emberlog.language.faults import Fault
+from emberlog.language.registry import Functions
 from emberlog.semantics.expression_types import ExpressionTyper
-from emberlog.semantics.functions import Functions
 from emberlog.semantics.model import (
     Absent,
     Bind,
@@ -189,9 +191,14 @@ class _RuleChecker:
         joined = join_types(column, found)
         if joined is None or (column == INT and found == FLOAT):
             self._column_mismatch(relation, index, column, found, constant.span)
-        if column == FLOAT and found == INT:
-            return Constant(float(constant.value), constant.span)
-        return constant
+        return self._widened_constant(constant) if column == FLOAT and found == INT else constant
+
+    def _widened_constant(self, constant: Constant) -> Constant:
+        try:
+            return Constant(WIDEN.python(constant.value), constant.span)  # type: ignore[arg-type]
+        except Fault as fault:
+            self.diagnostics.error("DL225", f"{fault.message}, and this column is of floats", constant.span)
+            return constant
 
     def _agree(self, variable: Variable, found: DataType, span: Span) -> None:
         """All uses of a variable in a body have one type: values of different types never meet."""
@@ -230,14 +237,21 @@ class _RuleChecker:
             return self._contribution(index, column, value)
         found = self.typer.type_of(value)
         self._fits(index, column, found)
-        return _widened(value, found, column)
+        return self._widened(value, found, column)
+
+    def _widened(self, value: Expression, found: DataType, column: DataType) -> Expression:
+        if column != FLOAT or found != INT:
+            return value
+        if isinstance(value, Constant):
+            return self._widened_constant(value)
+        return ast.Call(WIDEN.name, (value,), value.span)
 
     def _contribution(self, index: int, column: DataType, value: Contribution) -> Contribution:
         function = self.typer.functions.aggregates[value.function]
         types = [self.typer.type_of(argument) for argument in value.arguments]
         span = _head_span(self.rule, index)
         aggregated = types[-1] if types else UNKNOWN
-        needs_number = function.numeric or (value.function in ("mcount", "msum") and len(types) == 2)
+        needs_number = function.is_numeric or (function.by_key and len(types) == 2)
         if needs_number and aggregated.is_known and not aggregated.is_numeric:
             self.diagnostics.error(
                 "DL221",
@@ -245,7 +259,7 @@ class _RuleChecker:
                 span,
                 "to_number(S) reads a number from text; count<X> and collect<X> take any values",
             )
-        if value.function in ("any", "all") and aggregated not in (BOOL, UNKNOWN):
+        if function.is_of_truth and aggregated not in (BOOL, UNKNOWN):
             self.diagnostics.error(
                 "DL221",
                 f"`{value.function}` needs true or false, and this is {aggregated.described}",
@@ -253,9 +267,10 @@ class _RuleChecker:
             )
         self._fits(index, column, function.result(types))
         # The contribution itself is widened; counts and keys stay as they are.
-        if column == FLOAT and value.function not in ("avg", "count", "countd") and aggregated == INT:
+        is_key_alone = function.by_key and len(types) == 1
+        if column == FLOAT and types and aggregated == INT and function.result(types) == INT and not is_key_alone:
             *others, last = value.arguments
-            return replace(value, arguments=(*others, _widened(last, aggregated, FLOAT)))
+            return replace(value, arguments=(*others, self._widened(last, aggregated, FLOAT)))
         return value
 
     def _fits(self, index: int, column: DataType, found: DataType) -> None:
@@ -283,14 +298,6 @@ class _RuleChecker:
             span,
             *where,
         )
-
-
-def _widened(value: Expression, found: DataType, column: DataType) -> Expression:
-    if column != FLOAT or found != INT:
-        return value
-    if isinstance(value, Constant):
-        return Constant(float(value.value), value.span)
-    return ast.Call("float", (value,), value.span)
 
 
 def _shown(variable: Variable) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import assert_never
 
+from emberlog.language.registry import AGGREGATES
 from emberlog.syntax import ast
 from emberlog.syntax.ast import BinaryOperator
 
@@ -89,7 +90,7 @@ def print_term(term: ast.HeadTerm) -> str:
     if not isinstance(term, ast.AggregateTerm):
         return print_expression(term)
     arguments = ", ".join(map(print_expression, term.arguments)) or "_"
-    if term.function in ("mcount", "msum") and len(term.arguments) > 1:
+    if len(term.arguments) > 1 and term.function in AGGREGATES and AGGREGATES[term.function].by_key:
         arguments = f"({arguments})"
     return f"{term.function}<{arguments}>"
 

@@ -1,8 +1,8 @@
 """Words that the grammar itself knows."""
 
-AGGREGATE_NAMES = frozenset(
-    ("count", "countd", "sum", "avg", "min", "max", "mmin", "mmax", "mcount", "msum", "argmin", "argmax")
-) | {"collect", "any", "all"}
+from emberlog.language.registry import AGGREGATES
+
+AGGREGATE_NAMES = frozenset(AGGREGATES)
 """In a head these may be written with parentheses too, `min(L)`, as Datalography does."""
 
 TIME_UNITS = {

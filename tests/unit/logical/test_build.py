@@ -90,8 +90,8 @@ def test_a_binding_adds_a_column_and_a_test_filters() -> None:
         """
         Distinct
         └ Project Y  [r1]
-          └ Filter Y > 3
-            └ Project X, S, Y = X + 1
+          └ Project X, S, Y = X + 1
+            └ Filter X + 1 > 3
               └ Filter contains(S, "a")
                 └ Scan q(X, S)
         """,

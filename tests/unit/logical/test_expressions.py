@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, UNKNOWN, DataType, pair_of
-from emberlog.logical.expressions import Risk, columns_of, risk_of, substitute, type_of
+from emberlog.logical.expressions import columns_of, substitute
+from emberlog.semantics.totality import FAILS, TRY, can_fail, type_of
 from emberlog.syntax import ast
 from emberlog.syntax.ast import Constant, Expression, Variable
 from tests.programs import parsed
@@ -43,30 +44,47 @@ def test_type_of(text: str, expected: DataType) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("text", "fails", "fails_within_range"),
     [
-        ("I", Risk.NONE),
-        ("cat(S, upper(S))", Risk.NONE),
-        ("I + 1", Risk.OVERFLOW),
-        ("abs(I)", Risk.OVERFLOW),
-        ("I / 2", Risk.OVERFLOW),
-        ("I / 0", Risk.FAULT),
-        ("2 / I", Risk.FAULT),
-        ("I mod I", Risk.FAULT),
-        ("float(I)", Risk.NONE),
-        ("float(S)", Risk.FAULT),
-        ("int(F)", Risk.OVERFLOW),
-        ("int(B)", Risk.NONE),
-        ("sqrt(F)", Risk.FAULT),
-        ("len(to_string(I / I))", Risk.FAULT),
-        ("matches(S, 'a+')", Risk.NONE),
-        ("matches(S, '[')", Risk.FAULT),
-        ("matches(S, S)", Risk.FAULT),
-        ("somebody_elses(I)", Risk.FAULT),
+        ("I", False, False),
+        ("cat(S, upper(S))", False, False),
+        ("I + 1", True, False),
+        ("1 + 1", False, False),
+        ("9223372036854775807 + 1", True, False),
+        ("abs(I)", True, False),
+        ("abs(F)", False, False),
+        ("floor(I)", False, False),
+        ("floor(F)", True, False),
+        ("floor(1e20 * 2.0)", True, False),
+        ("I / 2", False, False),
+        ("I / 0", True, True),
+        ("2 / I", True, True),
+        ("I div 2", False, False),
+        ("I div -1", True, True),
+        ("I mod I", True, True),
+        ("float(I)", False, False),
+        ("float(S)", True, True),
+        ("int(F)", True, True),
+        ("int(B)", False, False),
+        ("sqrt(F)", True, True),
+        ("len(to_string(I / I))", True, True),
+        ("matches(S, 'a+')", False, False),
+        ("matches(S, '[')", True, True),
+        ("matches(S, S)", True, True),
+        ("somebody_elses(I)", True, True),
     ],
 )
-def test_risk_of(text: str, expected: Risk) -> None:
-    assert risk_of(expression(text), TYPES) is expected
+def test_what_can_fail(text: str, fails: bool, fails_within_range: bool) -> None:
+    assert can_fail(expression(text), TYPES) is fails
+    assert can_fail(expression(text), TYPES, beyond_range=False) is fails_within_range
+
+
+def test_what_is_tried_cannot_fail() -> None:
+    quotient = expression("2 / I")
+    assert not can_fail(ast.Call(TRY, (quotient,)), TYPES)
+    assert not can_fail(ast.Call(FAILS, (quotient,)), TYPES)
+    assert type_of(ast.Call(TRY, (quotient,)), TYPES) == FLOAT
+    assert type_of(ast.Call(FAILS, (quotient,)), TYPES) == BOOL
 
 
 def test_substitute_replaces_columns_everywhere() -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from emberlog.executors import interpreter, reference
+from emberlog.executors import interpreter
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import CheckedProgram, Fact
 from tests.local_runs import SETUPS, run_locally
+from tests.oracle import evaluate as reference
 from tests.programs import checked
 
 DECLARED = "declare arc(int a, int b, int w).\n"

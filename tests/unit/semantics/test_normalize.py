@@ -30,6 +30,8 @@ def test_procedures_become_assignments() -> None:
 
 def test_arithmetic_inside_an_atom_is_computed_beside_it() -> None:
     (rule,) = checked("p(X) :- a(X), b(X + 1).").rules
+    assert [type(literal) for literal in rule.body] == [Match, Match, Compare]
+    (rule,) = checked("p(X) :- a(X), b(least(X, 1)).").rules
     assert [type(literal) for literal in rule.body] == [Match, Bind, Match]
 
 

@@ -34,7 +34,7 @@ def test_int_widens_to_float() -> None:
     assert program.relations["rank"].columns[1].type == FLOAT
     assert program.facts["rank"] == ((1, 1.0),) and isinstance(program.facts["rank"][0][1], float)
     program = checked("declare a(x: int). p(X) :- a(X). p(1.5).")
-    assert program.rules[0].head == (Call("float", (Variable("X"),)),)
+    assert program.rules[0].head == (Call("float!", (Variable("X"),)),)
     program = checked("declare a(x: float). p(X) :- a(X), a(3).")
     assert program.rules[0].body[1].terms == (Constant(3.0),)  # type: ignore[union-attr]
 

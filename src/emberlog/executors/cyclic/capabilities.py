@@ -8,21 +8,18 @@ from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, DataType
 from emberlog.executors.cyclic.compile import compile_fixpoint
 from emberlog.executors.cyclic.conjunctions import NotAConjunction, flatten, parts_of
 from emberlog.executors.cyclic.rules import Probe
-from emberlog.logical.expressions import condition_expressions, type_of
+from emberlog.language.registry import AGGREGATES, BUILT_IN
+from emberlog.logical.expressions import condition_expressions
 from emberlog.logical.nodes import Condition, Fixpoint, Plan, Values
 from emberlog.semantics.model import Compare, RecursionCase
+from emberlog.semantics.totality import FAILS, TRY, type_of
 from emberlog.syntax.ast import Binary, Call, ComparisonOperator, Constant, Expression, Unary, Variable
 
 LANE_TYPES = (INT, FLOAT, BOOL, TIMESTAMP, STRING)
 
-FUNCTIONS = frozenset(
-    ("abs", "floor", "ceil", "round", "sqrt", "exp", "log", "pow", "least", "greatest", "int", "float")
-)
-"""Scalar functions over numbers. Text is only a code here: it can be compared for equality, not made or looked into."""
-
-MEETS = frozenset(("min", "max", "mmin", "mmax", "any", "all", "argmin", "argmax"))
-SUMS = frozenset(("mcount", "msum"))
-TOTALS = frozenset(("count", "sum", "avg", "min", "max", "mmin", "mmax", "any", "all", "argmin", "argmax"))
+MEETS = frozenset(name for name, one in AGGREGATES.items() if one.is_meet)
+SUMS = frozenset(name for name, one in AGGREGATES.items() if one.by_key)
+TOTALS = frozenset(name for name, one in AGGREGATES.items() if one.lanes and not one.by_key)
 
 
 def obstacles(fixpoint: Fixpoint) -> tuple[str, ...]:
@@ -107,8 +104,11 @@ def _of_condition(condition: Condition, types: dict[str, DataType]) -> Iterator[
 def _of_expression(expression: Expression, types: dict[str, DataType]) -> Iterator[str]:
     match expression:
         case Call(function, arguments):
-            if function not in FUNCTIONS:
+            if function not in BUILT_IN and function not in (TRY, FAILS):
                 yield f"a rule uses {function}"
+            elif type_of(expression, types) not in LANE_TYPES or type_of(expression, types) == STRING:
+                # Text is only a code here: it can be compared for equality, not made or looked into.
+                yield f"a rule makes a {type_of(expression, types)} with {function}"
             if any(type_of(argument, types) == STRING for argument in arguments):
                 yield f"a rule looks into text with {function}"
             for argument in arguments:

@@ -11,7 +11,6 @@ import numpy as np
 
 from emberlog.executors.cyclic.closing_joins import keys_of, with_intersections
 from emberlog.executors.cyclic.evaluate import Evaluator
-from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.indexes import Matches, PackedIndex
 from emberlog.executors.cyclic.intersections import Intersection
 from emberlog.executors.cyclic.joined import Joined, LastJoin, last_join
@@ -35,6 +34,10 @@ from emberlog.executors.cyclic.rules import (
     reads,
 )
 from emberlog.executors.cyclic.step_text import step_text
+from emberlog.language.faults import Fault
+from emberlog.language.vectors import either, either_of
+from emberlog.logical.nodes import Condition
+from emberlog.semantics.totality import can_fail, condition_can_fail
 
 WORTH_A_LOOK = 1 << 14
 """Rows that a join has made: with so many a look at the memory is cheap."""
@@ -106,6 +109,7 @@ class ChainRunner:
         self.chain = with_intersections(chain, access.members)
         self.needed = needed_after(self.chain)
         self.last_join = last_join(self.chain)
+        self.tail = _tail(self.chain)
         self.texts = tuple(map(step_text, self.chain.steps)) if access.recorder is not None else ()
 
     def next_send(self, begin: int) -> int | None:
@@ -131,6 +135,13 @@ class ChainRunner:
         if begin == end:
             yield from batches
             return
+        if begin == self.tail and end == len(self.chain.steps):
+            for batch in batches:
+                weighed = self._weighed(batch)
+                if weighed.rows:
+                    self._record(end - 1, weighed.rows)
+                    yield weighed
+            return
         step = self.chain.steps[begin]
         for batch in batches:
             try:
@@ -152,6 +163,55 @@ class ChainRunner:
                 if result.rows:
                     self._record(begin, result.rows)
                     yield from self.run(begin + 1, end, iter((result,)))
+
+    def _weighed(self, batch: Batch) -> Batch:
+        """Takes a batch through the last steps, which can fail. A fault counts only for a valuation for which all other
+        steps hold: a value that there is not makes what reads it neither true nor false."""
+        lanes, missing = dict(batch.lanes), dict[str, Mask]()
+        alive, faults = np.ones(batch.rows, np.bool_), list[tuple[Mask, Step]]()
+        for step in self.chain.steps[self.tail :]:
+            unknown = either_of(missing.get(name) for name in reads(step))
+            match step:
+                case Assign(variable, expression):
+                    lanes[variable], bad = self.evaluator.weighed_lane(expression, lanes, batch.rows)
+                    gone = either(unknown, bad)
+                    if gone is not None:
+                        missing[variable] = gone
+                case Keep(condition):
+                    holds, bad = self.evaluator.weighed_mask(condition, lanes, batch.rows)
+                    gone = either(unknown, bad)
+                    alive &= holds if gone is None else holds | gone
+                case Refute(relation, keys, variables, guards):
+                    dropped = self._refuted(relation, keys, variables, guards, Batch(lanes, batch.rows))
+                    alive &= ~dropped if unknown is None else ~dropped | unknown
+                    bad = None
+                case _:
+                    raise AssertionError("DL901: this step has no place behind one that can fail")
+            if bad is not None:
+                faults.append((bad if unknown is None else bad & ~unknown, step))
+        for bad, step in faults:
+            if (bad & alive).any():
+                raise self._fault(step, lanes, int(np.argmax(bad & alive)))
+        return _only(Batch(lanes, batch.rows), self.needed[-1]).kept(alive)
+
+    def _fault(self, step: Step, lanes: Mapping[str, Lane], row: int) -> Fault:
+        if isinstance(step, Assign):
+            return self.evaluator.fault(step.expression, lanes, row)
+        assert isinstance(step, Keep)
+        return self.evaluator.fault_of_condition(step.condition, lanes, row)
+
+    def _refuted(
+        self,
+        relation: str,
+        keys: tuple[int, ...],
+        variables: tuple[str, ...],
+        guards: tuple[Condition, ...],
+        batch: Batch,
+    ) -> Mask:
+        dropped = self.access.refuted(relation, keys, _stacked(batch, variables))
+        for guard in guards:
+            dropped &= self.evaluator.mask(guard, batch.lanes, batch.rows)
+        return dropped
 
     def _record(self, place: int, rows: int) -> None:
         if self.access.recorder is not None:
@@ -200,9 +260,7 @@ class ChainRunner:
                 kept = _only(batch, needed)
                 yield kept if mask.all() else kept.kept(mask)
             case Refute(relation, keys, variables, guards):
-                dropped = self.access.refuted(relation, keys, _stacked(batch, variables))
-                for guard in guards:
-                    dropped &= self.evaluator.mask(guard, batch.lanes, batch.rows)
+                dropped = self._refuted(relation, keys, variables, guards, batch)
                 yield _only(batch, needed).kept(~dropped)
             case Probe(atom, keys):
                 yield from self._probe(atom, keys, batch, needed)
@@ -282,6 +340,21 @@ class ChainRunner:
         """The head of the rule, a lane per column of its contributions."""
         lanes = [self.evaluator.lane(value, batch.lanes, batch.rows) for value in self.chain.head]
         return np.stack(lanes) if lanes else np.empty((0, batch.rows), np.int64)
+
+
+def _tail(chain: RuleChain) -> int:
+    """Returns the place of the first of the last steps that can fail, behind which there is no join; the number of
+    steps if there is none."""
+    place = len(chain.steps)
+    for position in range(len(chain.steps) - 1, -1, -1):
+        step = chain.steps[position]
+        if not isinstance(step, Assign | Keep | Refute) or (isinstance(step, Assign) and step.is_early):
+            break
+        if (isinstance(step, Assign) and can_fail(step.expression, chain.types)) or (
+            isinstance(step, Keep) and condition_can_fail(step.condition, chain.types)
+        ):
+            place = position
+    return place
 
 
 def _only(batch: Batch, needed: frozenset[str]) -> Batch:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from emberlog.datatypes import FLOAT, DataType
+from emberlog.datatypes import FLOAT, INT, DataType
 from emberlog.executors.cyclic.atom_estimates import estimate_of
 from emberlog.executors.cyclic.conjunctions import Conjunction, ScannedAtom, flatten, parts_of
 from emberlog.executors.cyclic.rules import (
@@ -26,7 +26,8 @@ from emberlog.executors.cyclic.rules import (
     Start,
     Step,
 )
-from emberlog.logical.expressions import Risk, columns_of, condition_columns, condition_risk, risk_of, type_of
+from emberlog.language.registry import AGGREGATES
+from emberlog.logical.expressions import columns_of, condition_columns
 from emberlog.logical.nodes import (
     AggregateColumn,
     Condition,
@@ -43,7 +44,8 @@ from emberlog.logical.traverse import walk
 from emberlog.optimize.cardinality import NotKnown
 from emberlog.optimize.join_order import best_order
 from emberlog.semantics.model import Compare, Fact, Recursion, RecursionCase
-from emberlog.syntax.ast import Call, ComparisonOperator, Constant, Expression, Variable
+from emberlog.semantics.totality import can_fail, condition_can_fail, type_of
+from emberlog.syntax.ast import ComparisonOperator, Constant, Expression, Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,14 +128,16 @@ def _resident(relation: FixpointRelation) -> ResidentRelation:
     largest_per_key = False
     for column in relation.aggregates:
         lane = len(relation.keys) + len(combine)
-        rules, how, offset = _combination(column)
+        rules, how, offset = _combination(column, _argument_types(relation))
         combine += rules
         shown[column.field.name] = ColumnLane(lane + offset, column.field.type, how)
-        largest_per_key |= column.function in ("mcount", "msum")
+        largest_per_key |= AGGREGATES[column.function].by_key
     columns = tuple(
         shown.get(field.name) or ColumnLane(lane_of_key[field.name], field.type) for field in relation.columns
     )
-    counts_nothing = not relation.keys and bool(combine) and all(one.function == "count" for one in relation.aggregates)
+    counts_nothing = (
+        not relation.keys and bool(combine) and all(AGGREGATES[one.function].is_count for one in relation.aggregates)
+    )
     types = tuple(field.type for field in relation.seed.columns)
     return ResidentRelation(
         relation.name,
@@ -148,24 +152,47 @@ def _resident(relation: FixpointRelation) -> ResidentRelation:
     )
 
 
-def _combination(column: AggregateColumn) -> tuple[list[Combine], Shown, int]:
-    """The lanes of an aggregate, how its column is read from them, and from which."""
-    is_float = column.field.type == FLOAT
-    match column.function:
-        case "min" | "mmin" | "all":
-            return [Combine.MIN], Shown.LANE, 0
-        case "max" | "mmax" | "any":
-            return [Combine.MAX], Shown.LANE, 0
-        case "argmin":
-            return [Combine.ARG_MIN, Combine.CHOICE], Shown.LANE, 1
-        case "argmax":
-            return [Combine.ARG_MAX, Combine.CHOICE], Shown.LANE, 1
-        case "avg":
-            return [Combine.SUM_FLOAT, Combine.SUM_INT], Shown.MEAN, 0
-        case _ if is_float:
-            return [Combine.SUM_FLOAT], Shown.FLOAT_SUM, 0
-        case _:
-            return [Combine.SUM_INT], Shown.LANE, 0
+_KERNELS = {
+    "min": Combine.MIN,
+    "max": Combine.MAX,
+    "argmin": Combine.ARG_MIN,
+    "argmax": Combine.ARG_MAX,
+    "choice": Combine.CHOICE,
+    "count": Combine.SUM_INT,
+}
+"""By the names that the entries of aggregates have for their lanes."""
+
+
+def _combination(column: AggregateColumn, types: Mapping[str, DataType]) -> tuple[list[Combine], Shown, int]:
+    """The lanes of an aggregate, how its column is read from them, and from which. Arguments are of these types."""
+    function = AGGREGATES[column.function]
+    if "sum" not in function.lanes:
+        return [_KERNELS[lane] for lane in function.lanes], Shown.LANE, len(function.lanes) - 1
+    is_mean = "count" in function.lanes
+    counted = [Combine.SUM_INT] if is_mean else []
+    if column.field.type == FLOAT and types.get(column.arguments[-1]) != INT:
+        return [Combine.SUM_FLOAT, *counted], Shown.MEAN if is_mean else Shown.FLOAT_SUM, 0
+    if _is_wide(column, types):
+        return [Combine.SUM_WIDE, Combine.CARRY, *counted], Shown.WIDE_MEAN if is_mean else Shown.WIDE_SUM, 0
+    return [Combine.SUM_INT], Shown.LANE, 0
+
+
+def _is_wide(column: AggregateColumn, types: Mapping[str, DataType]) -> bool:
+    """Whether parts of a sum of ints may not fit though the sum does: not where nothing is negative."""
+    function = AGGREGATES[column.function]
+    return "sum" in function.lanes and not function.by_key and types.get(column.arguments[-1]) == INT
+
+
+def _contributed(column: AggregateColumn, types: Mapping[str, DataType]) -> list[str | int]:
+    """What a contribution has in the lanes of an aggregate: arguments, a sum's carry, and 1 for what is counted."""
+    function = AGGREGATES[column.function]
+    arguments: list[str | int] = [] if function.lanes == ("count",) else list(column.arguments)
+    carry = [0] if _is_wide(column, types) else []
+    return [*arguments, *carry, *([1] if "count" in function.lanes else [])]
+
+
+def _argument_types(relation: FixpointRelation) -> dict[str, DataType]:
+    return {field.name: field.type for field in relation.seed.columns}
 
 
 def _chain(
@@ -192,31 +219,22 @@ def _rule_name(plan: Plan) -> str:
 
 
 def _head_lanes(relation: FixpointRelation, columns: dict[str, Expression]) -> tuple[Expression, ...]:
-    """The lanes of a contribution: a count adds 1, a mean adds the value and 1."""
+    """The lanes of a contribution, as expressions."""
+    types = _argument_types(relation)
     lanes = [columns[key] for key in relation.keys]
     for column in relation.aggregates:
-        if column.function == "count":
-            lanes.append(Constant(1))
-        elif column.function == "avg":
-            lanes += [Call("float", (columns[column.arguments[0]],)), Constant(1)]
-        else:
-            lanes += [columns[argument] for argument in column.arguments]
+        lanes += [columns[one] if isinstance(one, str) else Constant(one) for one in _contributed(column, types)]
     return tuple(lanes)
 
 
 def _fact_lanes(relation: FixpointRelation, row: Fact) -> Fact:
+    """The lanes of a contribution, as values."""
+    types = _argument_types(relation)
     names = (*relation.keys, *(argument for column in relation.aggregates for argument in column.arguments))
     values = dict(zip(names, row, strict=True))
     lanes = [values[key] for key in relation.keys]
     for column in relation.aggregates:
-        if column.function == "count":
-            lanes.append(1)
-        elif column.function == "avg":
-            value = values[column.arguments[0]]
-            assert isinstance(value, int | float)
-            lanes += [float(value), 1]
-        else:
-            lanes += [values[argument] for argument in column.arguments]
+        lanes += [values[one] if isinstance(one, str) else one for one in _contributed(column, types)]
     return tuple(lanes)
 
 
@@ -272,7 +290,7 @@ class _Ordering:
             estimates = [estimate_of(atom, self.statistics) for atom in order]
         except NotKnown:
             return None
-        safe = [one for one in self.conditions if condition_risk(one, self.conjunction.types) is Risk.NONE]
+        safe = [one for one in self.conditions if not condition_can_fail(one, self.conjunction.types)]
         best = best_order(estimates, safe, keeps_first=changing == 1)
         return [order[place] for place in best.inputs]
 
@@ -315,7 +333,7 @@ class _Ordering:
     def _next_safe(self) -> Step | None:
         types = self.conjunction.types
         for condition in self.conditions:
-            if condition_risk(condition, types) is Risk.NONE and (step := self._condition(condition)) is not None:
+            if not condition_can_fail(condition, types) and (step := self._condition(condition)) is not None:
                 self.conditions.remove(condition)
                 return step
         for negated in self.negated:
@@ -324,7 +342,7 @@ class _Ordering:
                 keys, variables = tuple(negated.keys), tuple(negated.variables)
                 return Refute(negated.relation, keys, variables, tuple(negated.guards))
         for name, expression in self.computed.items():
-            if risk_of(expression, types) is Risk.NONE and columns_of(expression) <= self.bound:
+            if not can_fail(expression, types) and columns_of(expression) <= self.bound:
                 return self._assigned(name)
         return None
 

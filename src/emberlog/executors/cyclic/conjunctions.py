@@ -9,17 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain, count
+from typing import TypeGuard
 
 from emberlog.datatypes import DataType
-from emberlog.logical.expressions import (
-    Risk,
-    condition_columns,
-    condition_risk,
-    risk_of,
-    substitute,
-    substitute_in_condition,
-    type_of,
-)
+from emberlog.logical.expressions import condition_columns, substitute, substitute_in_condition
 from emberlog.logical.nodes import (
     AntiJoin,
     Condition,
@@ -33,8 +26,9 @@ from emberlog.logical.nodes import (
     Values,
     Version,
 )
-from emberlog.semantics.model import Compare
-from emberlog.syntax.ast import ComparisonOperator, Constant, Expression, Variable
+from emberlog.semantics.model import Compare, Holds
+from emberlog.semantics.totality import FAILS, TRY, can_fail, condition_can_fail, type_of
+from emberlog.syntax.ast import Call, ComparisonOperator, Constant, Expression, Variable
 
 
 class NotAConjunction(Exception):
@@ -111,7 +105,10 @@ class _Flattener:
                 return visible
             case Project(inner, outputs):
                 visible = self.read(inner)
-                return {output.field.name: self._computed(substitute(output.expression, visible)) for output in outputs}
+                return {
+                    output.field.name: self._computed(substitute(output.expression, visible), output.field.name)
+                    for output in outputs
+                }
             case Join(left, right, on):
                 return self._joined(self.read(left), self.read(right), on)
             case AntiJoin(left, right, on):
@@ -129,6 +126,7 @@ class _Flattener:
             if isinstance(one, Variable) and isinstance(other, Variable):
                 self.same[self._root(other.name)] = self._root(one.name)
             else:
+                self.result.conditions += [has_value(side) for side in (one, other) if is_tried(side)]
                 self.result.conditions.append(Compare(ComparisonOperator.EQUAL, one, other))
         return {**right, **left}
 
@@ -147,13 +145,17 @@ class _Flattener:
         keys: list[int] = []
         variables: list[str] = []
         pending = {name: columns[name] for name in on}
+        unsaid: list[Condition] = []
         for name, column in pending.items():
             if not isinstance(column, Variable):
                 raise NotAConjunction("a negated atom with a computed column")
             keys.append(atom.variables.index(column.name))
             variables.append(self._variable_for(visible[name]))
+            tried = visible[name]
+            if is_tried(tried):
+                unsaid.append(has_value(tried))
         outside = {atom.variables[key]: Variable(name) for key, name in zip(keys, variables, strict=True)}
-        guards: list[Condition] = []
+        guards = unsaid
         for condition in inner.result.conditions:
             if (test := _constant_test(condition)) is not None:
                 keys.append(atom.variables.index(test[0]))
@@ -167,18 +169,18 @@ class _Flattener:
 
     @staticmethod
     def _is_safe(condition: Condition, types: dict[str, DataType]) -> bool:
-        return condition_risk(condition, types) is Risk.NONE
+        return not condition_can_fail(condition, types)
 
-    def _computed(self, expression: Expression) -> Expression:
+    def _computed(self, expression: Expression, name: str) -> Expression:
         """What can fail is computed even if nobody reads it: people expect to hear of it."""
-        if risk_of(expression, self.result.types) is Risk.FAULT:
-            return Variable(self._variable_for(expression))
+        if can_fail(expression, self.result.types):
+            return Variable(self._variable_for(expression, name))
         return expression
 
-    def _variable_for(self, expression: Expression) -> str:
+    def _variable_for(self, expression: Expression, name: str = "computed") -> str:
         if isinstance(expression, Variable):
             return expression.name
-        variable = self._fresh(type_of(expression, self.result.types), "computed")
+        variable = self._fresh(type_of(expression, self.result.types), name)
         self.result.computed[variable.name] = expression
         return variable.name
 
@@ -194,6 +196,16 @@ class _Flattener:
         result.computed = {name: substitute(value, roots) for name, value in result.computed.items()}
         result.conditions = [substitute_in_condition(condition, roots) for condition in result.conditions]
         result.head = [substitute(value, roots) for value in result.head]
+
+
+def is_tried(expression: Expression) -> TypeGuard[Call]:
+    """Tells whether the expression is null where it has no value, and so agrees with nothing there."""
+    return isinstance(expression, Call) and expression.function == TRY
+
+
+def has_value(tried: Call) -> Condition:
+    """Returns the condition that such an expression has a value."""
+    return Holds(Call(FAILS, tried.arguments), negated=True)
 
 
 def _constant_test(condition: Condition) -> tuple[str, Expression] | None:

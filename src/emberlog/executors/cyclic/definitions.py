@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from emberlog.executors.cyclic.chains import Batch, ChainRunner
-from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.joined import written_out
 from emberlog.executors.cyclic.kernels.floats import floats_to_lane, lane_to_floats
 from emberlog.executors.cyclic.lanes import Lane, Lanes
@@ -16,6 +15,7 @@ from emberlog.executors.cyclic.resident import Resident
 from emberlog.executors.cyclic.rules import Atom, Combine, ResidentRelation, Start
 from emberlog.executors.cyclic.stores import StaticStore, StreamedStatic
 from emberlog.executors.cyclic.worker import Progress, Running, Worker, WorkerTask, gather
+from emberlog.language.faults import Fault
 
 
 class DefinitionWorker(Worker):
@@ -114,6 +114,10 @@ def _repeated(relation: ResidentRelation, lanes: Lanes, times: int) -> Lanes:
             if not -(2**63) <= total < 2**63:
                 raise Fault("DL502", f"a sum of `{relation.name}` does not fit in a 64-bit int")
             result[lane, 0] = total
+        elif rule is Combine.SUM_WIDE:
+            total = ((int(lanes[lane + 1, 0]) << 64) + int(lanes[lane, 0])) * times
+            low = (total + 2**63) % 2**64 - 2**63
+            result[lane, 0], result[lane + 1, 0] = low, (total - low) >> 64
         elif rule is Combine.SUM_FLOAT:
             result[lane] = floats_to_lane(lane_to_floats(lanes[lane]) * times)
     return result

@@ -26,8 +26,9 @@ from emberlog.executors.cyclic.rules import (
     Step,
     variables_of,
 )
-from emberlog.logical.expressions import Risk, columns_of, condition_risk, risk_of
+from emberlog.logical.expressions import columns_of
 from emberlog.semantics.model import Compare, RecursionCase
+from emberlog.semantics.totality import can_fail, condition_can_fail
 from emberlog.syntax.ast import ComparisonOperator, Variable
 
 
@@ -141,7 +142,7 @@ class _Body:
             if not variables_of(step):
                 raise DoesNotFactor("a part of a rule hangs together with no column of the recursion")
             self.groups.join(variables_of(step))
-        if any(risk_of(value, chain.types) is not Risk.NONE for value in chain.head):
+        if any(can_fail(value, chain.types) for value in chain.head):
             raise DoesNotFactor("a rule computes what can fail, and may compute it only for its own facts")
         bound = {self.groups.root(variable) for variable in self.delta}
         for variables in (*map(variables_of, self.steps), *(columns_of(value) for value in chain.head)):
@@ -194,9 +195,9 @@ def _relations_of(step: Step) -> tuple[str, ...]:
 def _can_fail(step: Step, chain: RuleChain) -> bool:
     match step:
         case Assign(_, expression):
-            return risk_of(expression, chain.types) is not Risk.NONE
+            return can_fail(expression, chain.types)
         case Keep(condition):
-            return condition_risk(condition, chain.types) is not Risk.NONE
+            return condition_can_fail(condition, chain.types)
         case _:
             return False
 

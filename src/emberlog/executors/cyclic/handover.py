@@ -20,7 +20,7 @@ from emberlog.executors.cyclic.result_files import relation_folder
 from emberlog.executors.cyclic.stage_rows import TAG, columns_for
 from emberlog.executors.cyclic.task import Output
 from emberlog.executors.dataframe.resources import Kept
-from emberlog.io.spark_types import schema_of
+from emberlog.language.spark_types import schema_of
 
 
 class Outgrown(NotHere):

@@ -23,7 +23,6 @@ from emberlog.diagnostics import fail
 from emberlog.events import WorkerEffort
 from emberlog.executors.cyclic.checkpoints import FOLDER, Stale
 from emberlog.executors.cyclic.failures import Lost, NotHere, failure_of
-from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.feeding import Feed, InlineRows, ParquetFiles, Source, StageRows, bytes_on_each
 from emberlog.executors.cyclic.handover import HandedOver, Outgrown, known_outputs
 from emberlog.executors.cyclic.handshake import Credentials, new_key
@@ -70,7 +69,8 @@ from emberlog.executors.dataframe.job_tag import JobTag
 from emberlog.executors.dataframe.resources import Kept, Resources
 from emberlog.executors.recording import has_history, is_one_with_result
 from emberlog.io.local_rows import local_frame
-from emberlog.io.spark_types import schema_of
+from emberlog.language.faults import Fault
+from emberlog.language.spark_types import schema_of
 
 LOOPBACK = "127.0.0.1"
 """Where driver and workers meet that share a machine: nobody else can dial that."""
@@ -411,7 +411,7 @@ class Launcher:
         for summary in sorted(summaries, key=lambda one: order.index(one.status)):
             match summary.status:
                 case "fault":
-                    raise Fault(summary.code, summary.message, summary.rule, tuple(summary.notes))
+                    raise Fault(summary.code, summary.message, *summary.notes, rule=summary.rule)
                 case "unfit":
                     raise NotHere(summary.message)
                 case "same hash":

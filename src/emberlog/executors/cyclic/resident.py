@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 
-from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.indexes import ChainedIndex, Matches
 from emberlog.executors.cyclic.joined import Joined
 from emberlog.executors.cyclic.kernels import tables
 from emberlog.executors.cyclic.kernels.floats import floats_to_lane, lane_to_floats
-from emberlog.executors.cyclic.lanes import Lane, Lanes
+from emberlog.executors.cyclic.lanes import Floats, Lane, Lanes
 from emberlog.executors.cyclic.memory import TooLarge, give_back, is_short
 from emberlog.executors.cyclic.rules import Combine, ResidentRelation, Shown
 from emberlog.executors.cyclic.sectioned_store import SectionedStore
 from emberlog.executors.cyclic.stores import KeyedStore, SetStore, Store
+from emberlog.language.faults import Fault
 from emberlog.logical.nodes import Version
 
 RESULT_BATCH = 1 << 20
@@ -32,6 +33,8 @@ _CODES = {
     Combine.ARG_MAX: tables.ARG_MAX,
     Combine.CHOICE: tables.CHOICE,
     Combine.SUM_INT: tables.SUM_INT,
+    Combine.SUM_WIDE: tables.SUM_WIDE,
+    Combine.CARRY: tables.CARRY,
     Combine.SUM_FLOAT: tables.SUM_FLOAT,
 }
 
@@ -222,6 +225,26 @@ def shown(how: Shown, lanes: Lanes, lane: int, rows: Lane | slice) -> Lane:
         case Shown.MEAN:
             sums = lanes[lane, rows].view(np.float64)
             return floats_to_lane(sums / lanes[lane + 1, rows])
+        case Shown.WIDE_SUM:
+            if lanes[lane + 1, rows].any():
+                raise Fault("DL502", "a sum does not fit in a 64-bit int")
+            return lanes[lane, rows]
+        case Shown.WIDE_MEAN:
+            return floats_to_lane(_wide_means(lanes[lane, rows], lanes[lane + 1, rows], lanes[lane + 2, rows]))
+        case _:
+            assert_never(how)
+
+
+EXACT_FLOATS = 1 << 53
+"""Ints up to this are floats, so that their quotients are rounded once."""
+
+
+def _wide_means(sums: Lane, carries: Lane, counts: Lane) -> Floats:
+    means = sums / counts
+    large = np.flatnonzero((carries != 0) | (sums > EXACT_FLOATS) | (sums < -EXACT_FLOATS))
+    for place in large.tolist():
+        means[place] = ((int(carries[place]) << 64) + int(sums[place])) / int(counts[place])
+    return means
 
 
 def with_plain_floats(relation: ResidentRelation, contributions: Lanes) -> Lanes:

@@ -205,6 +205,9 @@ class Combine(Enum):
     CHOICE = "choice"
     """The lane behind ARG_MIN or ARG_MAX: the value that comes with the cost."""
     SUM_INT = "int sum"
+    SUM_WIDE = "int sum whose parts may not fit"
+    CARRY = "carry"
+    """The lane behind SUM_WIDE: how often 2⁶⁴ is to be added to it."""
     SUM_FLOAT = "float sum"
 
 
@@ -214,6 +217,8 @@ class Shown(Enum):
     LANE = "as it is"
     FLOAT_SUM = "a float sum"
     MEAN = "a float sum divided by the int sum behind it"
+    WIDE_SUM = "an int sum and its carry"
+    WIDE_MEAN = "an int sum and its carry, divided by the int sum behind them"
 
 
 @dataclass(frozen=True, slots=True)

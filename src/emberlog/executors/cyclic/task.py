@@ -27,7 +27,6 @@ from emberlog.executors.cyclic.drain_progress import ClosureProgress, DrainProgr
 from emberlog.executors.cyclic.draining import ResultFiles
 from emberlog.executors.cyclic.exchange import Exchange, PeerLost, PeerStopped
 from emberlog.executors.cyclic.factored_worker import FactoredWorker
-from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.feeding import Feed, Unfit, feed, spread_rows
 from emberlog.executors.cyclic.handshake import Credentials, Refused
 from emberlog.executors.cyclic.history import KeepsHistory
@@ -49,6 +48,7 @@ from emberlog.executors.cyclic.stage_rows import StageLayout
 from emberlog.executors.cyclic.stores import StaticStore, StreamedStatic
 from emberlog.executors.cyclic.text_table import SameHash, TextTable
 from emberlog.executors.cyclic.worker import Mail, Progress, Worker, WorkerTask
+from emberlog.language.faults import Fault
 
 PACE = 0.05
 """Seconds between two accounts of local rounds."""

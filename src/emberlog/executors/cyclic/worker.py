@@ -22,7 +22,6 @@ from emberlog.executors.cyclic.closing_joins import keys_of
 from emberlog.executors.cyclic.compile import CyclicProgram
 from emberlog.executors.cyclic.effort import Effort
 from emberlog.executors.cyclic.evaluate import Evaluator
-from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.indexes import Matches, PackedIndex
 from emberlog.executors.cyclic.intersections import Intersection, SortedLists
 from emberlog.executors.cyclic.joined import Contribution, Joined, rows_of, written_out
@@ -36,6 +35,7 @@ from emberlog.executors.cyclic.representation import Representation
 from emberlog.executors.cyclic.resident import Resident
 from emberlog.executors.cyclic.rules import Atom, Intersect, Probe
 from emberlog.executors.cyclic.stores import StaticStore, Store
+from emberlog.language.faults import Fault
 from emberlog.syntax.ast import Constant
 
 SHARES = 8
@@ -350,7 +350,9 @@ class Worker(RelationAccess):
             "if it makes new values for ever, bound them with a condition such as `D < 1000`",
         )
         rule = next((chain.name for chain in self.program.rules), "")
-        return Fault(code, f"the limit of {limit} was passed in stratum {self.task.stratum}: {names}", rule, notes)
+        return Fault(
+            code, f"the limit of {limit} was passed in stratum {self.task.stratum}: {names}", *notes, rule=rule
+        )
 
 
 def spilled_on(workers: Sequence[str]) -> str:

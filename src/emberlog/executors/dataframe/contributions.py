@@ -16,20 +16,16 @@ from pyspark.sql import functions as F
 
 from emberlog.diagnostics import InternalError
 from emberlog.executors.dataframe.aggregates import (
-    COUNTS,
-    KEYED,
-    SIMPLE_MEETS,
     Aggregator,
-    Parts,
-    best_pair,
     has_rows,
     keyed_arguments,
     not_negative,
     row_count,
 )
 from emberlog.executors.dataframe.columns import column, spark_name
+from emberlog.language.registry import Functions
+from emberlog.language.spark_aggregates import Arguments, Parts, best_pair
 from emberlog.logical.nodes import AggregateColumn, FixpointRelation
-from emberlog.semantics.functions import Functions
 
 IS_KNOWN = "is known"
 """A column that is true in rows of what was known before, and false in new contributions."""
@@ -46,7 +42,9 @@ class Contributions:
         self.rules = ", ".join(rule.name for rule in relation.rules) or None
         self.group = [spark_name(key) for key in relation.keys]
         """The columns that are a fact's key."""
-        self.keys = self.group + [spark_name(one.arguments[0]) for one in relation.aggregates if one.function in KEYED]
+        self.keys = self.group + [
+            spark_name(one.arguments[0]) for one in relation.aggregates if functions.aggregates[one.function].by_key
+        ]
         """The columns that tell apart contributions of which both count."""
         self.values = [name for name in self.names if name not in self.keys]
         self._aggregates = relation.aggregates
@@ -60,7 +58,11 @@ class Contributions:
     def has_value_of_nothing(self) -> bool:
         """Whether there is a fact even without contributions: a count of 0."""
         aggregates = self.relation.aggregates
-        return bool(aggregates) and not self.group and COUNTS.issuperset(one.function for one in aggregates)
+        return (
+            bool(aggregates)
+            and not self.group
+            and all(self.functions.aggregates[one.function].is_count for one in aggregates)
+        )
 
     # --- combining --------------------------------------------------------------------------------------------------
 
@@ -113,17 +115,19 @@ class Contributions:
     def _combined(self, one: AggregateColumn, taken: Callable[[Column], Column]) -> _Combined:
         """`taken` chooses among the values."""
         names = [spark_name(argument) for argument in one.arguments]
-        if one.function in SIMPLE_MEETS:
-            part = SIMPLE_MEETS[one.function](taken(column(one.arguments[0])))
-            return Parts.whole(part), lambda result: {names[0]: result}
-        if one.function in KEYED:
+        function = self.functions.aggregates[one.function]
+        if function.by_key:
             key, value, _ = keyed_arguments(one, self.types)
             largest = F.max(taken(F.when(key.isNotNull(), not_negative(value, one.function, self.rules))))
             return Parts.whole(largest), lambda result: dict.fromkeys(names[1:], result)
-        if one.function in ("argmin", "argmax"):
-            cost, value = (taken(column(name)) for name in one.arguments)
-            best = best_pair(one.function, cost, self.types[names[0]], value)
+        arguments = Arguments(
+            [taken(column(name)) for name in one.arguments], [self.types[name] for name in names], self.rules
+        )
+        if function.by_cost:
+            best = best_pair(arguments, is_largest=function.direction > 0)
             return best, lambda result: {names[0]: result["cost"], names[1]: result["value"]}
+        if function.is_meet and function.spark is not None:
+            return function.spark(arguments), lambda result: {names[0]: result}
         raise InternalError(f"DL903: {one.function} cannot be combined round by round")
 
     # --- facts ------------------------------------------------------------------------------------------------------

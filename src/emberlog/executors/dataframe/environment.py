@@ -16,6 +16,7 @@ from emberlog.executors.dataframe.resources import Kept, Resources
 from emberlog.executors.dataframe.settings import compile_queries
 from emberlog.executors.dataframe.watch import Watch
 from emberlog.io.local_rows import fact_of, local_frame
+from emberlog.language.registry import Functions
 from emberlog.logical.nodes import (
     AntiJoin,
     Distinct,
@@ -28,7 +29,6 @@ from emberlog.logical.nodes import (
     Values,
     Version,
 )
-from emberlog.semantics.functions import Functions
 
 MOST_ROWS_IN_A_HASH_TABLE = 1_000_000
 """Per task: a hash join keeps one side in memory, and what is larger is sorted instead, which can spill."""

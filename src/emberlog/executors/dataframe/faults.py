@@ -11,9 +11,6 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
-
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.source import NOWHERE, Span
 
@@ -22,26 +19,10 @@ _FAULT = re.compile(
 )
 """`¶` ends the text of a fault: Spark writes more behind it."""
 
-_BAD_PATTERN = re.compile(r"\[INVALID_PARAMETER_VALUE\.PATTERN\].*?'\(\?dU\)\\+A\(\?:(?P<pattern>.*)\)\\+z'", re.S)
-"""What Spark says of a pattern that `matches` was given, with what is put around it."""
-
 _CANCELLED = re.compile(r"OPERATION_CANCELED|SPARK_JOB_CANCELLED|cancelled", re.I)
 
 Places = Mapping[str, Span]
 """Rule → where it stands in the program."""
-
-
-def fault_text(code: str, message: str, rules: str | None, hint: str = "") -> str:
-    where = f" in rule {rules}" if rules else ""
-    return f"error[{code}]: {message}{where}{f'; {hint}' if hint else ''} ¶"
-
-
-def raise_fault(code: str, message: str, rules: str | None, shown: Column | None = None, hint: str = "") -> Column:
-    """An expression that never has a value. `shown` is put in front of the message: the value that is to blame."""
-    if shown is None:
-        return F.raise_error(F.lit(fault_text(code, message, rules, hint)))
-    before, after = fault_text(code, f"\0{message}", rules, hint).split("\0")
-    return F.raise_error(F.concat(F.lit(before), shown, F.lit(after)))
 
 
 def fault_of(error: BaseException, places: Places) -> EmberlogError | None:
@@ -53,9 +34,6 @@ def fault_of(error: BaseException, places: Places) -> EmberlogError | None:
         message = found["message"] + (f" in rule {rules}" if rules else "")
         hints = [found["hint"]] if found["hint"] else []
         return fail(found["code"], message, _place(rules, places), *hints)
-    pattern = _BAD_PATTERN.search(text)
-    if pattern:
-        return fail("DL503", f"`{pattern['pattern']}` is not a regular expression")
     return None
 
 

@@ -12,9 +12,10 @@ from emberlog.datatypes import FLOAT, INT, DataType
 from emberlog.executors.dataframe.aggregates import Aggregator
 from emberlog.executors.dataframe.columns import spark_name
 from emberlog.executors.dataframe.expressions import ExpressionCompiler
-from emberlog.executors.dataframe.scope import Scope
 from emberlog.executors.dataframe.unread import unread_faults
 from emberlog.io.local_rows import local_frame
+from emberlog.language.registry import Functions
+from emberlog.language.spark_columns import Scope
 from emberlog.logical.nodes import (
     Aggregate,
     AntiJoin,
@@ -29,7 +30,6 @@ from emberlog.logical.nodes import (
     Values,
 )
 from emberlog.logical.traverse import column_types, walk
-from emberlog.semantics.functions import Functions
 
 
 class Sources(Protocol):
@@ -128,7 +128,7 @@ class PlanCompiler:
         scope = Scope(rules)
         compiler = ExpressionCompiler(column_types(plan.input), self.functions, scope)
         if isinstance(plan, Filter):
-            columns = [compiler.condition(condition) for condition in plan.conditions]
+            columns = compiler.conditions(plan.conditions)
         else:
             columns = [
                 compiler.compile(output.expression).converted(output.field.type).alias(spark_name(output.field.name))

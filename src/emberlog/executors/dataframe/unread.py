@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from emberlog.logical.expressions import Risk, columns_of, condition_columns, risk_of
+from emberlog.logical.expressions import columns_of, condition_columns
 from emberlog.logical.nodes import (
     Aggregate,
     AntiJoin,
@@ -23,6 +23,7 @@ from emberlog.logical.nodes import (
     Values,
 )
 from emberlog.logical.traverse import column_names, column_types
+from emberlog.semantics.totality import can_fail
 
 
 def unread_faults(plan: Plan) -> dict[int, list[str]]:
@@ -42,7 +43,7 @@ def _unread(plan: Plan, read: frozenset[str]) -> Iterator[tuple[Project, list[st
             unread = [
                 output.field.name
                 for output in outputs
-                if output.field.name not in read and risk_of(output.expression, types) is Risk.FAULT
+                if output.field.name not in read and can_fail(output.expression, types)
             ]
             if unread:
                 yield plan, unread

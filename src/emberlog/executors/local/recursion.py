@@ -14,7 +14,7 @@ from emberlog.executors.cyclic.agreeing import arcs_of
 from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.cyclic.definition_plans import as_fixpoint
 from emberlog.executors.cyclic.definitions import DefinitionWorker
-from emberlog.executors.cyclic.faults import Fault, told
+from emberlog.executors.cyclic.faults import told
 from emberlog.executors.cyclic.history import KeepsHistory
 from emberlog.executors.cyclic.lanes import Lanes
 from emberlog.executors.cyclic.libraries import load_libraries
@@ -32,6 +32,7 @@ from emberlog.executors.cyclic.worker import Progress, Worker, WorkerTask, spill
 from emberlog.executors.local.encoding import decoded, decoded_history, encoded
 from emberlog.executors.recording import has_history, is_one_with_result
 from emberlog.io.local_relation import LocalRelation
+from emberlog.language.faults import Fault
 from emberlog.logical.nodes import Definition, Field, Fixpoint, PlannedStratum
 from emberlog.logical.statistics import Statistics
 from emberlog.source import Span

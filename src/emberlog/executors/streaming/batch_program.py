@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from emberlog.language.registry import AGGREGATES
 from emberlog.semantics.model import (
     Absent,
     Bind,
@@ -29,9 +30,6 @@ from emberlog.semantics.model import (
     TimeRole,
 )
 from emberlog.syntax.ast import Call, Constant, Expression, Variable, variables_of
-
-_SMALLEST = ("min", "mmin", "all")
-_LARGEST = ("max", "mmax", "any")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +139,9 @@ class _Rewriting:
         match functions:
             case []:
                 return "min"
-            case [one] if one in _SMALLEST or one == "argmin":
+            case [one] if (known := AGGREGATES.get(one)) and known.is_meet and known.direction < 0:
                 return "argmin"
-            case [one] if one in _LARGEST:
+            case [one] if (known := AGGREGATES.get(one)) and known.is_meet and not known.by_cost:
                 return "argmax"
             case _:
                 return "max"
@@ -190,7 +188,7 @@ class _Rewriting:
     def _needs_rules(self, name: str) -> bool:
         """A fact in the text gives one value for a column; the time of a winning contribution takes two."""
         relation = self.checked.relations[name]
-        return self._is_annotation(name) and self._time_aggregate(relation) in ("argmin", "argmax")
+        return self._is_annotation(name) and AGGREGATES[self._time_aggregate(relation)].by_cost
 
     def _fact(self, name: str, fact: Fact) -> Fact:
         return fact[1:] if self._is_left_out(name) else fact
@@ -225,6 +223,6 @@ class _Rewriting:
 
 def _rank(winner: Contribution) -> Expression:
     """What a contribution wins by."""
-    if winner.function in ("argmin", "argmax"):
+    if AGGREGATES[winner.function].by_cost:
         return Call("encd", winner.arguments)
     return winner.arguments[0]

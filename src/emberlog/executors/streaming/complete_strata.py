@@ -12,7 +12,7 @@ from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.cyclic.compile import CyclicProgram, compile_fixpoint
 from emberlog.executors.cyclic.definition_plans import as_fixpoint
 from emberlog.executors.cyclic.definitions import DefinitionWorker
-from emberlog.executors.cyclic.faults import Fault, told
+from emberlog.executors.cyclic.faults import told
 from emberlog.executors.cyclic.lanes import joined
 from emberlog.executors.cyclic.local import run_workers, worker_for
 from emberlog.executors.cyclic.placement import Placement
@@ -24,6 +24,7 @@ from emberlog.executors.interpreter import run_definition
 from emberlog.executors.interpreter_fixpoint import run_fixpoint
 from emberlog.executors.interpreter_limits import Watch
 from emberlog.executors.streaming.lane_relations import LaneRelations
+from emberlog.language.faults import Fault
 from emberlog.logical.nodes import Definition, Fixpoint, LogicalPlan, PlannedStratum
 from emberlog.logical.traverse import plans_of, scans
 from emberlog.source import Span

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emberlog.diagnostics import EmberlogError
-from emberlog.executors.cyclic.faults import Fault, told
+from emberlog.executors.cyclic.faults import told
 from emberlog.executors.dataframe.faults import Places, fault_of
 from emberlog.executors.streaming.answers import late_name
 from emberlog.executors.streaming.checkpoint import Checkpoint, Record
@@ -24,6 +24,7 @@ from emberlog.executors.streaming.step import Measures, Spec, Step
 from emberlog.executors.streaming.task import NO_STREAM, SUMMARY, TAG, read_summaries, run_step
 from emberlog.executors.streaming.tuple_log import TupleLog
 from emberlog.executors.streaming.window_facts import WindowFacts
+from emberlog.language.faults import Fault
 
 
 class Coordinator:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from emberlog.config import DEFAULT_LIMITS, Execution, Limits
 from emberlog.datatypes import STRING
 from emberlog.diagnostics import InternalError
-from emberlog.executors.cyclic.faults import Fault, told
+from emberlog.executors.cyclic.faults import told
 from emberlog.executors.cyclic.lanes import Lane, Lanes, joined
 from emberlog.executors.cyclic.local import drive, share_of
 from emberlog.executors.cyclic.partitioning import Hashed
@@ -28,6 +28,7 @@ from emberlog.executors.streaming.lane_relations import LaneRelations, lanes_of_
 from emberlog.executors.streaming.stream_texts import StreamTexts
 from emberlog.executors.streaming.stream_worker import StreamWorker
 from emberlog.executors.streaming.window import Window
+from emberlog.language.faults import Fault
 from emberlog.logical.nodes import Field
 from emberlog.semantics.model import TimeRole
 

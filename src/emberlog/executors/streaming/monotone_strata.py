@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from emberlog.executors.cyclic.capabilities import MEETS
+from emberlog.language.registry import AGGREGATES
 from emberlog.semantics.model import (
     Absent,
     CheckedProgram,
@@ -52,12 +53,11 @@ def _has_one_order(relation: Relation, rules: list[CoreRule]) -> bool:
     """Whether the contributions to a key can be put in one order, so that the best one is best in every column: all
     columns go by the same values, and one at most has a choice that goes with them."""
     aggregated = [place for place, column in enumerate(relation.columns) if column.aggregate is not None]
-    functions = [relation.columns[place].aggregate for place in aggregated]
     if len(aggregated) <= 1:
         return True
-    directions = {function in ("min", "mmin", "all", "argmin") for function in functions}
-    choices = [function for function in functions if function in ("argmin", "argmax")]
-    if len(directions) > 1 or len(choices) > 1:
+    functions = [AGGREGATES.get(relation.columns[place].aggregate or "") for place in aggregated]
+    known = [function for function in functions if function is not None]
+    if len({function.direction for function in known}) > 1 or sum(function.by_cost for function in known) > 1:
         return False
     for rule in rules:
         contributions = [rule.head[place] for place in aggregated]

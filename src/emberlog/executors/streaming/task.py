@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.executors.cyclic.exchange import PeerLost
-from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.streaming.checkpoint import Record
 from emberlog.executors.streaming.resident import forget_others
 from emberlog.executors.streaming.step import Measures, Spec, Step, take_step
+from emberlog.language.faults import Fault
 
 TAG = "tag"
 SUMMARY = "summary"
@@ -54,7 +54,7 @@ def read_summaries(texts: Sequence[str]) -> list[tuple[Record, Measures]]:
     for summary in summaries:
         if "fault" in summary:
             code, message, rule, notes = summary["fault"]
-            raise Fault(code, message, rule, tuple(notes))
+            raise Fault(code, message, *notes, rule=rule)
     for summary in summaries:
         if "lost" in summary:
             raise fail("DL520", f"a worker stopped: {summary['lost']}")

@@ -22,11 +22,11 @@ from emberlog.executors.cyclic.rounds import RoundsWorker
 from emberlog.executors.cyclic.stores import StaticStore
 from emberlog.executors.cyclic.texts import TextCodes, texts_of
 from emberlog.executors.cyclic.worker import Progress, Worker, WorkerTask
-from emberlog.executors.reference import evaluate
 from emberlog.logical.build import build
 from emberlog.logical.nodes import Fixpoint
 from emberlog.optimize.pipeline import optimize
 from emberlog.semantics.model import CellValue, Fact
+from tests.oracle.evaluate import evaluate
 from tests.programs import checked
 
 Inputs = Mapping[str, Iterable[Fact]]

@@ -10,7 +10,6 @@ import pytest
 from emberlog.config import Execution, Limits
 from emberlog.diagnostics import EmberlogError
 from emberlog.events import ExecutorChosen, IterationFinished
-from emberlog.executors import reference
 from emberlog.executors.cyclic import outbox
 from emberlog.executors.cyclic.asynchronous import AsyncWorker
 from emberlog.executors.cyclic.installing import Installing
@@ -24,6 +23,7 @@ from emberlog.executors.cyclic.worker import Mail, Message, Progress, WorkerTask
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import Fact
 from tests.local_runs import run_locally
+from tests.oracle import evaluate as reference
 from tests.programs import checked
 from tests.simulated_post import SimulatedPost, simulated
 

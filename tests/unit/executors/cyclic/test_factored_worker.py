@@ -10,9 +10,9 @@ import pytest
 
 from emberlog.config import Limits
 from emberlog.executors.cyclic import factored_worker
-from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.representation import Representation
 from emberlog.executors.cyclic.worker import Progress
+from emberlog.language.faults import Fault
 from emberlog.semantics.model import Fact
 from tests.unit.executors.cyclic.factored_runs import (
     DENSE,

@@ -15,12 +15,12 @@ from emberlog.executors.cyclic.definition_plans import as_fixpoint
 from emberlog.executors.cyclic.intersections import Intersection, SortedLists
 from emberlog.executors.cyclic.rules import Bound, Intersect, RuleChain
 from emberlog.executors.cyclic.stores import StaticStore
-from emberlog.executors.reference import evaluate
 from emberlog.logical.nodes import Definition
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import Fact
 from emberlog.syntax.ast import Constant
 from tests.local_runs import SETUPS, run_locally
+from tests.oracle.evaluate import evaluate
 from tests.programs import checked
 
 ARC = "declare arc(int a, int b).\n"

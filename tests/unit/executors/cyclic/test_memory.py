@@ -15,8 +15,8 @@ from emberlog.executors.cyclic.machine_memory import bytes_of, memory_for_each, 
 from emberlog.executors.cyclic.memory import TooLarge, allowed, check, claim, used_memory
 from emberlog.executors.cyclic.stores import SetStore
 from emberlog.executors.cyclic.task import DONE, LOST, UNFIT
-from emberlog.executors.reference import evaluate
 from emberlog.semantics.model import CellValue, Fact
+from tests.oracle.evaluate import evaluate
 from tests.programs import checked
 from tests.unit.executors.cyclic.task_runs import Barrier, facts_in, job_for, run_tasks
 

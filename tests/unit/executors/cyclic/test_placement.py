@@ -7,9 +7,9 @@ from emberlog.executors.cyclic.description import described
 from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.placement import Placement, place
 from emberlog.executors.cyclic.rules import Send
-from emberlog.executors.reference import evaluate
 from emberlog.optimize.pipeline import RULE_PASSES, plan_program
 from tests.local_runs import SETUPS, run_locally
+from tests.oracle.evaluate import evaluate
 from tests.programs import checked
 from tests.unit.executors.cyclic.test_compile import fixpoint
 

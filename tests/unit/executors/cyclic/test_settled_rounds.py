@@ -9,10 +9,10 @@ import pytest
 from emberlog.diagnostics import EmberlogError
 from emberlog.executors.cyclic import bounded
 from emberlog.executors.cyclic.settled_rounds import SettledRounds
-from emberlog.executors.reference import evaluate
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import Fact
 from tests.local_runs import run_locally
+from tests.oracle.evaluate import evaluate
 from tests.programs import checked
 
 SCHEMA = "declare arc(int a, int b, float f). declare node(int a, int n). declare zero(int a, int n).\n"

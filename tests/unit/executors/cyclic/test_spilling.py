@@ -19,7 +19,7 @@ from emberlog.executors.cyclic.sectioned_store import SectionedStore
 from emberlog.executors.cyclic.spilled_rows import SpilledRows, SpillFile
 from emberlog.executors.cyclic.stores import KeyedStore, SetStore
 from emberlog.executors.cyclic.task import DONE
-from emberlog.executors.reference import evaluate
+from tests.oracle.evaluate import evaluate
 from tests.programs import checked
 from tests.short_memory import short_memory
 from tests.unit.executors.cyclic.task_runs import facts_in, job_for, run_tasks

@@ -7,10 +7,10 @@ import pytest
 from emberlog.config import DEFAULT_EXECUTION, Execution, Limits
 from emberlog.diagnostics import EmberlogError
 from emberlog.events import Event, ExecutorChosen, RulesProfiled, StratumFinished
-from emberlog.executors.reference import evaluate
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import Fact
 from tests.local_runs import SETUPS, run_locally
+from tests.oracle.evaluate import evaluate
 from tests.programs import checked
 
 ARC = "declare arc(int a, int b).\n"

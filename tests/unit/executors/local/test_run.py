@@ -15,11 +15,11 @@ from emberlog.executors.cyclic.merged_progress import MergedProgress
 from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.worker import Progress
 from emberlog.executors.local import run as local_run
-from emberlog.executors.reference import evaluate
 from emberlog.io.local_relation import LocalRelation
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import CellValue, Column, Fact
 from tests.local_runs import SETUPS
+from tests.oracle.evaluate import evaluate
 from tests.programs import checked
 
 TC = "tc(X, Y) :- arc(X, Y). tc(X, Y) :- tc(X, Z), arc(Z, Y)."
@@ -88,7 +88,7 @@ def test_what_the_workers_cannot_do_is_interpreted_and_told(caplog: pytest.LogCa
         answers, events = ran(text, [("a", "b")])
     assert answers["p"] == {("a",), ("ax",), ("axx",)}
     assert chosen(events) == ["interpreter"]
-    assert "a rule uses cat" in caplog.text
+    assert "a rule makes a string with cat" in caplog.text
     assert [event.iteration for event in events if isinstance(event, IterationFinished)] == [1, 2, 3]
 
 

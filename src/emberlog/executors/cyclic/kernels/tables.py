@@ -25,8 +25,9 @@ ROW_MASK = np.uint64((1 << 40) - 1)
 
 AHEAD = 64
 
-MIN, MAX, ARG_MIN, ARG_MAX, CHOICE, SUM_INT, SUM_FLOAT = range(7)
-"""What happens to a value lane when a key comes again. CHOICE is the lane behind ARG_MIN or ARG_MAX: it follows."""
+MIN, MAX, ARG_MIN, ARG_MAX, CHOICE, SUM_INT, SUM_FLOAT, SUM_WIDE, CARRY = range(9)
+"""What happens to a value lane when a key comes again. CHOICE is the lane behind ARG_MIN or ARG_MAX: it follows. CARRY
+is the lane behind SUM_WIDE: how often 2⁶⁴ is to be added to the sum."""
 
 
 @jit
@@ -158,6 +159,14 @@ def improve(
         elif rule == SUM_FLOAT:
             store_floats[lane, known] += batch_floats[lane, row]
             changed = 1
+        elif rule == SUM_WIDE:
+            total = old + new
+            if ((old ^ total) & (new ^ total)) < 0:
+                store[lane + 1, known] += 1 if old >= 0 else -1
+            store[lane, known] = total
+            changed = 1
+        elif rule == CARRY:
+            store[lane, known] = old + new
     return changed
 
 

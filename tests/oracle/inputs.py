@@ -17,9 +17,9 @@ from emberlog.datatypes import (
     type_of_value,
 )
 from emberlog.diagnostics import EmberlogError, fail, nearest
-from emberlog.executors.reference_expressions import shown
 from emberlog.semantics.model import CellValue, CheckedProgram, Column, Fact, Relation
 from emberlog.source import NOWHERE, Span
+from tests.oracle.expressions import shown
 
 ARTICLES = {"int": "an"}
 
@@ -82,8 +82,17 @@ def _converted(relation: Relation, column: Column, values: list[CellValue]) -> l
             raise _misfit(relation, column, value, f"{ARTICLES.get(type_.name, 'a')} {type_}")
         type_ = joined
     if type_ == FLOAT:
-        return [float(value) if isinstance(value, int) else value for value in values]
+        return [_as_float(relation, column, value) for value in values]
     return values
+
+
+def _as_float(relation: Relation, column: Column, value: CellValue) -> CellValue:
+    """The same number as a float, and one zero."""
+    if not isinstance(value, int | float):
+        return value
+    if float(value) != value:
+        raise fail("DL506", f"{value:,} in the column `{column.name}` of `{relation.name}` has no equal float")
+    return float(value) + 0.0
 
 
 def _type_of(value: CellValue) -> DataType:

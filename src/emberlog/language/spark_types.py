@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 from pyspark.sql import types as spark_types
 
-from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType
+from emberlog.datatypes import BOOL, FIRST, FLOAT, INT, SECOND, STRING, TIMESTAMP, UNKNOWN, DataType
 from emberlog.diagnostics import InternalError
-from emberlog.io.arrow_values import FIRST, SECOND
 
 _PLAIN = {
     INT: spark_types.LongType(),

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias, assert_never
+from typing import Any, TypeAlias, assert_never
 
 from emberlog.diagnostics import EmberlogError, fail
-from emberlog.executors.reference_aggregates import check_contribution
-from emberlog.executors.reference_expressions import Fault, Scalars, Valuation, agrees, evaluate_expression, shown
 from emberlog.semantics.model import (
     Absent,
     Bind,
@@ -24,9 +22,22 @@ from emberlog.semantics.model import (
 )
 from emberlog.source import NOWHERE
 from emberlog.syntax.ast import Binary, ComparisonOperator, Constant, Expression, Variable, variables_of
+from tests.oracle.aggregates import check_contribution
+from tests.oracle.expressions import Fault, Scalars, Valuation, agrees, evaluate_expression, shown
 
 Row: TypeAlias = tuple[CellValue | tuple[CellValue, ...], ...]
 """What a rule or a fact contributes: one entry per column, in an aggregated column the arguments of its aggregate."""
+
+
+MISSING: Any = object()
+"""In a valuation, the value of a variable whose expression has none."""
+
+MET = "fault met"
+"""In a valuation, the first fault that it met; no variable has this name."""
+
+
+def _is_missing(term: Expression, valuation: Valuation) -> bool:
+    return isinstance(term, Variable) and valuation.get(term.name) is MISSING
 
 
 class IndexedFacts:
@@ -60,8 +71,8 @@ class IndexedFacts:
 
 
 def _key(value: CellValue) -> CellValue:
-    """Equal for all values that agree: an int and a float may."""
-    return float(value) if isinstance(value, int) else value
+    """Equal for all values that agree: in Python an int and a float are, exactly."""
+    return value
 
 
 def _order(fact: Fact) -> tuple[tuple[bool, CellValue], ...]:
@@ -87,6 +98,9 @@ class RuleEvaluator:
             valuations = self._extend(valuations, literal)
         try:
             for valuation in valuations:
+                if MET in valuation:
+                    met: Any = valuation[MET]
+                    raise met
                 yield tuple(self._head_entry(entry, valuation) for entry in self._rule.head)
         except Fault as fault:
             raise _fault_in_rule(self._rule, fault) from None
@@ -102,20 +116,43 @@ class RuleEvaluator:
                         if extended is not None:
                             yield extended
                 case Absent(relation, terms):
+                    if any(_is_missing(term, valuation) for term in terms):
+                        yield valuation
+                        continue
                     candidates = self._facts[relation].candidates(terms, valuation)
                     if all(matched(terms, fact, valuation) is None for fact in candidates):
                         yield valuation
+                case Bind() | Compare() | Holds():
+                    yield from self._tested(valuation, literal)
+                case _:
+                    assert_never(literal)
+
+    def _tested(self, valuation: Valuation, literal: Bind | Compare | Holds) -> Iterator[Valuation]:
+        """The valuation if it makes the literal true, or if nobody can tell: the literal needs a value that there is
+        not. The first fault is kept, and counts in the end if all else holds."""
+        try:
+            match literal:
                 case Bind(variable, expression):
-                    yield {**valuation, variable.name: self._value(expression, valuation)}
+                    if any(_is_missing(one, valuation) for one in variables_of(expression)):
+                        yield {**valuation, variable.name: MISSING}
+                    else:
+                        yield {**valuation, variable.name: self._value(expression, valuation)}
                 case Compare(operator, left, right):
-                    if agrees(self._value(left, valuation), operator, self._value(right, valuation)):
+                    if any(
+                        _is_missing(one, valuation) for side in (left, right) for one in variables_of(side)
+                    ) or agrees(self._value(left, valuation), operator, self._value(right, valuation)):
                         yield valuation
                 case Holds(test, negated):
+                    if any(_is_missing(one, valuation) for one in variables_of(test)):
+                        yield valuation
+                        return
                     holds = self._value(test, valuation)
                     if holds is not None and holds is not negated:
                         yield valuation
-                case _:
-                    assert_never(literal)
+        except Fault as fault:
+            met: Any = valuation.get(MET, fault)
+            missing = {literal.variable.name: MISSING} if isinstance(literal, Bind) else {}
+            yield {**valuation, **missing, MET: met}
 
     def _value(self, expression: Expression, valuation: Valuation) -> CellValue:
         return evaluate_expression(expression, valuation, self._scalars)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
-from emberlog.executors.reference_expressions import Fault, called, checked_number
-from emberlog.semantics.functions import AggregateFunction
+from emberlog.language.aggregates import Aggregate
 from emberlog.semantics.model import CellValue
+from tests.oracle.expressions import Fault, called, checked_number
 
 Bag = Sequence[tuple[Any, ...]]
 """Contributions without nulls. Each holds the arguments of the aggregate for one valuation of a body."""
@@ -17,14 +18,14 @@ COUNTS = frozenset({"count", "countd", "mcount"})
 """The aggregates that have a value for a bag without contributions: 0."""
 
 
-def aggregate(function: AggregateFunction, contributions: Sequence[tuple[CellValue, ...]]) -> CellValue:
+def aggregate(function: Aggregate, contributions: Sequence[tuple[CellValue, ...]]) -> CellValue:
     """The value of the aggregate. As in SQL, contributions with a null are left out; if none is left, the value is
     null, or 0 for a count, or the empty list."""
     bag = [contribution for contribution in contributions if None not in contribution]
     if not bag and function.name not in COUNTS and function.name != "collect":
         return None
-    if function.implementation is not None:
-        return called(function.name, function.implementation, _values(bag))
+    if function.is_registered:
+        return called(lambda: function.of([(value,) for value in _values(bag)]))
     return _AGGREGATES[function.name](bag)
 
 
@@ -44,8 +45,16 @@ def _values(bag: Bag) -> list[Any]:
 def _sum(numbers: Sequence[int | float]) -> int | float:
     """Exact, so that it does not depend on the order of the contributions."""
     if any(isinstance(number, float) for number in numbers):
-        return checked_number(math.fsum(numbers))
+        return checked_number(_float_sum(numbers))
     return checked_number(sum(numbers))
+
+
+def _float_sum(numbers: Sequence[int | float]) -> float:
+    total = sum(map(Fraction, numbers))
+    try:
+        return float(total)
+    except OverflowError:
+        return math.inf
 
 
 def _sum_over_keys(bag: Bag) -> int | float:
@@ -61,7 +70,7 @@ def _monotone_count(bag: Bag) -> int | float:
 
 def _mean(bag: Bag) -> float:
     numbers = _values(bag)
-    total = math.fsum(numbers) if any(isinstance(number, float) for number in numbers) else sum(numbers)
+    total = _float_sum(numbers) if any(isinstance(number, float) for number in numbers) else sum(numbers)
     return float(checked_number(total / len(numbers)))
 
 

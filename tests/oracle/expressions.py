@@ -8,9 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any, TypeAlias, assert_never
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from emberlog.datatypes import INT_MAX, INT_MIN
 from emberlog.diagnostics import InternalError
-from emberlog.semantics.functions import ScalarFunction
+from emberlog.language import faults
+from emberlog.language.entry import Function
 from emberlog.semantics.model import CellValue
 from emberlog.syntax.ast import (
     Binary,
@@ -26,7 +30,7 @@ from emberlog.syntax.ast import (
 )
 
 Valuation: TypeAlias = Mapping[str, CellValue]
-Scalars: TypeAlias = Mapping[str, ScalarFunction]
+Scalars: TypeAlias = Mapping[str, Function]
 """The functions that a program can call, by name."""
 
 
@@ -72,7 +76,7 @@ def _evaluate(expression: Expression, valuation: Valuation, scalars: Scalars) ->
             values = [evaluate_expression(argument, valuation, scalars) for argument in arguments]
             if any(value is None for value in values):
                 return None
-            return _call(scalars[function], values)
+            return _call(function, scalars, values)
         case Parameter(name):
             raise Fault("DL211", f"the parameter `${name}` has no value")
         case Wildcard():
@@ -84,7 +88,6 @@ def agrees(left: CellValue, operator: ComparisonOperator, right: CellValue) -> b
     """Whether the comparison holds; with a null on a side it never does."""
     if left is None or right is None:
         return False
-    left, right = _widened(left, right)
     if operator is ComparisonOperator.EQUAL:
         return left == right
     if operator is ComparisonOperator.NOT_EQUAL:
@@ -93,7 +96,7 @@ def agrees(left: CellValue, operator: ComparisonOperator, right: CellValue) -> b
 
 
 def _is_ordered(left: Any, operator: ComparisonOperator, right: Any) -> bool:
-    if type(left) is not type(right):
+    if type(left) is not type(right) and not (_is_numeric(left) and _is_numeric(right)):
         raise Fault("DL403", f"{kind_of(left)} and {kind_of(right)} have no order")
     match operator:
         case ComparisonOperator.LESS:
@@ -109,13 +112,8 @@ def _is_ordered(left: Any, operator: ComparisonOperator, right: Any) -> bool:
     assert_never(operator)
 
 
-def _widened(left: CellValue, right: CellValue) -> tuple[CellValue, CellValue]:
-    """Both values in one type: an int beside a float is a float."""
-    if isinstance(left, float) and _is_int(right):
-        return left, float(right)  # type: ignore[arg-type]
-    if isinstance(right, float) and _is_int(left):
-        return float(left), right  # type: ignore[arg-type]
-    return left, right
+def _is_numeric(value: CellValue) -> bool:
+    return isinstance(value, float) or _is_int(value)
 
 
 def checked_number(value: int | float) -> int | float:
@@ -214,22 +212,19 @@ def _remainder(left: int | float, right: int | float) -> int | float:
     return math.fmod(left, right)
 
 
-def _call(function: ScalarFunction, values: Sequence[CellValue]) -> CellValue:
-    if function.implementation is not None:
-        return called(function.name, function.implementation, *values)
-    result = _FUNCTIONS[function.name](*values)
+def _call(name: str, scalars: Scalars, values: Sequence[CellValue]) -> CellValue:
+    if name in scalars and scalars[name].is_registered:
+        return called(scalars[name].python, *values)
+    result = _FUNCTIONS[name](*values)
     return checked_number(result) if isinstance(result, float) or _is_int(result) else result  # type: ignore[arg-type]
 
 
-def called(name: str, implementation: Callable[..., object], *arguments: object) -> CellValue:
+def called(function: Callable[..., CellValue], *arguments: object) -> CellValue:
     """The result of a function that the user registered."""
     try:
-        result = implementation(*arguments)
-    except Exception as error:
-        raise Fault("DL505", f"the function `{name}` failed with {type(error).__name__}: {error}") from error
-    if result is None or isinstance(result, (bool, int, float, str, tuple)):
-        return checked_number(result) if isinstance(result, (int, float)) and not isinstance(result, bool) else result
-    raise Fault("DL505", f"the function `{name}` gave a {type(result).__name__}, which is no value of a program")
+        return function(*arguments)
+    except faults.Fault as fault:
+        raise Fault(fault.code, fault.message, *fault.notes) from None
 
 
 def _of_real(function: Callable[..., float]) -> Callable[..., float]:
@@ -252,7 +247,7 @@ def _round(value: CellValue, digits: CellValue | None = None) -> int | float:
     """Halves go away from zero; a float counts as the decimal number that it prints as."""
     number = _number(value)
     if digits is None:
-        return number if isinstance(number, int) else int(_rounded(number, 0))
+        return number if isinstance(number, int) else int(Decimal(number).to_integral_value(ROUND_HALF_UP))
     # No float has digits beyond these places.
     places = max(-400, min(400, int(_number(digits))))
     return float(_rounded(number, places))
@@ -269,10 +264,13 @@ def _substr(text: CellValue, start: CellValue, length: CellValue) -> str:
 
 
 def _matches(text: CellValue, pattern: CellValue) -> bool:
+    """Asks RE2, of which the whole text has to be the longest match."""
     try:
-        return re.fullmatch(_text(pattern), _text(text)) is not None
-    except (re.error, RecursionError, OverflowError) as error:
+        pc.match_substring_regex("", _text(pattern))
+    except (pa.ArrowInvalid, UnicodeEncodeError) as error:
         raise Fault("DL503", f"`{pattern}` is not a regular expression", str(error)) from None
+    quoted = r"\E" if str(pattern).rfind(r"\Q") > str(pattern).rfind(r"\E") else ""
+    return bool(pc.match_substring_regex(_text(text), rf"\A(?:{pattern}{quoted})\z").as_py())
 
 
 def _to_string(value: CellValue) -> str:
@@ -290,24 +288,33 @@ def _to_string(value: CellValue) -> str:
     assert_never(value)
 
 
+_BLANKS = " \t\n\r\f\v"
 _INT_TEXT = re.compile(r"[+-]?[0-9]+")
 _FLOAT_TEXT = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def _to_float(value: CellValue) -> float:
     if isinstance(value, str):
-        if not _FLOAT_TEXT.fullmatch(value.strip()):
+        if not _FLOAT_TEXT.fullmatch(value.strip(_BLANKS)):
             raise Fault("DL503", f'"{value}" is not a number')
-        return float(value)
+        return float(value.strip(_BLANKS))
     return float(value if isinstance(value, bool) else _number(value))
+
+
+def _exactly_float(value: CellValue) -> float:
+    """What an int becomes in a column of floats."""
+    nearest = float(_number(value))
+    if nearest != value:
+        raise Fault("DL506", f"{value:,} has no equal float")
+    return nearest
 
 
 def _to_int(value: CellValue) -> int:
     if isinstance(value, str):
-        if not _INT_TEXT.fullmatch(value.strip()):
+        if not _INT_TEXT.fullmatch(value.strip(_BLANKS)):
             raise Fault("DL503", f'"{value}" is not an int')
         try:
-            return int(value)
+            return int(value.strip(_BLANKS))
         except ValueError:  # Python refuses to read thousands of digits
             raise Fault("DL502", "the result does not fit in a 64-bit int") from None
     return math.trunc(value if isinstance(value, bool) else _number(value))
@@ -347,6 +354,7 @@ _FUNCTIONS: Mapping[str, Callable[..., CellValue]] = {
     "to_number": _to_float,
     "int": _to_int,
     "float": _to_float,
+    "float!": _exactly_float,
     "string": _to_string,
     "encd": lambda first, second: (first, second),
     "decd_first": lambda pair: _pair(pair)[0],

@@ -13,11 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from emberlog.config import DEFAULT_LIMITS, Limits
 from emberlog.datatypes import FLOAT, DataType
 from emberlog.diagnostics import fail
-from emberlog.executors.reference_aggregates import COUNTS, aggregate
-from emberlog.executors.reference_expressions import Fault
-from emberlog.executors.reference_inputs import check_inputs
-from emberlog.executors.reference_limits import Guard
-from emberlog.executors.reference_rules import IndexedFacts, Row, RuleEvaluator, matched
 from emberlog.semantics.model import (
     Absent,
     CellValue,
@@ -29,6 +24,11 @@ from emberlog.semantics.model import (
     Stratum,
 )
 from emberlog.syntax.ast import Parameter
+from tests.oracle.aggregates import COUNTS, aggregate
+from tests.oracle.expressions import Fault
+from tests.oracle.inputs import check_inputs
+from tests.oracle.limits import Guard
+from tests.oracle.rules import IndexedFacts, Row, RuleEvaluator, matched
 
 
 def evaluate(

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from emberlog.config import Limits
 from emberlog.diagnostics import EmberlogError, fail
-from emberlog.executors.reference_expressions import shown
 from emberlog.semantics.model import Fact, Match, Stratum
 from emberlog.source import Span
+from tests.oracle.expressions import shown
 
 SHOWN_FACTS = 3
 

@@ -1,0 +1,127 @@
+"""Defines what an entry of the language holds: types, laws, documentation, and one implementation per backend.
+
+Backends are plain Python (the interpreter, constants, proofs), vectors of numpy (the workers), and columns of Spark. A
+function needs the first; where another is left out, that backend calls the Python one for each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from emberlog.datatypes import FLOAT, UNKNOWN, DataType, join_types
+from emberlog.language.values import CellValue
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from emberlog.language.spark_columns import Scope, Typed
+
+    Vector: TypeAlias = npt.NDArray[Any]
+    Bad: TypeAlias = npt.NDArray[np.bool_] | None
+
+ANY = DataType("any")
+NUMBER = DataType("number")
+ORDERED = DataType("ordered")
+PAIR = DataType("pair")
+"""Stand-ins for several types in a signature: any type, int or float, anything but a list, any pair."""
+
+Types: TypeAlias = Sequence[DataType]
+Constants: TypeAlias = Sequence[object]
+"""The values of the arguments that are constants; UNSET for the others."""
+
+UNSET = object()
+
+
+def always(result: DataType) -> Callable[[Types], DataType]:
+    """Returns the rule for a function that has the same result type for all arguments."""
+    return lambda _: result
+
+
+def widest(types: Types) -> DataType:
+    """Returns the narrowest type that holds values of all types."""
+    found = UNKNOWN
+    for one in types:
+        found = join_types(found, one) or UNKNOWN
+    return found
+
+
+def never(_types: Types, _constants: Constants) -> bool:
+    """Tells that a function has a value for all arguments."""
+    return False
+
+
+def sometimes(_types: Types, _constants: Constants) -> bool:
+    """Tells that a function has no value for some arguments."""
+    return True
+
+
+def of_ints(types: Types, _constants: Constants) -> bool:
+    """Tells that a function can leave the range of ints, and has a value for all floats."""
+    return FLOAT not in types
+
+
+def of_floats(types: Types, _constants: Constants) -> bool:
+    """Tells that a function can leave the range of ints where it gets a float."""
+    return FLOAT in types or UNKNOWN in types
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function:
+    """Describes a scalar function or an operator. Null in an argument gives null, and nobody is called."""
+
+    name: str
+    parameters: tuple[DataType, ...]
+    result: Callable[[Types], DataType]
+    signature: str
+    """How documentation writes a call."""
+    meaning: str
+    python: Callable[..., CellValue]
+    """Computes the value of arguments that are not null; raises a Fault if there is none."""
+    vector: Callable[..., tuple[Vector, Bad]] | None = None
+    """Computes the values of whole arrays, and tells where there is none."""
+    spark: Callable[[Scope, list[Typed]], Typed] | None = None
+    """Makes a column of Spark from those of the arguments."""
+    fails: Callable[[Types, Constants], bool] = never
+    """Tells whether some arguments of these types have no value. A wrong False loses errors, a wrong True only time."""
+    leaves_range: bool = False
+    """Law: it fails only where the result would be out of range."""
+    is_real: bool = False
+    """Whether ints are widened to floats before the function sees them."""
+    is_mixed: bool = False
+    """Whether ints are widened to floats where another argument is a float."""
+    variadic: bool = False
+    """Whether the last parameter may be repeated."""
+    optional: int = 0
+    """How many of the last parameters may be left out."""
+    rises: bool = False
+    """Law: the value never falls while arguments rise."""
+    non_negative: bool = False
+    """Law: no value is below zero."""
+    keeps_sign: bool = False
+    """Law: of an argument that is not negative the value is not negative."""
+    commutative: bool = False
+    """Law: the order of the arguments does not matter."""
+    ulps: int = 0
+    """How far values of different backends may be apart, in units in the last place."""
+    is_registered: bool = False
+    """Whether the user brought it: its Python code can do anything."""
+
+    def accepts(self, count: int) -> bool:
+        if self.variadic:
+            return count >= len(self.parameters)
+        return len(self.parameters) - self.optional <= count <= len(self.parameters)
+
+    def parameter(self, index: int) -> DataType:
+        return self.parameters[min(index, len(self.parameters) - 1)]
+
+    def widens(self, types: Types) -> bool:
+        """Tells whether the function takes floats where it is given ints."""
+        return self.is_real or (self.is_mixed and FLOAT in types)
+
+    @property
+    def precision(self) -> str:
+        """Says how exact the value is, as documentation puts it."""
+        return f"within {self.ulps} units in the last place" if self.ulps else "exact"

@@ -1,0 +1,106 @@
+"""Evaluates operations over vectors: the values of many rows at once, where there is none, and where there is null."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from emberlog.datatypes import BOOL, FLOAT, INT, TIMESTAMP, DataType
+from emberlog.language.comparisons import Comparison
+from emberlog.language.conversions import row_by_row
+from emberlog.language.entry import Function
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vector:
+    """Holds the values of an expression, one for each row. Where a mask is set, the value there means nothing."""
+
+    values: npt.NDArray[Any]
+    bad: Mask | None = None
+    """The rows for which there is no value."""
+    null: Mask | None = None
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.values.dtype
+
+
+_DTYPES: dict[DataType, Any] = {INT: np.int64, TIMESTAMP: np.int64, FLOAT: np.float64, BOOL: np.bool_}
+
+
+def dtype_of(type_: DataType) -> Any:
+    """Returns how values of a type are kept: numbers and truth values as themselves, all others as objects."""
+    return _DTYPES.get(type_, object)
+
+
+def apply(function: Function, operands: Sequence[Vector], types: Sequence[DataType]) -> Vector:
+    """Returns the values of a function of these operands."""
+    columns = [one.values for one in operands]
+    if function.widens(types):
+        columns = [column.astype(np.float64) if column.dtype.kind == "i" else column for column in columns]
+    missing = either(missing_of(operands), either_of(one.null for one in operands))
+    with np.errstate(all="ignore"):
+        if function.vector is not None and not (missing is not None and columns[0].dtype == object):
+            values, bad = function.vector(*columns)
+        else:
+            values, bad = _row_by_row(function, columns, types, missing)
+    null = either_of(one.null for one in operands)
+    bad = either(bad, missing_of(operands))
+    if bad is not None and null is not None:
+        bad = bad & ~null
+    return Vector(values, bad, null)
+
+
+def _row_by_row(
+    function: Function, columns: Sequence[npt.NDArray[Any]], types: Sequence[DataType], missing: Mask | None
+) -> tuple[npt.NDArray[Any], Mask | None]:
+    dtype = dtype_of(function.result(types))
+    compute = row_by_row(function.python, dtype)
+    if missing is None:
+        return compute(*columns)
+    there = ~missing
+    values, bad = np.zeros(len(missing), dtype), np.zeros(len(missing), np.bool_)
+    found, wrong = compute(*(column[there] for column in columns))
+    values[there] = found
+    if wrong is not None:
+        bad[there] = wrong
+    return values, bad
+
+
+def compare(comparison: Comparison, left: Vector, right: Vector) -> Vector:
+    """Returns for which rows a comparison holds; with a null on a side it never does."""
+    null = either(left.null, right.null)
+    bad = either(left.bad, right.bad)
+    if left.dtype == object and (null is not None or bad is not None):
+        there = ~either(null, bad)  # type: ignore[operator]
+        holds = np.zeros(len(there), np.bool_)
+        holds[there] = comparison.vector(left.values[there], right.values[there])
+    else:
+        holds = comparison.vector(left.values, right.values)
+    if null is not None:
+        holds = holds & ~null
+        bad = None if bad is None else bad & ~null
+    return Vector(holds, bad)
+
+
+def missing_of(operands: Sequence[Vector]) -> Mask | None:
+    """Returns the rows for which an operand has no value."""
+    return either_of(one.bad for one in operands)
+
+
+def either(one: Mask | None, other: Mask | None) -> Mask | None:
+    """Returns the rows of one mask or the other; None is no row."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one | other
+
+
+def either_of(masks: Any) -> Mask | None:
+    return reduce(either, masks, None)

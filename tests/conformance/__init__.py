@@ -1,0 +1,1 @@
+"""Compares every entry of the language on every backend with the oracle, on hostile values."""
