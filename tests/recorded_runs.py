@@ -6,11 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from emberlog.config import DEFAULT_LIMITS, Execution, Limits
+from emberlog.executors.cyclic.capabilities import obstacles
+from emberlog.executors.cyclic.compile import compile_fixpoint
+from emberlog.executors.cyclic.factored import relations_needed_whole
 from emberlog.executors.local.run import run
 from emberlog.executors.recording import Recording
 from emberlog.io.arrow_shelves import shelf_of
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.shelves import Shelf
+from emberlog.logical.nodes import Fixpoint, LogicalPlan
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import CheckedProgram, Fact
 from tests.local_runs import SETUPS, as_relations
@@ -25,16 +29,25 @@ RECORDERS: Mapping[str, Execution] = {
 }
 
 
+def factors(plan: LogicalPlan) -> bool:
+    """Whether the facts of every recursion that workers run can be kept as bits."""
+    recursions = [one.root for one in plan.strata if isinstance(one.root, Fixpoint) and not obstacles(one.root)]
+    return all(relations_needed_whole(compile_fixpoint(one)) for one in recursions)
+
+
 def recorded(
     checked: CheckedProgram, inputs: Mapping[str, Iterable[Fact]], recorder: str, limits: Limits = DEFAULT_LIMITS
 ) -> Recording[Shelf]:
     plan = plan_program(checked, provenance=True).plan
+    execution = RECORDERS[recorder]
+    if execution.representation == "rows" and not factors(plan):
+        execution = replace(execution, representation="auto")
     recording: Recording[LocalRelation] = Recording()
     run(
         plan,
         as_relations(plan, inputs),
         limits,
-        execution=replace(RECORDERS[recorder], provenance=True),
+        execution=replace(execution, provenance=True),
         interpret_small=recorder == INTERPRETER,
         recording=recording,
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
-from emberlog.config import StreamOptions
+from emberlog.config import StreamOptions, refuse_options
 from emberlog.diagnostics import fail, nearest
 from emberlog.executors.engine import Outputs, StreamOutputs
 from emberlog.executors.recording import what_is_recorded
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     Frame = typing_extensions.TypeVar("Frame", default=DataFrame)
 else:
     Frame = TypeVar("Frame")
+
+
+_MOST_PROOFS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +218,7 @@ class Result(Mapping[str, Frame]):
         fact: Sequence[object],
         *,
         all: bool = False,
-        limit: int = 10,
+        limit: int = _MOST_PROOFS,
         depth: int | None = None,
         contributions: int = 10,
     ) -> Proof | tuple[Proof, ...]:
@@ -224,7 +227,11 @@ class Result(Mapping[str, Frame]):
         None in the fact is any value, if only one fact agrees. `depth` ends the proof early; of an aggregate that all
         its contributions decide, so many `contributions` are listed. The run must have had `provenance=True`."""
         if all:
+            if depth is not None:
+                refuse_options("all=True", ["depth"], {"depth": "leave it out: proofs of a list are told in full"})
             return self._asked().all_whys(relation, fact, limit=limit, contributions=contributions)
+        if limit != _MOST_PROOFS:
+            refuse_options("a single proof", ["limit"], {"limit": "say all=True, or leave it out"})
         return self._asked().why(relation, fact, depth=depth, contributions=contributions)
 
     def why_not(self, relation: str, fact: Sequence[object], *, depth: int = 1) -> Refutation:

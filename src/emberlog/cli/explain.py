@@ -9,8 +9,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from emberlog.cli import exit_codes
-from emberlog.cli.asking import add_engine_options
-from emberlog.cli.parameters import add_fact_options, add_program_options, as_mapping
+from emberlog.cli.asking import ENGINES, add_engine_options
+from emberlog.cli.parameters import add_fact_options, add_program_options, as_mapping, refuse
 
 if TYPE_CHECKING:
     from emberlog.syntax.ast import Value
@@ -64,18 +64,37 @@ def register(commands: Any) -> None:
     costs.add_argument("--analyze", action="store_true", help="run it, and count them as well")
     add_fact_options(costs)
     add_engine_options(costs)
+    parser.set_defaults(engine=None)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    about_passes = {"--passes": arguments.passes, "--format": arguments.format}
+    about_data = {
+        "--facts": arguments.facts,
+        "--input": arguments.inputs,
+        "--header": arguments.header,
+        "--engine": arguments.engine,
+        "--master": arguments.master,
+        "--conf": arguments.conf,
+    }
+    about_program = {"--off": arguments.off, "--param": arguments.params, "--iterations": arguments.iterations}
     if _CODE.fullmatch(arguments.subject) and not os.path.exists(arguments.subject):
+        costs_asked = {"--cost": arguments.cost, "--analyze": arguments.analyze, "--output": arguments.output}
+        given = {**about_passes, **about_data, **about_program, **costs_asked}
+        refuse("the explanation of a code", given, "leave it out: it is for programs")
         return _explain_code(arguments.subject.upper())
     if arguments.cost or arguments.analyze:
+        refuse("the table of costs", about_passes, "leave it out, or --cost and --analyze")
+        arguments.engine = arguments.engine or ENGINES[0]
         from emberlog.cli.costs import costs
 
         return _tell(arguments.output, costs(arguments), is_text=True)
+    refuse("a plan", about_data, "say --cost or --analyze, or leave it out: a plan is made without data")
     suffix = os.path.splitext(arguments.output or "")[1].lower()
     form = arguments.format or _FORMAT_OF_SUFFIX.get(suffix, "text")
+    if form != "text":
+        refuse("a picture", {"--passes": arguments.passes}, "leave it out: it is for text")
     text = explanation(
         arguments.subject,
         form,

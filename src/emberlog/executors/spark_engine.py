@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
+from emberlog.config import refuse_options
 from emberlog.datatypes import INT
 from emberlog.executors.cyclic.description import described
 from emberlog.executors.dataframe.dated_facts import dated
@@ -39,6 +40,11 @@ class SparkEngine(Engine[DataFrame]):
         self, spark: SparkSession | None, master: str | None, memory: str | None, conf: Mapping[str, str] | None
     ) -> None:
         existing = spark or active_session()
+        if existing is not None:
+            given = {"master": master, "memory": memory, "conf": conf}
+            reason = "leave it out, or stop the session first: it is for a session that Emberlog starts"
+            asked = [name for name, value in given.items() if value]
+            refuse_options("a session that is there already", asked, dict.fromkeys(given, reason))
         self._owns_session = existing is None
         self.spark: SparkSession = existing or start_session(master, memory=memory, conf=conf)
         self._registered: dict[str, Registered] = {}

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from emberlog.config import Execution, Limits
+from emberlog.config import Execution, Limits, refuse_options
 from emberlog.datatypes import INT, DataType
 from emberlog.diagnostics import fail
 from emberlog.events import WorkerEffort
@@ -189,6 +189,17 @@ class Launcher:
         self.shares_disk = self.slots.is_one_machine and not execution.through_spark and not self.slots.encrypts_files
         # Workers share this machine if they share a disk; on others they see for themselves.
         self.memory = execution.memory or (memory_for_each(self.workers) if self.shares_disk else None)
+        self._check_recovery()
+
+    def _check_recovery(self) -> None:
+        """Raises an error if checkpoints are asked for that nobody will write."""
+        execution = self.execution
+        reason = "none are written without a disk that workers and driver share" if not self.shares_disk else None
+        if execution.profile or execution.provenance:
+            reason = "none are written while iterations are recorded or profiled: they count from the first one on"
+        if reason is not None:
+            asked = execution.recovery.asked_checkpoints
+            refuse_options("a run without checkpoints", asked, dict.fromkeys(asked, reason))
 
     @property
     def how(self) -> str:

@@ -103,7 +103,7 @@ class LocalEngine(Engine[LocalRelation]):
             request.listener,
             execution=execution,
             places=request.places,
-            interpret_small=True,
+            interpret_small=not request.execution.asks_for_workers,
             recording=recording,
         )
         plain_times = any(relation.plain_times for relation in inputs.values())

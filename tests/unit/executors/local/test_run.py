@@ -104,7 +104,7 @@ def test_nulls_are_interpreted() -> None:
         ('p("a"). p(cat(S, "b")) :- p(S), len(S) < 5.', CHAIN, Execution(executor="cyclic"), "DL333"),
         (TC, [(None, 1)], Execution(executor="cyclic"), "DL330"),
         (TC.replace("arc(Z, Y)", "tc(Z, Y), X != Y"), CHAIN, Execution(mode="decomposed"), "DL332"),
-        (TC, CHAIN, Execution(executor="dataframe"), "DL508"),
+        (TC, CHAIN, Execution(executor="dataframe"), "DL336"),
         ("n(1). n(X * 4) :- n(X), X > 0.", CHAIN, DEFAULT_EXECUTION, "DL502"),
         ("n(3). n(6 div (X - 2)) :- n(X). n(X - 1) :- n(X), X > -1.", CHAIN, DEFAULT_EXECUTION, "DL501"),
     ],
