@@ -35,7 +35,7 @@ def test_limits_on_spark(spark: SparkSession, name: str) -> None:
     assert row.on_spark(run_there(spark, limits=Limits(**row.options(name))))
 
 
-@pytest.mark.parametrize("options", [{"through_spark": True}, {"profile": True}, {"provenance": True}])
+@pytest.mark.parametrize("options", [{"through_spark": True}, {"provenance": True}])
 def test_checkpoints_that_nobody_would_write(spark: SparkSession, options: dict[str, Any]) -> None:
     for recovery in (Recovery(checkpoint_rounds=1), Recovery(checkpoint_seconds=1)):
         seen = run_there(spark, execution=Execution("cyclic", recovery=recovery, **options))

@@ -98,7 +98,7 @@ EXECUTION = {
     "representation": Row(
         "rows", lambda seen: "asked for" in seen.representation, lambda seen: "asked for" in seen.representation
     ),
-    "memory": Row(1, errs("DL514"), lambda seen: "dataframe:" in seen.how),
+    "memory": Row(1, lambda seen: "cyclic:" in seen.how, lambda seen: "dataframe:" in seen.how),
     "through_spark": Row(True, "DL336", errs("DL336"), {"recovery": Recovery(checkpoint_rounds=1)}),
     "profile": Row(
         True,
@@ -109,7 +109,8 @@ EXECUTION = {
     "recovery": Row(Recovery(retries=1), "DL336", lambda seen: seen.error is None),
     "provenance": Row(True, lambda seen: seen.is_recorded, lambda seen: seen.is_recorded),
 }
-"""Whether retries are made and stalls noticed is what tests/spark/test_fault_suite.py looks at."""
+"""Whether retries are made and stalls noticed is what tests/spark/test_fault_suite.py looks at; whether a budget holds,
+test_local_database.py: so few facts as here do not pass it."""
 
 LIMITS = {
     "max_iterations": Row(3, errs("DL510"), errs("DL510")),

@@ -97,7 +97,8 @@ class SparkEngine(Engine[DataFrame]):
             self.spark,
             request.limits,
             workers,
-            execution=replace(request.execution, profile=True),
+            # Bits are not counted one by one, and rows are.
+            execution=replace(request.execution, profile=True, representation="hash"),
             functions=request.checked.functions,
             places=request.places,
             counts=nodes,

@@ -195,8 +195,8 @@ class Launcher:
         """Raises an error if checkpoints are asked for that nobody will write."""
         execution = self.execution
         reason = "none are written without a disk that workers and driver share" if not self.shares_disk else None
-        if execution.profile or execution.provenance:
-            reason = "none are written while iterations are recorded or profiled: they count from the first one on"
+        if execution.provenance:
+            reason = "none are written while iterations are recorded, which is done from the first one on"
         if reason is not None:
             asked = execution.recovery.asked_checkpoints
             refuse_options("a run without checkpoints", asked, dict.fromkeys(asked, reason))
@@ -243,7 +243,9 @@ class Launcher:
                 lost += 1
                 self._may_go_on(lost, problem)
                 place, resume = self._new_place(folder, attempt + 1), None
-                if earlier is not None and place is not None and isinstance(problem, Lost):
+                # A profile counts from the first round on, or is wrong.
+                may_resume = isinstance(problem, Lost) and not self.execution.profile
+                if earlier is not None and place is not None and may_resume:
                     resume = resumed(earlier, place, self.workers)
                 self.retried(attempt + 1, str(problem), resume.iteration if resume else 0)
             attempt += 1

@@ -328,10 +328,9 @@ class TaskRun:
         self.reached(Phase.RESULT_READ)
 
     def _new_checkpoints(self) -> Checkpoints | None:
-        """They need a disk that the next attempt sees, too. A profile counts from the first round on, or is wrong, and
-        so does provenance."""
+        """They need a disk that the next attempt sees, too. Provenance records from the first round on, or is wrong."""
         job = self.job
-        if job.folder is None or job.execution.profile or job.execution.provenance:
+        if job.folder is None or job.execution.provenance:
             return None
         folder, resume = Path(job.folder) / FOLDER, job.resume[self.number] if job.resume else None
         return Checkpoints(folder, self.number, job.execution.recovery, resume, partial(self.reached, Phase.CHECKPOINT))

@@ -116,7 +116,9 @@ class LocalEngine(Engine[LocalRelation]):
         inputs = {name: self._registered[name].relation(known[name]) for name in request.inputs}
         if sum(map(len, inputs.values())) > MANY_READ:
             heard = WorkerCounts()
-            self.run(replace(request, listener=heard, execution=replace(request.execution, profile=True)))
+            # Bits are not counted one by one, and rows are.
+            execution = replace(request.execution, profile=True, representation="hash")
+            self.run(replace(request, listener=heard, execution=execution))
             return Counted(request.plan, {}, heard.facts, tuple(heard.rounds), tuple(heard.steps))
         counts: Counter[int] = Counter()
 

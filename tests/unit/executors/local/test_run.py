@@ -148,7 +148,7 @@ def test_a_query_restricts_the_answer_and_inputs_are_sets() -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_rules_are_profiled_when_asked_for(workers: int) -> None:
     assert not any(isinstance(event, RulesProfiled) for event in ran(TC)[1])
-    _, events = ran(TC, execution=Execution(workers=workers, profile=True))
+    _, events = ran(TC, execution=Execution(workers=workers, profile=True, representation="hash"))
     (profile,) = [event for event in events if isinstance(event, RulesProfiled)]
     by_iteration = {(one.rule, one.iteration): (one.derived, one.kept) for one in profile.rounds if one.derived}
     assert by_iteration == {("r1", 0): (6, 6)} | {("r2", i): (6 - i, 6 - i) for i in range(1, 6)}
@@ -156,7 +156,7 @@ def test_rules_are_profiled_when_asked_for(workers: int) -> None:
 
 
 def test_rows_that_were_known_are_not_new() -> None:
-    _, events = ran(TC, [(1, 2), (2, 1)], Execution(profile=True))
+    _, events = ran(TC, [(1, 2), (2, 1)], Execution(profile=True, representation="hash"))
     (profile,) = [event for event in events if isinstance(event, RulesProfiled)]
     derived, kept = (sum(getattr(one, field) for one in profile.rounds) for field in ("derived", "kept"))
     assert (derived, kept) == (6, 4)
