@@ -16,6 +16,7 @@ from emberlog.io.local_relation import LocalRelation
 from emberlog.io.shelves import Shelf
 from emberlog.logical.nodes import Fixpoint, LogicalPlan
 from emberlog.optimize.pipeline import plan_program
+from emberlog.provenance.questions import Questions
 from emberlog.semantics.model import CheckedProgram, Fact
 from tests.local_runs import SETUPS, as_relations
 
@@ -36,9 +37,15 @@ def factors(plan: LogicalPlan) -> bool:
 
 
 def recorded(
-    checked: CheckedProgram, inputs: Mapping[str, Iterable[Fact]], recorder: str, limits: Limits = DEFAULT_LIMITS
+    checked: CheckedProgram,
+    inputs: Mapping[str, Iterable[Fact]],
+    recorder: str,
+    limits: Limits = DEFAULT_LIMITS,
+    *,
+    restricted: bool = False,
 ) -> Recording[Shelf]:
-    plan = plan_program(checked, provenance=True).plan
+    """What a run records: of everything that has a part in an answer, or of what its queries demand."""
+    plan = plan_program(checked, off=frozenset() if restricted else {"rewrite_demand"}, provenance=True).plan
     execution = RECORDERS[recorder]
     if execution.representation == "rows" and not factors(plan):
         execution = replace(execution, representation="auto")
@@ -54,4 +61,16 @@ def recorded(
     return Recording(
         {name: shelf_of(relation) for name, relation in recording.relations.items()},
         {name: shelf_of(history) for name, history in recording.histories.items()},
+    )
+
+
+def questions_of(
+    checked: CheckedProgram, inputs: Mapping[str, Iterable[Fact]], recorder: str, limits: Limits = DEFAULT_LIMITS
+) -> Questions:
+    """Who answers questions about a run that computed what its queries demand."""
+    return Questions(
+        checked,
+        recorded(checked, inputs, recorder, limits, restricted=True),
+        plan_program(checked, provenance=True).demands,
+        lambda query: recorded(replace(checked, queries=(query,)), inputs, recorder, limits, restricted=True),
     )
