@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from pathlib import Path
 from typing import ClassVar
@@ -27,6 +27,7 @@ from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.feeding import Feed, InlineRows, ParquetFiles, Source, StageRows, bytes_on_each
 from emberlog.executors.cyclic.handover import HandedOver, Outgrown, known_outputs
 from emberlog.executors.cyclic.handshake import Credentials, new_key
+from emberlog.executors.cyclic.key_handover import key_handed_over
 from emberlog.executors.cyclic.lookout import Lookout
 from emberlog.executors.cyclic.machine_memory import memory_for_each, memory_from_spark
 from emberlog.executors.cyclic.meeting import LAST_WORDS_SECONDS, Tracker
@@ -285,7 +286,7 @@ class Launcher:
         tracker = self._tracker(credentials, lookout, resume) if folder is not None else None
         job = Job(
             credentials.run,
-            credentials.key,
+            None,
             self.stage,
             feeds,
             tuple(dict.fromkeys(text for one in self.stage.strata for text in texts_of(one.program))),
@@ -307,10 +308,12 @@ class Launcher:
         last_words = 0.0
         try:
             self.jobs.begin()
-            frame = self._stage_input(sources).mapInArrow(partial(run_task, job), layout.output_schema, barrier=True)
-            # Rows go through an exchange: a barrier stage that failed is tried again then, and they are plain rows.
-            kept = self.resources.keep(frame.repartition(self.workers)) if place is None else None
-            summaries = _summaries(frame if kept is None else kept.frame.where(F.col(TAG) == NO_RELATION))
+            with key_handed_over(self.spark, credentials.key) as key:
+                run = partial(run_task, replace(job, key=key))
+                frame = self._stage_input(sources).mapInArrow(run, layout.output_schema, barrier=True)
+                # Rows go through an exchange: a barrier stage that failed is tried again then, and they are plain rows.
+                kept = self.resources.keep(frame.repartition(self.workers)) if place is None else None
+                summaries = _summaries(frame if kept is None else kept.frame.where(F.col(TAG) == NO_RELATION))
             last_words = LAST_WORDS_SECONDS
         except Exception as error:
             if lookout.reason is not None and is_cancelled(error):

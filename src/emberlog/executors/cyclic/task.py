@@ -31,6 +31,7 @@ from emberlog.executors.cyclic.faults import Fault
 from emberlog.executors.cyclic.feeding import Feed, Unfit, feed, spread_rows
 from emberlog.executors.cyclic.handshake import Credentials, Refused
 from emberlog.executors.cyclic.history import KeepsHistory
+from emberlog.executors.cyclic.key_handover import key_for
 from emberlog.executors.cyclic.lanes import Lane, Lanes, joined
 from emberlog.executors.cyclic.libraries import load_libraries
 from emberlog.executors.cyclic.local import worker_for
@@ -89,7 +90,8 @@ class Job:
     """All that the workers of a run have to know, as it is sent to them."""
 
     run: str
-    key: bytes
+    key: bytes | None
+    """None where it comes as a property of the task."""
     stage: Stage
     feeds: tuple[Feed, ...]
     texts: tuple[str, ...]
@@ -168,7 +170,7 @@ def run_task(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
     attendance = Attendance(number, job.workers, host, job.execution.recovery.stall_seconds)
 
     def begin() -> Met:
-        return attendance.begin(Credentials(job.run, 0, job.key), job.tracker, context.allGather)
+        return attendance.begin(Credentials(job.run, 0, key_for(context, job.key)), job.tracker, context.allGather)
 
     try:
         yield from _ended_well_or_told(job, summary, begin, memory, batches)
