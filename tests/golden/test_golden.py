@@ -82,6 +82,8 @@ def test_stream_programs_are_explained(case: GoldenCase) -> None:
     )
     for name in prepared.checked.outputs:
         assert name in text
+    # No plan that a pass has improved is what runs.
+    assert "\nlogical plan\n" in text and "optimized plan" not in text and "\npasses\n" not in text
     with pytest.raises(EmberlogError, match="DL320"):
         reference.evaluate(prepared.checked, prepared.inputs)
 

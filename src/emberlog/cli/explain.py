@@ -140,11 +140,11 @@ def explanation(
     plan = build(checked)
     optimized = plan_program(checked, off=off)
     title = checked.program.source.name
+    is_stream = any(relation.is_stream for relation in checked.relations.values())
     if form == "text":
         from emberlog.logical.explain import explain_text
 
         text = explain_text(checked, graph, plan, optimized, passes_in_full=passes_in_full)
-        is_stream = any(relation.is_stream for relation in checked.relations.values())
         choices = evaluation_notes(checked) if is_stream else described(optimized.plan)
         how = "".join(f"  {line}\n" for line in choices)
         return f"{text}\n\nhow it runs\n{how}" if choices else f"{text}\n"
@@ -154,7 +154,7 @@ def explanation(
         return explanation_page(checked, graph, plan, optimized)
     from emberlog.logical.pictures.drawing import draw_all
 
-    drawings = draw_all(graph, optimized.plan)
+    drawings = draw_all(graph, plan if is_stream else optimized.plan)
     if form == "dot":
         from emberlog.logical.pictures.graphviz import drawings_dot
 
