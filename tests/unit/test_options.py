@@ -10,14 +10,16 @@ import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from emberlog import Database, EmberlogError, Execution, Limits, Recovery, Result
 from emberlog.__main__ import _parser, main
-from emberlog.config import StreamOptions
+from emberlog.config import EVALUATIONS, StreamOptions
 from emberlog.events import Event, ExecutorChosen, RulesProfiled, StratumFinished
+from emberlog.executors.streaming.methods import slide_evaluator
+from tests.streams import by_evaluator, stream_case
 
 TC = "tc(X, Y) :- arc(X, Y). tc(X, Z) :- tc(X, Y), arc(Y, Z)."
 STREAM = "STREAM ride(Ts: timestamp, F: int). cheap(T, F) :- ride(T, F), F < 5."
@@ -312,6 +314,25 @@ def test_a_stream_refuses_what_its_start_has() -> None:
         "a program over streams has no option `listener`",
         "a program over streams has no option `off`",
     ]
+
+
+WALKED = """
+    STREAM link(Ts: timestamp, A: int, B: int).
+    reach(Ts, A, B) :- link(Ts, A, B).
+    reach(Ts, A, C) :- reach(T1, A, B), link(T2, B, C), largest(Ts, T1, T2).
+    query reach(_, A, B), WINDOW(10, 2).
+"""
+
+
+@pytest.mark.parametrize("evaluation", EVALUATIONS)
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits_hold_for_a_slide(name: str, evaluation: Literal["incremental", "simple"]) -> None:
+    case = stream_case(WALKED)
+    limits = Limits(**LIMITS[name].options(name))
+    evaluator = slide_evaluator(case.checked, case.window, {}, limits, evaluation=evaluation)
+    arcs = {"link": [(1, *arc) for arc in ARCS]}
+    seen = ran(lambda _: list(by_evaluator(case, evaluator, case.slides(arcs), arcs)))
+    assert LIMITS[name].here(seen), seen.error  # type: ignore[operator]
 
 
 # --- the command line ------------------------------------------------------------------------------------------------
