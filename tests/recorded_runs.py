@@ -6,12 +6,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from emberlog.config import DEFAULT_LIMITS, Execution, Limits
+from emberlog.executors.cyclic.capabilities import obstacles
+from emberlog.executors.cyclic.compile import compile_fixpoint
+from emberlog.executors.cyclic.factored import relations_needed_whole
 from emberlog.executors.local.run import run
 from emberlog.executors.recording import Recording
 from emberlog.io.arrow_shelves import shelf_of
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.shelves import Shelf
+from emberlog.logical.nodes import Fixpoint, LogicalPlan
 from emberlog.optimize.pipeline import plan_program
+from emberlog.provenance.questions import Questions
 from emberlog.semantics.model import CheckedProgram, Fact
 from tests.local_runs import SETUPS, as_relations
 
@@ -25,20 +30,47 @@ RECORDERS: Mapping[str, Execution] = {
 }
 
 
+def factors(plan: LogicalPlan) -> bool:
+    """Whether the facts of every recursion that workers run can be kept as bits."""
+    recursions = [one.root for one in plan.strata if isinstance(one.root, Fixpoint) and not obstacles(one.root)]
+    return all(relations_needed_whole(compile_fixpoint(one)) for one in recursions)
+
+
 def recorded(
-    checked: CheckedProgram, inputs: Mapping[str, Iterable[Fact]], recorder: str, limits: Limits = DEFAULT_LIMITS
+    checked: CheckedProgram,
+    inputs: Mapping[str, Iterable[Fact]],
+    recorder: str,
+    limits: Limits = DEFAULT_LIMITS,
+    *,
+    restricted: bool = False,
 ) -> Recording[Shelf]:
-    plan = plan_program(checked, provenance=True).plan
+    """What a run records: of everything that has a part in an answer, or of what its queries demand."""
+    plan = plan_program(checked, off=frozenset() if restricted else {"rewrite_demand"}, provenance=True).plan
+    execution = RECORDERS[recorder]
+    if execution.representation == "rows" and not factors(plan):
+        execution = replace(execution, representation="auto")
     recording: Recording[LocalRelation] = Recording()
     run(
         plan,
         as_relations(plan, inputs),
         limits,
-        execution=replace(RECORDERS[recorder], provenance=True),
+        execution=replace(execution, provenance=True),
         interpret_small=recorder == INTERPRETER,
         recording=recording,
     )
     return Recording(
         {name: shelf_of(relation) for name, relation in recording.relations.items()},
         {name: shelf_of(history) for name, history in recording.histories.items()},
+    )
+
+
+def questions_of(
+    checked: CheckedProgram, inputs: Mapping[str, Iterable[Fact]], recorder: str, limits: Limits = DEFAULT_LIMITS
+) -> Questions:
+    """Who answers questions about a run that computed what its queries demand."""
+    return Questions(
+        checked,
+        recorded(checked, inputs, recorder, limits, restricted=True),
+        plan_program(checked, provenance=True).demands,
+        lambda query: recorded(replace(checked, queries=(query,)), inputs, recorder, limits, restricted=True),
     )

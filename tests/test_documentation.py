@@ -198,3 +198,13 @@ def test_links(document: Path) -> None:
         if not file.exists() or (anchor and anchor not in anchors_of(file)):
             broken.append(target)
     assert broken == []
+
+
+def test_the_readme_says_what_the_report_says_in_short() -> None:
+    report = (ROOT / "docs/benchmarks/report.md").read_text(encoding="utf-8")
+    section = " ".join((ROOT / "README.md").read_text(encoding="utf-8").partition("## How fast\n")[2].split())
+    on_spark, in_one_process = re.findall(
+        r"^\| DuckDB, recursive CTE \| (\d+) \| (\d+) \| ([\d.]+) ×", report, re.MULTILINE
+    )
+    for workloads, faster, mean in (on_spark, in_one_process):
+        assert re.search(rf"in {faster} of {workloads}, with (a geometric mean of )?{re.escape(mean)} ×", section)

@@ -46,7 +46,7 @@ class Trial(Generic[AnswerType]):
 
 def first_run(subject: Subject[AnswerType], off: tuple[str, ...], timeout: float) -> Trial[AnswerType]:
     """Warms up, counts rows, and gives the answer."""
-    return _run(subject, off, timeout, subject.answer, Execution(profile=True))
+    return _run(subject, off, timeout, subject.answer, Execution(profile=True, representation="hash"))
 
 
 def timed_run(subject: Subject[AnswerType], off: tuple[str, ...], timeout: float) -> Costs:
@@ -92,4 +92,4 @@ class _Heard:
             self.rounds += event.iterations
             self.bytes += event.bytes_sent
         if isinstance(event, RulesProfiled):
-            self.rows = (self.rows or 0) + sum(one.derived for one in event.rounds)
+            self.rows = (self.rows or 0) + sum(one.derived or 0 for one in event.rounds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
@@ -36,6 +36,15 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 
 
+def refuse_options(who: str, given: Iterable[str], reasons: Mapping[str, str]) -> None:
+    """Raises an error for every option given that somebody cannot honour; `reasons` say why, or what to do instead."""
+    diagnostics = Diagnostics()
+    for name in given:
+        if name in reasons:
+            diagnostics.error("DL336", f"{who} has no option `{name}`", None, reasons[name])
+    diagnostics.raise_errors()
+
+
 EXECUTORS = ("auto", "cyclic", "dataframe")
 MODES = ("auto", "bsp", "decomposed", "async")
 PARTITIONINGS = ("auto", "hash", "range", "locality")
@@ -56,6 +65,13 @@ class Recovery:
     checkpoint_rounds: int | None = None
     """A checkpoint is made after so many rounds, too."""
 
+    @property
+    def asked_checkpoints(self) -> tuple[str, ...]:
+        """Names the fields that ask for checkpoints as nobody would who leaves them to Emberlog."""
+        names = ("checkpoint_seconds", "checkpoint_rounds")
+        defaults = {one.name: one.default for one in fields(self)}
+        return tuple(name for name in names if getattr(self, name) not in (None, defaults[name]))
+
     def __post_init__(self) -> None:
         diagnostics = Diagnostics()
         if self.retries < 0:
@@ -66,6 +82,18 @@ class Recovery:
                 diagnostics.error("DL508", f"{name} must be larger than 0, not {value:,}", None)
         diagnostics.raise_errors()
 
+
+_OF_WORKERS = (
+    "mode",
+    "workers",
+    "partitioning",
+    "representation",
+    "memory",
+    "through_spark",
+    "profile",
+    "recovery",
+)
+"""The options that are for the workers of the cyclic executor."""
 
 _CHOICES = (
     ("executor", EXECUTORS),
@@ -128,6 +156,20 @@ class Execution:
             hint = "provenance goes with auto, bsp and decomposed"
             diagnostics.error("DL508", "the mode async has no iterations that could be recorded", None, hint)
         diagnostics.raise_errors()
+        if self.executor == "dataframe":
+            hint = "it is for the workers of the cyclic executor: leave it out, or choose another executor"
+            refuse_options("the executor dataframe", self.chosen, dict.fromkeys(_OF_WORKERS, hint))
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """Names the fields that are not left to Emberlog."""
+        return tuple(one.name for one in fields(self) if getattr(self, one.name) != one.default)
+
+    @property
+    def asks_for_workers(self) -> bool:
+        """Tells whether a choice was made that only workers can honour. To be profiled is none: the run stays as it
+        is."""
+        return self.executor == "cyclic" or any(name in _OF_WORKERS for name in self.chosen if name != "profile")
 
 
 DEFAULT_EXECUTION = Execution()

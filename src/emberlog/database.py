@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar, cast, overload
 
-from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits
+from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits, refuse_options
 from emberlog.datatypes import TYPE_NAMES, DataType
 from emberlog.diagnostics import Diagnostics, EmberlogError, fail, nearest
 from emberlog.events import Listener, ignore
@@ -77,15 +77,15 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         if engine == "local":
             from emberlog.executors.local.engine import LocalEngine
 
-            if spark is not None or master or memory or conf:
-                raise fail("DL508", "a local database has no Spark, and so no session, master, memory or conf")
+            given = {"spark": spark is not None, "master": master, "memory": memory, "conf": conf}
+            refuse_options("a local database", _set(given), dict.fromkeys(given, "leave it out: there is no Spark"))
             self._engine = cast("Engine[Frame]", LocalEngine(1 if workers is None else workers))
         elif engine == "spark":
             from emberlog.executors.spark_engine import SparkEngine
 
             if workers is not None:
-                hint = "on Spark say execution=Execution(workers=…)"
-                raise fail("DL508", "workers are those of a local database", None, hint)
+                hint = "say datalog(…, execution=Execution(workers=…))"
+                refuse_options("a database on Spark", ["workers"], {"workers": hint})
             self._engine = cast("Engine[Frame]", SparkEngine(spark, master, memory, conf))
         else:
             raise fail("DL508", f"there is no engine `{engine}`", None, "it is one of spark, local")
@@ -121,6 +121,10 @@ class Database(MutableMapping[str, object], Generic[Frame]):
     ) -> None:
         """The same as `db[name] = data`, with a choice of columns, and with what a path does not say: whether its files
         begin with the names of their columns, and what format they have."""
+        if not isinstance(data, str | os.PathLike):
+            reason = "leave it out: it is for files"
+            given = {"header": header, "format": format}
+            refuse_options(f"the data of `{name}`", _set(given), dict.fromkeys(given, reason))
         self._engine.register(name, data, columns=columns, header=header, format=format)
         self._seen.pop(name, None)
 
@@ -192,13 +196,17 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         left out; `execution` says how recursions are run; `provenance` records what `Result.why` and the like need."""
         if provenance:
             execution = replace(execution, provenance=True)
-        provenance = execution.provenance
+        provenance, off = execution.provenance, frozenset(off)
         explained = self.check(program, params=params, iterations=iterations, off=off, provenance=provenance)
         checked = explained.checked
         stream = next((relation for relation in checked.relations.values() if relation.is_stream), None)
         if provenance and stream is not None:
             hint = "ask the query that start() gives: query.why(…)"
             raise fail("DL446", f"`{stream.name}` is a stream, for which nothing is recorded", stream.span, hint)
+        if stream is not None:
+            given = [*execution.chosen, *_set({"listener": listener is not ignore, "off": off})]
+            refuse_options("a program over streams", given, _REFUSED_BY_STREAMS)
+        _check_iterations(checked, iterations)
         self._check_inputs(explained)
         request = Request(
             checked,
@@ -233,6 +241,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         explained = self.check(program, params=params, iterations=iterations)
         if not _has_streams(explained.checked):
             raise fail("DL342", "this program reads no stream", None, "datalog(…, provenance=True) answers questions")
+        _check_iterations(explained.checked, iterations)
         self._check_inputs(explained)
         window = self._engine.window(explained.checked, explained.inputs, at)
         return StreamQuestions(explained.checked, window, limits)
@@ -308,7 +317,11 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         self._check_inputs(explained)
         known = self._known(explained.checked)
         if not analyze:
+            if limits != DEFAULT_LIMITS:
+                reason = "leave it out, or say analyze=True: nothing is run that could pass a limit"
+                refuse_options("an estimate of costs", ["limits"], {"limits": reason})
             return cost_text(explained.optimized, known)
+        _check_iterations(explained.checked, iterations)
         request = Request(
             explained.checked,
             explained.optimized.plan,
@@ -426,6 +439,27 @@ def _type(given: str | DataType) -> DataType:
         hints = [f"did you mean `{guess}`?"] if guess else []
         raise fail("DL219", f"there is no type `{given}`", None, *hints, f"types are {', '.join(TYPE_NAMES)}")
     return TYPE_NAMES[given.lower()]
+
+
+_REFUSED_BY_STREAMS = {
+    **{one.name: "leave it out: the options of a stream are those of start(…)" for one in fields(Execution)},
+    "workers": "say start(workers=…)",
+    "listener": "say start(listener=…): it hears of every batch",
+    "off": "leave it out: what keeps a window up to date is not planned by these passes",
+}
+
+
+def _set(options: Mapping[str, object]) -> list[str]:
+    """The names of the options that somebody has set."""
+    return [name for name, value in options.items() if value]
+
+
+def _check_iterations(checked: CheckedProgram, iterations: int | None) -> None:
+    """Raises an error if a number of rounds is given and no recursion takes one."""
+    bounds = {one.recursion.iterations for one in checked.strata if one.recursion is not None}
+    if iterations is not None and iterations not in bounds:
+        reason = "leave it out: every recursion of it comes to its end by itself, or has a bound of its own"
+        refuse_options("this program", ["iterations"], {"iterations": reason})
 
 
 def _has_streams(checked: CheckedProgram) -> bool:

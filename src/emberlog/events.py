@@ -66,15 +66,17 @@ class RuleRound:
     """What one rule did in one iteration, on all workers."""
 
     rule: str
+    """Or several, where facts are kept as bits and rules take their steps together."""
     relation: str
     iteration: int
     """0 for what needs no recursion."""
-    derived: int
-    """Rows that the rule gave."""
+    derived: int | None
+    """Rows that the rule gave; None where facts are kept as bits, which are not counted one by one."""
     kept: int
     """Those that were not known where they were derived; workers that exchange facts each know a part of them."""
     seconds: float
-    """To derive and to store them; of several workers added up."""
+    """To derive and to store them; of several workers added up. Where sources are closed one after the other, the
+    seconds of all iterations are told with the first one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import html
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
-from emberlog.config import StreamOptions
+from emberlog.config import StreamOptions, refuse_options
 from emberlog.diagnostics import fail, nearest
 from emberlog.executors.engine import Outputs, StreamOutputs
-from emberlog.executors.recording import what_is_recorded
+from emberlog.executors.recording import Recording, what_is_recorded
+from emberlog.io.shelves import Shelf
 from emberlog.logical.explain import explain_text, pass_lines
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.traverse import plans_of, scans
-from emberlog.optimize.pipeline import Optimized
+from emberlog.optimize.pipeline import Optimized, plan_program
 from emberlog.provenance.origins import Origin
 from emberlog.provenance.proof import Proof
 from emberlog.provenance.questions import Questions
 from emberlog.provenance.refutation import Refutation
 from emberlog.provenance.trace_form import Trace
 from emberlog.semantics.connection_graph import build_connection_graph
-from emberlog.semantics.model import CheckedProgram
+from emberlog.semantics.model import CheckedProgram, CheckedQuery
 from emberlog.source import NOWHERE, Span
 from emberlog.syntax import ast
 
@@ -37,6 +39,11 @@ if TYPE_CHECKING:
     Frame = typing_extensions.TypeVar("Frame", default=DataFrame)
 else:
     Frame = TypeVar("Frame")
+
+
+_MOST_PROOFS = 10
+
+_log = logging.getLogger("emberlog")
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +222,7 @@ class Result(Mapping[str, Frame]):
         fact: Sequence[object],
         *,
         all: bool = False,
-        limit: int = 10,
+        limit: int = _MOST_PROOFS,
         depth: int | None = None,
         contributions: int = 10,
     ) -> Proof | tuple[Proof, ...]:
@@ -224,7 +231,11 @@ class Result(Mapping[str, Frame]):
         None in the fact is any value, if only one fact agrees. `depth` ends the proof early; of an aggregate that all
         its contributions decide, so many `contributions` are listed. The run must have had `provenance=True`."""
         if all:
+            if depth is not None:
+                refuse_options("all=True", ["depth"], {"depth": "leave it out: proofs of a list are told in full"})
             return self._asked().all_whys(relation, fact, limit=limit, contributions=contributions)
+        if limit != _MOST_PROOFS:
+            refuse_options("a single proof", ["limit"], {"limit": "say all=True, or leave it out"})
         return self._asked().why(relation, fact, depth=depth, contributions=contributions)
 
     def why_not(self, relation: str, fact: Sequence[object], *, depth: int = 1) -> Refutation:
@@ -256,8 +267,17 @@ class Result(Mapping[str, Frame]):
             recording = self._outputs.recorded()
             if recording is None:
                 raise fail("DL440", "this run recorded no provenance", None, "say datalog(…, provenance=True)")
-            self._questions = Questions(self.explained.checked, recording.relations, recording.histories)
+            explained = self.explained
+            self._questions = Questions(explained.checked, recording, explained.optimized.demands, self._rerun)
         return self._questions
+
+    def _rerun(self, query: CheckedQuery) -> Recording[Shelf]:
+        """Records what a question needs that the queries of the program did not ask for."""
+        asked = replace(self.explained.checked, queries=(query,))
+        _log.info("%s: run once more for a question, with another query", self.program.source.name)
+        recording = self._outputs.recorded(plan_program(asked, statistics=self.plan.statistics, provenance=True).plan)
+        assert recording is not None
+        return recording
 
     # --- the end ----------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,6 @@ A case is a folder `<area>/<case>/` here, or one of the examples, with
   program.dl            the program
   facts/<relation>.csv  its inputs (.tsv and .facts too); none if there is no such folder
   options.json          {"params": {…}, "iterations": 20, "limits": {"max_rows": 100}}, all optional
-  gaps.json             {"executor": "reason"}: executors that cannot run it yet
   questions.txt         questions about its facts, with the proofs that answer them
 and one kind of expectation:
   expected/<relation>.csv   the sorted facts of every output
@@ -87,10 +86,6 @@ class GoldenCase:
     def fails_while_running(self) -> bool:
         """Its program is fine, and what fails is an operation or a limit."""
         return "error[DL5" in (self.expected_error or "")
-
-    @property
-    def gaps(self) -> dict[str, str]:
-        return dict(json.loads(self._text("gaps.json") or "{}"))
 
     def prepare(self) -> PreparedCase:
         """Parses and checks the program and reads its inputs; raises EmberlogError as a user would see it."""

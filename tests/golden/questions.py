@@ -14,7 +14,7 @@ from emberlog.provenance.asked import moment_in
 from emberlog.provenance.question_text import asked_in_text
 from emberlog.provenance.questions import Questions
 from tests.golden.corpus import GoldenCase
-from tests.recorded_runs import INTERPRETER, recorded
+from tests.recorded_runs import INTERPRETER, questions_of
 
 
 def questions_file(case: GoldenCase) -> Path:
@@ -27,8 +27,7 @@ def answered(case: GoldenCase, recorder: str = INTERPRETER) -> str:
     lines = questions_file(case).read_text(encoding="utf-8").splitlines()
     if prepared.is_stream:
         return _blocks(lines, lambda question: _answer_at(case, question))
-    recording = recorded(prepared.checked, prepared.inputs, recorder, prepared.limits)
-    questions = Questions(prepared.checked, recording.relations, recording.histories)
+    questions = questions_of(prepared.checked, prepared.inputs, recorder, prepared.limits)
     return _blocks(lines, lambda question: _answer(questions, question))
 
 

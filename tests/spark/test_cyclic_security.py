@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -13,6 +15,7 @@ from emberlog.diagnostics import EmberlogError
 from emberlog.events import Event, ExecutorChosen
 from emberlog.executors.cyclic import launcher
 from emberlog.executors.cyclic.handshake import DRIVER
+from emberlog.executors.cyclic.key_handover import PROPERTY
 from emberlog.executors.cyclic.meeting import Tracker
 from emberlog.executors.cyclic.scratch import known_folders
 from emberlog.executors.cyclic.slots import ENCRYPTION
@@ -88,3 +91,21 @@ def set_before_the_session(spark: SparkSession, name: str, monkeypatch: pytest.M
     """As if the setting had been there from the start: Spark itself goes on without it."""
     get = spark.conf.get
     monkeypatch.setattr(type(spark.conf), "get", lambda _conf, one, *rest: "true" if one == name else get(one, *rest))
+
+
+def test_the_key_is_in_no_file(database: Database, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function of more than 1 MiB is written to a file by Spark, and stays there."""
+    key = b"the key of this run, all its 32 b"
+    monkeypatch.setattr(launcher, "new_key", lambda: key)
+    texts = [f"{number} {'x' * 2_000}" for number in range(1_000)]
+    database["arc"] = list(pairwise(texts))
+    program = "far(X) :- arc(X, _). far(Y) :- far(X), arc(X, Y).\n"
+    with database.datalog(program, execution=CYCLIC) as result:
+        assert result["far"].count() == len(texts)
+    place = Path(str(spark.sparkContext._temp_dir))
+    written = {file: file.read_bytes() for file in place.rglob("*") if file.is_file()}
+    with_facts = [file for file, data in written.items() if texts[7].encode() in data]
+    assert with_facts, "the function was not large enough to be written"
+    assert all(file.stat().st_mode & 0o077 == 0 for file in with_facts)
+    assert not any(key in data or key.hex().encode() in data for data in written.values())
+    assert spark.sparkContext.getLocalProperty(PROPERTY) is None

@@ -75,3 +75,18 @@ def test_facts_are_written_with_their_iterations(spark: SparkSession, tmp_path: 
     assert (4, 1, 3) in {tuple(row) for row in read["hcc"].collect()}
     assert {row["iteration"] for row in read["rank"].collect()} <= {1, 2, 3}
     assert read["start"].columns == ["X"]
+
+
+@pytest.mark.parametrize("executor", ["auto", "dataframe"])
+def test_a_query_restricts_what_is_recorded_and_no_answer(spark: SparkSession, executor: str) -> None:
+    text = "sg(X, Y) :- arc(P, X), arc(P, Y), X != Y. sg(X, Y) :- arc(A, X), sg(A, B), arc(B, Y)."
+    arcs = [(node, 2 * node + side) for node in range(15) for side in (1, 2)]
+    local, there = emberlog.Database(engine="local"), emberlog.Database(spark)
+    local["arc"], there["arc"] = arcs, arcs
+    whole = local.datalog(text, provenance=True)
+    with there.datalog(f"{text} sg(30, Y)?", provenance=True, execution=Execution(executor=executor)) as result:
+        assert result["sg"].count() == 15
+        assert result.history("sg").count() == 1 + 3 + 7 + 15
+        for fact in ((30, 15), (15, 30)):  # asked for by the query, and by nobody
+            assert str(result.why("sg", fact)) == str(whole.why("sg", fact))
+        assert str(result.why_not("sg", (30, 2))) == str(whole.why_not("sg", (30, 2)))

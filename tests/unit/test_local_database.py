@@ -254,9 +254,7 @@ def test_statistics_are_taken_once_and_again_for_other_data(db: Local, monkeypat
     assert "arc" not in db.check(REACH).optimized.plan.statistics
 
 
-@pytest.mark.parametrize(
-    "options", [{"engine": "flink"}, {"engine": "local", "workers": 0}, {"engine": "local", "master": "local[1]"}]
-)
+@pytest.mark.parametrize("options", [{"engine": "flink"}, {"engine": "local", "workers": 0}])
 def test_options_that_do_not_exist(options: dict[str, Any]) -> None:
     with pytest.raises(emberlog.EmberlogError, match="DL508"):
         emberlog.Database(**options)

@@ -59,6 +59,7 @@ def test_rounding_in_workers(expression: str, expected: float) -> None:
 SUM = (
     "@iterations(2)\np(K, sum<V>) :- n(K, _, V). p(K, sum<V>) :- p(K, _), never(K, V). declare never(int k, {type} v)."
 )
+MEAN = SUM.replace("sum", "avg").format(type="int")
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
@@ -69,15 +70,16 @@ def test_a_sum_of_ints_overflows_only_if_it_is_too_large(order: tuple[int, ...],
     assert answer(SUM.format(type="int"), facts, workers=workers) == {(0, 2**63 - 1)}
     facts = {"n": [*numbers, (0, 3, 1)], "never": []}
     assert answer(SUM.format(type="int"), facts, workers=workers) == "DL502"
-    mean = SUM.format(type="float").replace("sum", "avg")
-    assert answer(mean, facts, workers=workers) == {(0, 2**63 / 4)}
+    assert answer(MEAN, facts, workers=workers) == {(0, 2**63 / 4)}
 
 
 def test_a_mean_of_ints_is_rounded_once() -> None:
     facts: Facts = {"n": [(0, 0, 2**53 + 1), (0, 1, 1), (0, 2, 1)], "never": []}
     expected = {(0, float(Fraction(2**53 + 3, 3)))}
     for workers in (1, 2, 3):
-        assert answer(SUM.format(type="float").replace("sum", "avg"), facts, workers=workers) == expected
+        assert answer(MEAN, facts, workers=workers) == expected
+        mixed = answer(SUM.format(type="float").replace("sum", "avg"), facts, workers=workers)
+        assert mixed == "DL506"  # the float of another rule makes all values floats
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])

@@ -105,6 +105,24 @@ PLANNING_ENTRIES = (
         FoundBy.OTHER,
     ),
     Entry(
+        "DL336",
+        "an option that would do nothing",
+        "An option was set that the engine, the executor or the program cannot honour. It is not ignored, because a "
+        "run that is not what was asked for would look as if it were.",
+        "Leave the option out, or do what the message says instead.",
+        '`Execution(through_spark=True)` on `Database(engine="local")`.',
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL337",
+        "facts that cannot be kept as asked",
+        "Marks, lanes and rows are for recursions of one relation whose columns fall into two sides that no rule "
+        "brings together; marks and lanes need a side that every rule hands through, too.",
+        "Leave the representation to Emberlog, or choose `hash`.",
+        '`Execution(representation="rows")` for `tc(X, Z) :- tc(X, Y), tc(Y, Z).`',
+        FoundBy.OTHER,
+    ),
+    Entry(
         "DL340",
         "a checkpoint of another stream query",
         "What a stream query keeps in its checkpoint depends on its program, its window and its inputs. With another "

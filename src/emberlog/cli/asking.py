@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from emberlog.cli.limits import add_limit_options, limits_of
-from emberlog.cli.parameters import add_fact_options, add_program_options, add_spark_options
+from emberlog.cli.parameters import (
+    add_fact_options,
+    add_program_options,
+    add_spark_options,
+    refuse,
+    refuse_spark_options,
+)
 from emberlog.diagnostics import fail
 
 if TYPE_CHECKING:
@@ -85,7 +91,7 @@ def _answering(
     if any(relation.is_stream for relation in task.checked.relations.values()):
         return nullcontext(database.window(task.program, at=_moment(arguments.at), **options))
     if arguments.at is not None:
-        raise fail("DL508", "--at is a moment of a stream, and this program reads none")
+        refuse("this program", {"--at": True}, "leave it out: it is a moment of a stream, and no stream is read")
     run: Result[Any] = database.datalog(task.program, provenance=True, **options)
     return run
 
@@ -114,6 +120,7 @@ def chosen_database(arguments: argparse.Namespace) -> Any:
     """On the engine that the options say."""
     from emberlog.database import Database
 
+    refuse_spark_options(arguments)
     if arguments.engine == "local":
         return Database(engine="local")
     from emberlog.cli.terminal import silence_py4j

@@ -9,8 +9,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from emberlog.cli import exit_codes
-from emberlog.cli.asking import add_engine_options
-from emberlog.cli.parameters import add_fact_options, add_program_options, as_mapping
+from emberlog.cli.asking import ENGINES, add_engine_options
+from emberlog.cli.parameters import add_fact_options, add_program_options, as_mapping, refuse
 
 if TYPE_CHECKING:
     from emberlog.syntax.ast import Value
@@ -64,18 +64,37 @@ def register(commands: Any) -> None:
     costs.add_argument("--analyze", action="store_true", help="run it, and count them as well")
     add_fact_options(costs)
     add_engine_options(costs)
+    parser.set_defaults(engine=None)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    about_passes = {"--passes": arguments.passes, "--format": arguments.format}
+    about_data = {
+        "--facts": arguments.facts,
+        "--input": arguments.inputs,
+        "--header": arguments.header,
+        "--engine": arguments.engine,
+        "--master": arguments.master,
+        "--conf": arguments.conf,
+    }
+    about_program = {"--off": arguments.off, "--param": arguments.params, "--iterations": arguments.iterations}
     if _CODE.fullmatch(arguments.subject) and not os.path.exists(arguments.subject):
+        costs_asked = {"--cost": arguments.cost, "--analyze": arguments.analyze, "--output": arguments.output}
+        given = {**about_passes, **about_data, **about_program, **costs_asked}
+        refuse("the explanation of a code", given, "leave it out: it is for programs")
         return _explain_code(arguments.subject.upper())
     if arguments.cost or arguments.analyze:
+        refuse("the table of costs", about_passes, "leave it out, or --cost and --analyze")
+        arguments.engine = arguments.engine or ENGINES[0]
         from emberlog.cli.costs import costs
 
         return _tell(arguments.output, costs(arguments), is_text=True)
+    refuse("a plan", about_data, "say --cost or --analyze, or leave it out: a plan is made without data")
     suffix = os.path.splitext(arguments.output or "")[1].lower()
     form = arguments.format or _FORMAT_OF_SUFFIX.get(suffix, "text")
+    if form != "text":
+        refuse("a picture", {"--passes": arguments.passes}, "leave it out: it is for text")
     text = explanation(
         arguments.subject,
         form,
@@ -121,11 +140,11 @@ def explanation(
     plan = build(checked)
     optimized = plan_program(checked, off=off)
     title = checked.program.source.name
+    is_stream = any(relation.is_stream for relation in checked.relations.values())
     if form == "text":
         from emberlog.logical.explain import explain_text
 
         text = explain_text(checked, graph, plan, optimized, passes_in_full=passes_in_full)
-        is_stream = any(relation.is_stream for relation in checked.relations.values())
         choices = evaluation_notes(checked) if is_stream else described(optimized.plan)
         how = "".join(f"  {line}\n" for line in choices)
         return f"{text}\n\nhow it runs\n{how}" if choices else f"{text}\n"
@@ -135,7 +154,7 @@ def explanation(
         return explanation_page(checked, graph, plan, optimized)
     from emberlog.logical.pictures.drawing import draw_all
 
-    drawings = draw_all(graph, optimized.plan)
+    drawings = draw_all(graph, plan if is_stream else optimized.plan)
     if form == "dot":
         from emberlog.logical.pictures.graphviz import drawings_dot
 

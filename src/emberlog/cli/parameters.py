@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -108,6 +108,20 @@ def add_fact_options(group: Any, input_help: str = ONE_RELATION) -> None:
         help=input_help,
     )
     group.add_argument("--header", action="store_true", help="text files begin with the names of their columns")
+
+
+def refuse(who: str, given: Mapping[str, object], reason: str) -> None:
+    """Raises an error that names the options which are set, as nothing would come of them."""
+    from emberlog.config import refuse_options
+
+    refuse_options(who, [name for name, value in given.items() if value], dict.fromkeys(given, reason))
+
+
+def refuse_spark_options(arguments: argparse.Namespace) -> None:
+    """Raises an error if a run in this process is given options of Spark."""
+    if arguments.engine == "local":
+        given = {"--master": arguments.master, "--conf": arguments.conf}
+        refuse("a run in this process", given, "leave it out, or say --engine spark")
 
 
 def add_spark_options(group: Any) -> None:

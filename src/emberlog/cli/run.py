@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from emberlog.cli import exit_codes
 from emberlog.cli.limits import add_limit_options, limits_of
-from emberlog.cli.parameters import add_fact_options, add_program_options, add_spark_options, whole_number
+from emberlog.cli.parameters import (
+    add_fact_options,
+    add_program_options,
+    add_spark_options,
+    refuse,
+    refuse_spark_options,
+    whole_number,
+)
 from emberlog.config import EXECUTORS, MODES, PARTITIONINGS, REPRESENTATIONS
 
 if TYPE_CHECKING:
@@ -61,7 +68,7 @@ def register(commands: Any) -> None:
 def _add_data_options(group: Any) -> None:
     add_fact_options(group)
     group.add_argument("--output", metavar="DIR", help="write all facts there; it must not exist yet")
-    group.add_argument("--format", choices=FORMATS, default="csv", help="of the output (csv)")
+    group.add_argument("--format", choices=FORMATS, help="of the output (csv)")
     group.add_argument("--show", metavar="N", type=whole_number, default=10, help="facts of an answer shown (10)")
 
 
@@ -95,13 +102,17 @@ def run(arguments: argparse.Namespace) -> int:
     from emberlog.cli.running import carry_out, prepare
     from emberlog.config import Execution
 
+    refuse_spark_options(arguments)
+    if arguments.output is None:
+        refuse("a run without --output", {"--format": arguments.format}, "say --output DIR, or leave it out")
     execution = Execution(
         executor=arguments.executor,
         mode=arguments.mode,
         partitioning=arguments.partitioning,
         workers=arguments.workers,
         representation=arguments.representation,
-        profile=arguments.profile is not None,
+        # A series of jobs is profiled by its events; there are no workers that could count.
+        profile=arguments.profile is not None and arguments.executor != "dataframe",
         provenance=arguments.provenance,
     )
     # Everything that can be wrong without Spark is said before Spark takes its seconds to start.
@@ -115,7 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
             task,
             limits=limits_of(arguments),
             header=arguments.header,
-            form=arguments.format,
+            form=arguments.format or FORMATS[0],
             show=arguments.show,
             execution=execution,
             profiling=profiling,
@@ -125,7 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
         task,
         limits=limits_of(arguments),
         header=arguments.header,
-        form=arguments.format,
+        form=arguments.format or FORMATS[0],
         show=arguments.show,
         execution=execution,
         profiling=profiling,

@@ -12,6 +12,7 @@ from emberlog.cli.parameters import (
     add_program_options,
     add_spark_options,
     positive_int,
+    refuse,
     whole_number,
 )
 from emberlog.config import EVALUATIONS, LATE_TUPLES, OUTPUT_MODES
@@ -61,11 +62,9 @@ def _add_input_options(group: Any) -> None:
 
 def _add_output_options(group: Any) -> None:
     group.add_argument("--output", metavar="DIR", help="write the answers there, each batch in a folder of its own")
-    group.add_argument("--format", choices=FORMATS, default=FORMATS[0], help="of the output (parquet)")
+    group.add_argument("--format", choices=FORMATS, help="of the output (parquet)")
     group.add_argument("--mode", choices=OUTPUT_MODES, default="changes", help="what each slide tells (changes)")
-    group.add_argument(
-        "--show", metavar="N", type=whole_number, default=10, help="rows of a batch shown, without --output (10)"
-    )
+    group.add_argument("--show", metavar="N", type=whole_number, help="rows of a batch shown, without --output (10)")
     group.add_argument("--late", choices=LATE_TUPLES, default=LATE_TUPLES[0], help="tuples that come too late (drop)")
     group.add_argument("--checkpoint", metavar="DIR", help="where a restart goes on; default: in the output")
 
@@ -84,14 +83,19 @@ def run(arguments: argparse.Namespace) -> int:
     from emberlog.cli.running import prepare
     from emberlog.cli.streaming import Wishes, carry_out
 
+    if arguments.output is None:
+        refuse("a stream without --output", {"--format": arguments.format}, "say --output DIR, or leave it out")
+    else:
+        shown = {"--show": arguments.show is not None}
+        refuse("a stream with --output", shown, "leave one of them out: answers are written or shown")
     task = prepare(arguments.program, arguments)
     wishes = Wishes(
         arguments.header,
         arguments.kind,
         arguments.output,
-        arguments.format,
+        arguments.format or FORMATS[0],
         arguments.mode,
-        arguments.show,
+        10 if arguments.show is None else arguments.show,
         arguments.late,
         arguments.checkpoint,
         _time(arguments.watermark),

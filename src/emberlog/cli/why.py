@@ -15,7 +15,7 @@ from emberlog.cli.asking import (
     result_of,
     tell,
 )
-from emberlog.cli.parameters import positive_int, whole_number
+from emberlog.cli.parameters import positive_int, refuse, whole_number
 
 NAME = "why"
 
@@ -41,7 +41,7 @@ def register(commands: Any) -> None:
     )
     add_question_options(parser)
     parser.add_argument("--all", action="store_true", help="other proofs, too, as text")
-    parser.add_argument("--limit", metavar="N", type=positive_int, default=10, help="proofs with --all (10)")
+    parser.add_argument("--limit", metavar="N", type=positive_int, help="proofs with --all (10)")
     parser.add_argument("--depth", metavar="N", type=positive_int, help="end the proof after so many steps")
     parser.add_argument(
         "--contributions",
@@ -55,11 +55,16 @@ def register(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.all:
+        given = {"--depth": arguments.depth, "--format": form_of(arguments) != "text"}
+        refuse("--all", given, "leave it out: all proofs are told in full, as text")
+    else:
+        refuse("a single proof", {"--limit": arguments.limit}, "say --all, or leave it out")
     with asked(arguments) as question:
         answering, relation, fact = question.answering, question.relation, question.fact
         if arguments.all:
             proofs = result_of(question, "--all").why(
-                relation, fact, all=True, limit=arguments.limit, contributions=arguments.contributions
+                relation, fact, all=True, limit=arguments.limit or 10, contributions=arguments.contributions
             )
             text = "\nor\n\n".join(in_form(proof, "text") for proof in proofs)
         else:

@@ -53,8 +53,9 @@ class Outputs(Mapping[str, Frame], ABC):
         """Every relation into a folder of its own name in this one; with the iteration of each fact, where there is a
         history."""
 
-    def recorded(self) -> Recording[Shelf] | None:
-        """All relations of the run and the histories of recursive ones, if it was asked for provenance."""
+    def recorded(self, plan: LogicalPlan | None = None) -> Recording[Shelf] | None:
+        """All relations of the run and the histories of recursive ones, if it was asked for provenance; or those of
+        another plan, which is run on the same inputs for it."""
         return None
 
     @property

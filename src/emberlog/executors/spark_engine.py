@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
+from emberlog.config import refuse_options
 from emberlog.datatypes import INT
 from emberlog.executors.cyclic.description import described
 from emberlog.executors.dataframe.dated_facts import dated
@@ -39,6 +41,11 @@ class SparkEngine(Engine[DataFrame]):
         self, spark: SparkSession | None, master: str | None, memory: str | None, conf: Mapping[str, str] | None
     ) -> None:
         existing = spark or active_session()
+        if existing is not None:
+            given = {"master": master, "memory": memory, "conf": conf}
+            reason = "leave it out, or stop the session first: it is for a session that Emberlog starts"
+            asked = [name for name, value in given.items() if value]
+            refuse_options("a session that is there already", asked, dict.fromkeys(given, reason))
         self._owns_session = existing is None
         self.spark: SparkSession = existing or start_session(master, memory=memory, conf=conf)
         self._registered: dict[str, Registered] = {}
@@ -69,18 +76,18 @@ class SparkEngine(Engine[DataFrame]):
     def run(self, request: Request) -> Outputs[DataFrame]:
         known = request.checked.relations
         frames = {name: self._registered[name].frame(known[name]) for name in request.inputs}
-        relations = run(
-            request.plan,
-            frames,
-            self.spark,
-            request.limits,
-            request.listener,
+        run_plan = partial(
+            run,
+            inputs=frames,
+            spark=self.spark,
+            limits=request.limits,
             execution=request.execution,
             functions=request.checked.functions,
             places=request.places,
         )
+        relations = run_plan(request.plan, listener=request.listener)
         plain_times = any(self._registered[name].has_plain_times(known[name]) for name in frames)
-        return SparkOutputs(request, relations, plain_times=plain_times)
+        return SparkOutputs(request, relations, run_plan, plain_times=plain_times)
 
     def counted(self, request: Request) -> Counted:
         known = request.checked.relations
@@ -91,7 +98,8 @@ class SparkEngine(Engine[DataFrame]):
             self.spark,
             request.limits,
             workers,
-            execution=replace(request.execution, profile=True),
+            # Bits are not counted one by one, and rows are.
+            execution=replace(request.execution, profile=True, representation="hash"),
             functions=request.checked.functions,
             places=request.places,
             counts=nodes,
@@ -118,8 +126,12 @@ class SparkOutputs(Outputs[DataFrame]):
     """Recursive relations are held in Spark's memory. `close` gives it back at once; without it Spark does so some time
     after the last frame that reads them is gone."""
 
-    def __init__(self, request: Request, relations: Relations, *, plain_times: bool) -> None:
+    def __init__(
+        self, request: Request, relations: Relations, run_plan: Callable[[LogicalPlan], Relations], *, plain_times: bool
+    ) -> None:
         self._relations = relations
+        self._run_plan = run_plan
+        self._for_questions: list[Relations] = []
         self._places = request.places
         self._known = request.checked.relations
         self._cases = recursion_cases(request.checked)
@@ -151,11 +163,14 @@ class SparkOutputs(Outputs[DataFrame]):
         with coded_errors(self._places):
             write_relations(written, folder, format, header=header)
 
-    def recorded(self) -> Recording[Shelf] | None:
-        recording = self._relations.recording
+    def recorded(self, plan: LogicalPlan | None = None) -> Recording[Shelf] | None:
+        relations = self._relations
+        if plan is not None and relations.recording is not None:
+            relations = self._run_plan(plan)
+            self._for_questions.append(relations)
+        recording, resources = relations.recording, relations.resources
         if recording is None:
             return None
-        resources = self._relations.resources
         return Recording(
             {name: shelf_of_frame(frame, resources) for name, frame in recording.relations.items()},
             {name: shelf_of_frame(frame, resources) for name, frame in recording.histories.items()},
@@ -164,7 +179,8 @@ class SparkOutputs(Outputs[DataFrame]):
     @property
     def histories(self) -> Mapping[str, DataFrame]:
         recording = self._relations.recording
-        return {name: self._history(name, frame) for name, frame in recording.histories.items()} if recording else {}
+        histories = recording.histories.items() if recording else ()
+        return {name: self._history(name, frame) for name, frame in histories if name in self._known}
 
     def _history(self, name: str, frame: DataFrame) -> DataFrame:
         relation = self._known[name]
@@ -173,4 +189,5 @@ class SparkOutputs(Outputs[DataFrame]):
         return as_result(named, with_iteration, plain_times=self._plain_times)
 
     def close(self) -> None:
-        self._relations.close()
+        for relations in (self._relations, *self._for_questions):
+            relations.close()

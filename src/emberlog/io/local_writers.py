@@ -21,7 +21,7 @@ def write_relations(
     relations: Mapping[str, LocalRelation], folder: str | os.PathLike[str], format: str = "csv", *, header: bool = False
 ) -> None:
     """Writes the facts of each relation into a folder of its name in this one, which must not be there yet."""
-    check_format(format)
+    check_format(format, header=header)
 
     def write(place: Path) -> None:
         place.mkdir()

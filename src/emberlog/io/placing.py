@@ -8,14 +8,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from emberlog.config import refuse_options
 from emberlog.diagnostics import EmberlogError, fail
 
 FORMATS = ("csv", "tsv", "parquet", "json")
 
 
-def check_format(format: str) -> None:
+def check_format(format: str, *, header: bool) -> None:
     if format not in FORMATS:
         raise fail("DL407", f"relations are not written as `{format}`", None, f"known are {', '.join(FORMATS)}")
+    if header and format in ("parquet", "json"):
+        refuse_options(f"the format {format}", ["header"], {"header": "leave it out: the names are always there"})
 
 
 def put_in_place(target: str, write: Callable[[Path], None]) -> None:

@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from emberlog.config import refuse_options
 from emberlog.datatypes import UNKNOWN
 from emberlog.diagnostics import EmberlogError, fail, nearest
 from emberlog.io.conversions import as_relation, columns_of_frame, has_plain_times, quoted
@@ -197,6 +198,8 @@ def _from_text(spark: SparkSession, name: str, text: str, *, header: bool, kind:
     """A string is a path if it looks like one or is one, and a table's name otherwise."""
     if kind is not None or looks_like_a_path(text):
         return _from_path(spark, name, text, header=header, kind=kind)
+    if header:
+        refuse_options("a table", ["header"], {"header": "leave it out: it is for text files"})
     try:
         return _checked(name, spark.table(text))
     except EmberlogError:

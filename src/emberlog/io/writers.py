@@ -27,18 +27,19 @@ def write_relations(
         for name, frame in frames.items():
             _write(frame, f"{place}/{name}", format, header)
 
-    _put_in_place(next(iter(frames.values())).sparkSession if frames else None, os.fspath(folder), format, write)
+    check_format(format, header=header)
+    _put_in_place(next(iter(frames.values())).sparkSession if frames else None, os.fspath(folder), write)
 
 
 def write_relation(
     frame: DataFrame, folder: str | os.PathLike[str], format: str = "csv", *, header: bool = False
 ) -> None:
     """Writes the facts of one relation into a folder, which must not be there yet."""
-    _put_in_place(frame.sparkSession, os.fspath(folder), format, lambda place: _write(frame, place, format, header))
+    check_format(format, header=header)
+    _put_in_place(frame.sparkSession, os.fspath(folder), lambda place: _write(frame, place, format, header))
 
 
-def _put_in_place(spark: SparkSession | None, target: str, format: str, write: Callable[[str], None]) -> None:
-    check_format(format)
+def _put_in_place(spark: SparkSession | None, target: str, write: Callable[[str], None]) -> None:
     if "://" in target:
         _put_far_away(spark, target, write)
         return

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from emberlog.datatypes import FLOAT, INT, STRING, UNKNOWN, DataType, join_types
 from emberlog.diagnostics import InternalError, fail
+from emberlog.language.conversions import WIDEN
 from emberlog.language.registry import AGGREGATES
 from emberlog.logical.nodes import AggregateColumn, Field, Output
 from emberlog.semantics.model import CellValue, Column, Contribution, CoreRule, Fact, Relation
@@ -175,7 +176,7 @@ def _widened(expression: Expression, actual: DataType, wanted: DataType) -> Expr
         case Constant(int() as value):
             return Constant(float(value), expression.span)
         case _:
-            return Call("float", (expression,), expression.span)
+            return Call(WIDEN.name, (expression,), expression.span)
 
 
 def _as_float(value: CellValue, field: Field) -> CellValue:

@@ -68,15 +68,18 @@ def explain_text(
     *,
     passes_in_full: bool = False,
 ) -> str:
-    """Everything there is to say about a program before it runs, without a final line break."""
+    """Everything there is to say about a program before it runs, without a final line break. A program over streams is
+    not run by its plan, so no pass is shown."""
+    notes = list(stream_notes(checked))
+    improved = [] if notes else _plan_lines(optimized.plan)
     sections = [
         ("program", [checked.program.source.name, program_summary(checked)]),
         ("connection graph (b: bound before, f: found)", connection_graph_lines(graph)),
         ("strata", [line for stratum in checked.strata for line in stratum_lines(stratum)]),
-        ("streams", list(stream_notes(checked))),
+        ("streams", notes),
         ("logical plan", _plan_lines(plan)),
-        ("passes", list(pass_lines(optimized, in_full=passes_in_full))),
-        ("optimized plan", ["the same as the logical plan"] if optimized.plan == plan else _plan_lines(optimized.plan)),
+        ("passes", [] if notes else list(pass_lines(optimized, in_full=passes_in_full))),
+        ("optimized plan", ["the same as the logical plan"] if improved and optimized.plan == plan else improved),
     ]
     blocks = ["\n".join([heading, *(f"  {line}".rstrip() for line in lines)]) for heading, lines in sections if lines]
     return "\n\n".join(blocks)

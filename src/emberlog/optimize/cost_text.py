@@ -151,6 +151,6 @@ def _step_lines(rounds: Sequence[RuleRound], steps: Sequence[RuleStep]) -> Itera
         yield f"{rule} of {relation}"
         yield from (f"  {one.step:<{width}}   {one.rows:,}" for one in own)
         gave = [one for one in rounds if (one.rule, one.relation) == (rule, relation)]
-        yield f"  {'it gave':<{width}}   {sum(one.derived for one in gave):,}"
+        yield f"  {'it gave':<{width}}   {sum(one.derived or 0 for one in gave):,}"
         if any(one.iteration for one in gave):
             yield f"  {_NEW:<{width}}   {sum(one.kept for one in gave):,}"

@@ -6,8 +6,8 @@ is left out in the end, whatever passes ran: emptied plans have stopped reading 
 
 from __future__ import annotations
 
-from collections.abc import Set
-from dataclasses import dataclass, replace
+from collections.abc import Container, Set
+from dataclasses import dataclass, field, replace
 
 from emberlog.diagnostics import Diagnostics, nearest
 from emberlog.logical.build import build
@@ -18,6 +18,7 @@ from emberlog.logical.rule_text import program_lines
 from emberlog.logical.statistics import NO_STATISTICS, Statistics
 from emberlog.optimize.aggregate_eagerly import aggregate_eagerly
 from emberlog.optimize.context import PassContext, PassFunction
+from emberlog.optimize.demand_for_proofs import Demands, demand_for_proofs
 from emberlog.optimize.derive_delta_rules import derive_delta_rules
 from emberlog.optimize.fold_constants import fold_constants
 from emberlog.optimize.join_by_computed_keys import join_by_computed_keys
@@ -151,6 +152,8 @@ class Optimized:
     plan: LogicalPlan
     changes: tuple[PassChange, ...]
     """One per pass, in their order, those without effect included."""
+    demands: Demands = field(default_factory=dict)
+    """What is computed of relations that a run with provenance does not compute in full."""
 
 
 def plan_program(
@@ -161,14 +164,16 @@ def plan_program(
     provenance: bool = False,
 ) -> Optimized:
     """The optimised plan of a program; passes named in `off` are left out. `statistics` are those of its inputs. With
-    `provenance`, every relation that has a part in the answer is computed as it is written, and stays."""
+    `provenance`, every relation that has a part in the answer is computed as it is written, and stays; of what queries
+    restrict, the facts that they demand."""
     _check_names(off)
-    plan = _with_all_relations(build(checked)) if provenance else build(checked)
+    if provenance:
+        return _plan_for_proofs(checked, off, statistics)
+    plan = build(checked)
     changes = []
     for one in RULE_PASSES:
         before, written = plan, checked
-        is_off = provenance or one.name in off
-        note = FOR_PROVENANCE if provenance else ""
+        is_off, note = one.name in off, ""
         if not is_off:
             rewritten = one.run(written, statistics)
             checked, note = rewritten.checked, rewritten.reason
@@ -177,14 +182,43 @@ def plan_program(
         rules = None if plan is before else (program_lines(written), program_lines(checked))
         changes.append(PassChange(one.name, one.reason, before, plan, is_off, note, rules))
     known = replace(plan, statistics=statistics) if statistics else plan
-    optimized = optimize(known, off=off, provenance=provenance)
+    optimized = optimize(known, off=off)
     return Optimized(optimized.plan, (*changes, *optimized.changes))
 
 
-def _with_all_relations(plan: LogicalPlan) -> LogicalPlan:
-    """The plan with every relation that has a part in an output as an output."""
+def _plan_for_proofs(checked: CheckedProgram, off: Set[str], statistics: Statistics) -> Optimized:
+    """The plan of the rules as they are written, for what is demanded."""
+    plan = _with_all_relations(build(checked), checked.relations)
+    changes, demands = [], dict[str, tuple[tuple[str, str], ...]]()
+    for one in RULE_PASSES:
+        before, is_off, note, rules = plan, True, FOR_PROVENANCE, None
+        if one.run is join_by_computed_keys:  # which leaves relations and rounds as they are
+            is_off, note = one.name in off, ""
+            if not is_off:
+                rewritten = one.run(checked, statistics)
+                if rewritten.checked is not checked:
+                    rules = (program_lines(checked), program_lines(rewritten.checked))
+                    checked, note = rewritten.checked, rewritten.reason
+                    plan = _with_all_relations(build(checked), checked.relations)
+        if one.run is rewrite_demand:
+            is_off, note = one.name in off, ""
+            if not is_off:
+                restricted, found, note = demand_for_proofs(checked)
+                demands.update(found)
+                if restricted is not checked:
+                    kept = {*checked.relations, *(name for own in demands.values() for _, name in own)}
+                    plan = _with_all_relations(build(restricted), kept)
+                    rules = (program_lines(checked), program_lines(restricted))
+        changes.append(PassChange(one.name, one.reason, before, plan, is_off, note, rules))
+    known = replace(plan, statistics=statistics) if statistics else plan
+    optimized = optimize(known, off=off, provenance=True)
+    return Optimized(optimized.plan, (*changes, *optimized.changes), demands)
+
+
+def _with_all_relations(plan: LogicalPlan, known: Container[str]) -> LogicalPlan:
+    """The plan with every one of these relations that has a part in an output as an output."""
     needed = only_what_is_needed(plan)
-    derived = (name for stratum in needed.strata for name in stratum.relations)
+    derived = (name for stratum in needed.strata for name in stratum.relations if name in known)
     return replace(needed, outputs=tuple(dict.fromkeys((*plan.outputs, *derived))))
 
 

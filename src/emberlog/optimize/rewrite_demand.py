@@ -44,10 +44,10 @@ def rewrite_demand(checked: CheckedProgram, statistics: Statistics) -> Rewritten
     if has_streams(checked):
         return Rewritten(checked, "a stream keeps all its facts")
     calls = Calls(checked, statistics)
-    rewritten = _Writer(checked, calls).run() if calls.versions else None
+    rewritten = DemandWriter(checked, calls).run() if calls.versions else None
     if rewritten is None and statistics:  # what bodies bind may be too much, and what queries bind not
         calls = Calls(checked, NO_STATISTICS)
-        rewritten = _Writer(checked, calls).run() if calls.versions else None
+        rewritten = DemandWriter(checked, calls).run() if calls.versions else None
     if rewritten is not None:
         shown = ", ".join(f"{name}[{binding}]" for name, binding in calls.versions)
         return Rewritten(rewritten, f"restricted to what is demanded: {shown}")
@@ -56,7 +56,7 @@ def rewrite_demand(checked: CheckedProgram, statistics: Statistics) -> Rewritten
     return Rewritten(checked, "nothing binds an argument of a relation that could be restricted")
 
 
-class _Writer:
+class DemandWriter:
     """Writes the rules of the called versions, of their demand, and what is kept in full."""
 
     def __init__(self, checked: CheckedProgram, calls: Calls) -> None:
@@ -67,6 +67,14 @@ class _Writer:
         self.rules: list[CoreRule] = []
 
     def run(self) -> CheckedProgram | None:
+        self.write()
+        for version in self.calls.versions:
+            self._search(version)
+        self._put_constants_for_single_demands()
+        return with_rules(self.checked, self.rules, relations=self.relations, facts=self.facts)
+
+    def write(self) -> None:
+        """Writes all rules as demand goes from literal to literal."""
         for rule in self.checked.rules:
             if rule.relation in self.calls.full:
                 self._rule_in_full(rule)
@@ -77,23 +85,19 @@ class _Writer:
             if version[0] in self.checked.facts:
                 self._written_facts(version)
         self._queries()
-        for version in self.calls.versions:
-            self._search(version)
-        self._put_constants_for_single_demands()
-        return with_rules(self.checked, self.rules, relations=self.relations, facts=self.facts)
 
     def _name(self, version: Version) -> str:
         """The only version of a relation keeps its name, so that plans read as the program does."""
         others = [other for other in self.calls.versions if other[0] == version[0]]
         return version[0] if len(others) == 1 else f"{version[0]}[{version[1]}]"
 
-    def _demand_name(self, version: Version) -> str:
+    def demand_name(self, version: Version) -> str:
         return f"demand for {self._name(version)}"
 
     def _declare(self, version: Version) -> None:
         relation = self.checked.relations[version[0]]
         bound = tuple(column for column, mark in zip(relation.columns, version[1], strict=True) if mark == "b")
-        name, demand = self._name(version), self._demand_name(version)
+        name, demand = self._name(version), self.demand_name(version)
         self.relations[demand] = Relation(demand, bound, is_derived=True)
         self.relations[name] = replace(relation, name=name)
 
@@ -112,7 +116,7 @@ class _Writer:
         self.rules.append(replace(rule, body=tuple(body)) if is_changed else rule)
 
     def _rule(self, version: Version, rule: CoreRule) -> None:
-        guard, computed, types = self._guard(version, rule)
+        guard, computed, types = self.guard(version, rule)
         typed = replace(rule, types=types)
         body: list[Literal] = [guard]
         for literal, known in self.calls.walk(rule, version):
@@ -121,7 +125,7 @@ class _Writer:
             body.append(literal)
         self.rules.append(replace(typed, relation=self._name(version), body=(*body, *computed)))
 
-    def _guard(self, version: Version, rule: CoreRule) -> tuple[Match, list[Compare], dict[str, DataType]]:
+    def guard(self, version: Version, rule: CoreRule) -> tuple[Match, list[Compare], dict[str, DataType]]:
         """The demand for the facts of this head; an argument that the head computes is compared at the end."""
         terms: list[Term] = []
         computed: list[Compare] = []
@@ -137,7 +141,7 @@ class _Writer:
             types[wanted.name] = columns[index].type
             terms.append(wanted)
             computed.append(Compare(ComparisonOperator.EQUAL, wanted, value))
-        return Match(self._demand_name(version), tuple(terms)), computed, types
+        return Match(self.demand_name(version), tuple(terms)), computed, types
 
     def _call(self, rule: CoreRule, before: Sequence[Literal], atom: Match, binding: str) -> Match:
         """The atom over the version it needs; what is bound before it is a demand for that version."""
@@ -145,7 +149,7 @@ class _Writer:
         if version is None:
             return atom
         wanted = tuple(term for term, mark in zip(atom.terms, version[1], strict=True) if mark == "b")
-        demand = Match(self._demand_name(version), wanted)
+        demand = Match(self.demand_name(version), wanted)
         if all(isinstance(term, Constant) for term in wanted):
             self._seed(version, wanted)
         elif before[0] != demand:  # otherwise it demands only what is demanded already
@@ -164,19 +168,28 @@ class _Writer:
     def _written_facts(self, version: Version) -> None:
         """The facts that the program writes for the relation, those that are demanded."""
         relation = self.checked.relations[version[0]]
-        written = f"facts of {version[0]}"
+        written = self.written_name(version[0])
         plain = tuple(replace(column, aggregate=None) for column in relation.columns)
         self.relations[written] = Relation(written, plain, is_derived=True)
         self.facts[written] = self.checked.facts[version[0]]
+        self.rules.append(self.fact_rule(version))
+
+    @staticmethod
+    def written_name(relation: str) -> str:
+        return f"facts of {relation}"
+
+    def fact_rule(self, version: Version) -> CoreRule:
+        """The rule that takes the demanded ones of the facts that the program writes."""
+        relation = self.checked.relations[version[0]]
         variables = tuple(Variable(f"V{index + 1}") for index in range(relation.arity))
         head: tuple[HeadValue, ...] = tuple(
             Contribution(column.aggregate, (variable,)) if column.aggregate else variable
             for variable, column in zip(variables, relation.columns, strict=True)
         )
         wanted = tuple(v for v, mark in zip(variables, version[1], strict=True) if mark == "b")
-        body = (Match(self._demand_name(version), wanted), Match(written, variables))
+        body = (Match(self.demand_name(version), wanted), Match(self.written_name(version[0]), variables))
         types = {v.name: column.type for v, column in zip(variables, relation.columns, strict=True)}
-        self.rules.append(CoreRule("fact", self._name(version), head, body, types=types))
+        return CoreRule("fact", self._name(version), head, body, types=types)
 
     def _queries(self) -> None:
         """What the queries demand; where a relation has several versions, its facts are those of all queried ones."""
@@ -190,7 +203,7 @@ class _Writer:
                 self._answer(version)
 
     def _seed(self, version: Version, values: Sequence[Term | Parameter]) -> None:
-        demand = self._demand_name(version)
+        demand = self.demand_name(version)
         constants = [value.value for value in values if isinstance(value, Constant)]
         if len(constants) == len(values):
             fact: Fact = tuple(constants)
@@ -210,7 +223,7 @@ class _Writer:
 
     def _search(self, version: Version) -> None:
         """Where the demand comes by all answers, they are taken there."""
-        demand = self._demand_name(version)
+        demand = self.demand_name(version)
         asked = self.facts.get(demand, ())
         found = answers_on_the_way(self.rules, self._name(version), demand, version[1], asked)
         if found is not None:
@@ -218,7 +231,7 @@ class _Writer:
 
     def _put_constants_for_single_demands(self) -> None:
         """A demand that is one fact of the query for good is not joined: its constants are put into the rules."""
-        demands = {self._demand_name(version) for version in self.calls.versions}
+        demands = {self.demand_name(version) for version in self.calls.versions}
         derived = {rule.relation for rule in self.rules}
         single = {name: self.facts[name][0] for name in demands - derived if len(self.facts.get(name, ())) == 1}
         self.rules = [rule for one in self.rules if (rule := _with_constants(one, single)) is not None]

@@ -26,7 +26,8 @@ class RuleTotal:
 
     rule: str
     relation: str
-    derived: int
+    derived: int | None
+    """None where nobody can tell."""
     kept: int
     seconds: float
 
@@ -65,7 +66,7 @@ class StratumProfile:
             totals[one.rule, one.relation] = RuleTotal(
                 one.rule,
                 one.relation,
-                known.derived + one.derived,
+                None if known.derived is None or one.derived is None else known.derived + one.derived,
                 known.kept + one.kept,
                 known.seconds + one.seconds,
             )

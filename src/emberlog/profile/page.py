@@ -9,6 +9,7 @@ from emberlog.logical.pictures.svg import escape
 from emberlog.logical.summary import counted
 from emberlog.profile.charts import Bar, bars_chart, columns_chart
 from emberlog.profile.collector import RunProfile, StratumProfile
+from emberlog.profile.text import count_text
 
 _STYLE = """
 .chart { max-width: 100%; height: auto; }
@@ -99,7 +100,9 @@ def _rules(stratum: StratumProfile) -> list[str]:
     labels = [f"{one.rule}  {one.relation}" for one in totals]
     times = [Bar(label, one.seconds, f"{one.seconds:,.3f} s") for label, one in zip(labels, totals, strict=True)]
     rows = [
-        Bar(label, one.derived, f"{one.derived:,} derived, {one.kept:,} new", one.kept)
+        Bar(label, one.kept, f"{one.kept:,} new", one.kept)
+        if one.derived is None
+        else Bar(label, one.derived, f"{one.derived:,} derived, {one.kept:,} new", one.kept)
         for label, one in zip(labels, totals, strict=True)
     ]
     return [
@@ -116,7 +119,8 @@ def _table(stratum: StratumProfile) -> str:
     kept = sorted(longest, key=lambda one: (one.iteration, one.rule))
     rows = "\n".join(
         _row(
-            (one.rule, one.relation), (f"{one.iteration:,}", f"{one.derived:,}", f"{one.kept:,}", f"{one.seconds:,.4f}")
+            (one.rule, one.relation),
+            (f"{one.iteration:,}", count_text(one.derived), f"{one.kept:,}", f"{one.seconds:,.4f}"),
         )
         for one in kept
     )

@@ -34,7 +34,7 @@ def _stratum(stratum: StratumProfile) -> list[str]:
         lines += ["", *_table(("worker", "busy", "waiting", "exchanges"), efforts), f"  {stratum.imbalance}"]
     if stratum.rounds:
         rules = [
-            (one.rule, one.relation, f"{one.derived:,}", f"{one.kept:,}", f"{one.seconds:,.3f}")
+            (one.rule, one.relation, count_text(one.derived), f"{one.kept:,}", f"{one.seconds:,.3f}")
             for one in stratum.rules()
         ]
         lines += ["", *_table(("rule", "relation", "derived", "new", "seconds"), rules, texts=2)]
@@ -42,6 +42,11 @@ def _stratum(stratum: StratumProfile) -> list[str]:
         head = ("iteration", "delta", "facts", "seconds")
         lines += ["", *_table(head, [_iteration(one) for one in _shown(stratum.iterations)])]
     return lines
+
+
+def count_text(count: int | None) -> str:
+    """Writes a number of rows, or that nobody knows it."""
+    return "–" if count is None else f"{count:,}"
 
 
 def _iteration(one: IterationFinished | None) -> tuple[str, ...]:

@@ -25,8 +25,9 @@ class FactBase:
     def __init__(self, checked: CheckedProgram, shelves: Mapping[str, Shelf], histories: Mapping[str, Shelf]) -> None:
         self.checked = checked
         self._strata = {name: stratum for stratum in checked.strata for name in stratum.relations}
-        self._finals = {name: Lookup(shelf) for name, shelf in shelves.items()}
-        self._histories = {name: Lookup(shelf) for name, shelf in histories.items()}
+        # What a pass made up is no relation of the program.
+        self._finals = {name: Lookup(shelf) for name, shelf in shelves.items() if name in checked.relations}
+        self._histories = {name: Lookup(shelf) for name, shelf in histories.items() if name in checked.relations}
 
     def relation(self, name: str) -> Relation:
         return self.checked.relations[name]

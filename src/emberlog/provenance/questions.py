@@ -1,15 +1,23 @@
-"""The questions that a run with provenance answers."""
+"""The questions that a run with provenance answers.
+
+A query with constants restricts what the run computes. What it did not compute is computed when somebody asks for it:
+for a fact, what its own constants demand; for a fact that is not there, everything, because a refutation says that
+no fact agrees with a part of a rule.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
+from typing import TypeAlias
 
+from emberlog.executors.recording import Recording
 from emberlog.io.shelves import Shelf
+from emberlog.optimize.demand_for_proofs import Demands
 from emberlog.provenance.alternatives import alternatives
 from emberlog.provenance.asked import asked_fact, asked_pattern, asked_relation, refuse_present
 from emberlog.provenance.facts import FactBase
-from emberlog.provenance.model import Goal
+from emberlog.provenance.lookup import Lookup
 from emberlog.provenance.origins import Origin, origin_of
 from emberlog.provenance.proof import Proof
 from emberlog.provenance.proofs import Prover
@@ -17,47 +25,102 @@ from emberlog.provenance.refutation import Refutation
 from emberlog.provenance.refutations import Pattern, Refuter
 from emberlog.provenance.trace import traced
 from emberlog.provenance.trace_form import Trace
-from emberlog.semantics.model import CheckedProgram
+from emberlog.semantics.model import CellValue, CheckedProgram, CheckedQuery
+from emberlog.syntax.ast import Constant, Variable
 
 MOST_FACTS = 10_000
 """In one proof."""
 
+Rerun: TypeAlias = Callable[[CheckedQuery], Recording[Shelf]]
+"""Records the run of the same program on the same inputs, with this query instead of its own; a query without constants
+restricts nothing."""
+
 
 class Questions:
-    def __init__(self, checked: CheckedProgram, shelves: Mapping[str, Shelf], histories: Mapping[str, Shelf]) -> None:
-        self.base = FactBase(checked, shelves, histories)
+    def __init__(self, checked: CheckedProgram, recording: Recording[Shelf], demands: Demands, rerun: Rerun) -> None:
+        self.checked = checked
+        self._own = FactBase(checked, recording.relations, recording.histories)
+        self._demands = {
+            name: [
+                (tuple(place for place, mark in enumerate(binding) if mark == "b"), Lookup(recording.relations[demand]))
+                for binding, demand in found
+            ]
+            for name, found in demands.items()
+        }
+        self._rerun = rerun
+        self._bases: dict[CheckedQuery, FactBase] = {}
+        """Of runs for questions."""
 
     def why(self, relation: str, values: Sequence[object], *, depth: int | None, contributions: int) -> Proof:
-        goal = self._goal(relation, values)
-        tree = Prover(self.base, contributions=contributions).proof(goal, depth=depth, facts=MOST_FACTS)
-        return Proof(tree, self.base.checked)
+        name, pattern = self._asked(relation, values)
+        base = self._base(name, pattern)
+        goal = base.goal(name, asked_fact(base, name, pattern))
+        tree = Prover(base, contributions=contributions).proof(goal, depth=depth, facts=MOST_FACTS)
+        return Proof(tree, self.checked)
 
     def all_whys(self, relation: str, values: Sequence[object], *, limit: int, contributions: int) -> tuple[Proof, ...]:
         """The smallest proof, and others."""
-        prover = Prover(self.base, contributions=contributions)
-        trees = alternatives(prover, self._goal(relation, values), facts=MOST_FACTS)
-        return tuple(Proof(tree, self.base.checked) for tree in islice(trees, limit))
+        name, pattern = self._asked(relation, values)
+        base = self._base(name, pattern)
+        goal = base.goal(name, asked_fact(base, name, pattern))
+        trees = alternatives(Prover(base, contributions=contributions), goal, facts=MOST_FACTS)
+        return tuple(Proof(tree, self.checked) for tree in islice(trees, limit))
 
     def why_not(self, relation: str, values: Sequence[object], *, depth: int) -> Refutation:
-        name = asked_relation(self.base.known, relation)
-        pattern = asked_pattern(self.base.relation(name), values)
-        refuse_present(self.base, name, pattern)
-        tree = Refuter(self.base).tree(Pattern(name, pattern), depth=max(depth, 1))
-        return Refutation(tree, self.base.checked)
+        name, pattern = self._asked(relation, values)
+        refuse_present(self._base(name, pattern), name, pattern)  # which may be known at once
+        tree = Refuter(self._whole(name)).tree(Pattern(name, pattern), depth=max(depth, 1))
+        return Refutation(tree, self.checked)
 
     def trace(self, relation: str, values: Sequence[object] | None, *, limit: int) -> Trace:
-        name = asked_relation(self.base.known, relation)
-        every = (None,) * self.base.relation(name).arity
-        pattern = every if values is None else asked_pattern(self.base.relation(name), values)
-        return Trace(traced(self.base, Pattern(name, pattern), limit=limit), self.base.checked)
+        name = asked_relation(self._own.known, relation)
+        own = self.checked.relations[name]
+        pattern = (None,) * own.arity if values is None else asked_pattern(own, values)
+        return Trace(traced(self._base(name, pattern), Pattern(name, pattern), limit=limit), self.checked)
 
     def origin(self, relation: str, values: Sequence[object]) -> Origin:
-        name = asked_relation(self.base.known, relation)
-        pattern = asked_pattern(self.base.relation(name), values)
+        name, pattern = self._asked(relation, values)
+        base = self._base(name, pattern)
         # A fact that is there is meant as it is, nulls included.
-        fact = pattern if self.base.has(name, pattern) else asked_fact(self.base, name, pattern)
-        return origin_of(self.base, name, fact)
+        fact = pattern if base.has(name, pattern) else asked_fact(base, name, pattern)
+        return origin_of(base, name, fact)
 
-    def _goal(self, relation: str, values: Sequence[object]) -> Goal:
-        name = asked_relation(self.base.known, relation)
-        return self.base.goal(name, asked_fact(self.base, name, asked_pattern(self.base.relation(name), values)))
+    def _asked(self, relation: str, values: Sequence[object]) -> tuple[str, tuple[CellValue, ...]]:
+        name = asked_relation(self._own.known, relation)
+        return name, asked_pattern(self.checked.relations[name], values)
+
+    def _base(self, name: str, pattern: tuple[CellValue, ...]) -> FactBase:
+        """The facts of a run that computed all facts which agree with the pattern, and all that they come from."""
+        if self._is_computed(name, pattern):
+            return self._own
+        return self._of_run(name, tuple(_term(place, value) for place, value in enumerate(pattern, 1)))
+
+    def _whole(self, name: str) -> FactBase:
+        """The facts of a run that computed all of the relation, and all that it comes from."""
+        if not self._demands:
+            return self._own
+        return self._of_run(
+            name, tuple(Variable(f"_{place + 1}") for place in range(self.checked.relations[name].arity))
+        )
+
+    def _of_run(self, name: str, terms: tuple[Constant | Variable, ...]) -> FactBase:
+        query = CheckedQuery(name, terms)
+        if query not in self._bases:
+            recording = self._rerun(query)
+            self._bases[query] = FactBase(self.checked, recording.relations, recording.histories)
+        return self._bases[query]
+
+    def _is_computed(self, name: str, pattern: tuple[CellValue, ...]) -> bool:
+        if name not in self._demands:
+            return True
+        for places, demanded in self._demands[name]:
+            if any(pattern[place] is None for place in places):
+                continue
+            wanted = tuple(pattern[place] for place in places)
+            if wanted in demanded.find(dict(enumerate(wanted))).facts:
+                return True
+        return False
+
+
+def _term(place: int, value: CellValue) -> Constant | Variable:
+    return Constant(value) if isinstance(value, bool | int | float | str) else Variable(f"_{place}")

@@ -25,7 +25,7 @@ from emberlog.semantics.resolve import Signature, defined_relations, resolve
 from emberlog.semantics.safety import order_body
 from emberlog.semantics.stratify import stratify
 from emberlog.semantics.timestamps import assign_time_roles
-from emberlog.semantics.typecheck import TypeTable, check_types, infer_types
+from emberlog.semantics.typecheck import TypeTable, check_types, infer_types, unify_contributions
 from emberlog.source import Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import Constant, DeclarationKind, Variable
@@ -78,6 +78,7 @@ class _Analysis:
         rules = [rule for draft in self._drafts() if (rule := self._core_rule(draft)) is not None]
         table = infer_types(rules, self.signatures, self.functions)
         rules = [check_types(rule, table, self.functions, self.diagnostics) for rule in rules]
+        rules = unify_contributions(rules, self.functions, self.diagnostics)
         asked = [statement for statement in self.program.statements if isinstance(statement, ast.Query)]
         relations = assign_time_roles(self._relations(table, rules), rules, asked)
         queries = check_queries(self.program, relations, self.params, self.diagnostics)

@@ -6,7 +6,7 @@ the rules. A second walk over the finished types reports what does not fit and w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from emberlog.datatypes import BOOL, FLOAT, INT, UNKNOWN, DataType, join_types, type_of_value
@@ -191,14 +191,9 @@ class _RuleChecker:
         joined = join_types(column, found)
         if joined is None or (column == INT and found == FLOAT):
             self._column_mismatch(relation, index, column, found, constant.span)
-        return self._widened_constant(constant) if column == FLOAT and found == INT else constant
-
-    def _widened_constant(self, constant: Constant) -> Constant:
-        try:
-            return Constant(WIDEN.python(constant.value), constant.span)  # type: ignore[arg-type]
-        except Fault as fault:
-            self.diagnostics.error("DL225", f"{fault.message}, and this column is of floats", constant.span)
-            return constant
+        widened = _as_float(constant, self.diagnostics) if column == FLOAT and found == INT else constant
+        assert isinstance(widened, Constant)
+        return widened
 
     def _agree(self, variable: Variable, found: DataType, span: Span) -> None:
         """All uses of a variable in a body have one type: values of different types never meet."""
@@ -240,11 +235,7 @@ class _RuleChecker:
         return self._widened(value, found, column)
 
     def _widened(self, value: Expression, found: DataType, column: DataType) -> Expression:
-        if column != FLOAT or found != INT:
-            return value
-        if isinstance(value, Constant):
-            return self._widened_constant(value)
-        return ast.Call(WIDEN.name, (value,), value.span)
+        return _as_float(value, self.diagnostics) if column == FLOAT and found == INT else value
 
     def _contribution(self, index: int, column: DataType, value: Contribution) -> Contribution:
         function = self.typer.functions.aggregates[value.function]
@@ -298,6 +289,50 @@ class _RuleChecker:
             span,
             *where,
         )
+
+
+def unify_contributions(rules: Sequence[CoreRule], functions: Functions, diagnostics: Diagnostics) -> list[CoreRule]:
+    """Widens ints that rules and facts contribute to an aggregate beside the floats of others."""
+    floats: set[tuple[str, int, int]] = set()
+    for rule in rules:
+        floats.update(place for place, found in _argument_types(rule, functions) if found == FLOAT)
+    return [_with_floats(rule, floats, functions, diagnostics) for rule in rules]
+
+
+def _argument_types(rule: CoreRule, functions: Functions) -> Iterator[tuple[tuple[str, int, int], DataType]]:
+    """Yields the types of all arguments of aggregates, by relation, column and position."""
+    typer = ExpressionTyper(rule.types, functions, Diagnostics())
+    for column, value in enumerate(rule.head):
+        if isinstance(value, Contribution):
+            for position, argument in enumerate(value.arguments):
+                yield (rule.relation, column, position), typer.type_of(argument)
+
+
+def _with_floats(
+    rule: CoreRule, floats: set[tuple[str, int, int]], functions: Functions, diagnostics: Diagnostics
+) -> CoreRule:
+    wrong = {place for place, found in _argument_types(rule, functions) if found == INT and place in floats}
+    if not wrong:
+        return rule
+    head = list(rule.head)
+    for _, column, position in sorted(wrong):
+        value = head[column]
+        assert isinstance(value, Contribution)
+        arguments = list(value.arguments)
+        arguments[position] = _as_float(arguments[position], diagnostics)
+        head[column] = replace(value, arguments=tuple(arguments))
+    return replace(rule, head=tuple(head))
+
+
+def _as_float(value: Expression, diagnostics: Diagnostics) -> Expression:
+    """The int as the float that is equal to it."""
+    if not isinstance(value, Constant):
+        return ast.Call(WIDEN.name, (value,), value.span)
+    try:
+        return Constant(WIDEN.python(value.value), value.span)  # type: ignore[arg-type]
+    except Fault as fault:
+        diagnostics.error("DL225", f"{fault.message}, and this column is of floats", value.span)
+        return value
 
 
 def _shown(variable: Variable) -> str:

@@ -130,6 +130,8 @@ def test_sections_without_data_are_left_out(run: Run) -> None:
 
 def test_nothing_measured_still_gives_a_report(run: Run, tmp_path: Path) -> None:
     write_report(replace(run, measurements=(), workloads=()), tmp_path)
+    assert all(path.stat().st_size for path in tmp_path.iterdir())
+    assert {path.suffix for path in tmp_path.iterdir()} >= {".md", ".html"}
 
 
 def test_comparing_two_runs(run: Run) -> None:

@@ -60,7 +60,7 @@ def test_a_profile(tc: Emberlog) -> None:
 
 
 def test_mistakes_are_told(tc: Emberlog) -> None:
-    assert "error[DL508]" in tc("run", "tc.dl", "--engine", "local", "--executor", "dataframe").err
+    assert "error[DL336]" in tc("run", "tc.dl", "--engine", "local", "--executor", "dataframe").err
     Path("facts/arc.csv").write_text("1,2\n2,x,3\n")
     outcome = tc("run", "tc.dl", "--engine", "local")
     assert outcome.code == 1

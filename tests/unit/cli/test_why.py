@@ -73,4 +73,4 @@ def test_a_stream_is_asked_at_a_slide(emberlog: Emberlog) -> None:
     for command, *options in (("why", "--all"), ("trace",)):
         assert emberlog(command, *stream, *options).err.startswith("error[DL446]")
     assert emberlog("why", *stream, "--at", "noon").err.startswith("error[DL508]")
-    assert emberlog("why", "tc.dl", "tc(1, 3)", "--at", "3").err.startswith("error[DL508]")
+    assert emberlog("why", "tc.dl", "tc(1, 3)", "--at", "3").err.startswith("error[DL336]")

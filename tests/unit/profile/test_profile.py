@@ -109,7 +109,7 @@ def test_the_page_stands_alone_and_escapes_what_it_shows() -> None:
 
 def test_profiles_of_workers_add_up_and_travel() -> None:
     one, other = Profile(), Profile()
-    one.at("r2", "tc", 1).derived += 5
+    one.at("r2", "tc", 1).derived = 5
     for profile in (one, other):
         counts = profile.at("r1", "tc", 0)
         counts.derived, counts.kept, counts.seconds = 3, 2, 0.5

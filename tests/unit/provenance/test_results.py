@@ -110,6 +110,7 @@ def test_a_query_restricts_what_is_shown_but_not_what_can_be_asked(db: Db) -> No
     assert {fact[0] for fact in result["tc"]} == {5}
     assert result.why("tc", (1, 5)).tree.root.iteration == 2
     assert "switched off: proofs need the relations" in result.explain()
+    assert "restricted to what is demanded, which is found first: tc[bf]" in result.explain()
     assert "recorded for provenance\n  tc: the iteration of each fact" in result.explain()
 
 

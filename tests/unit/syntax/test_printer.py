@@ -33,7 +33,7 @@ def formatted(text: str) -> str:
 def test_canonical_form(text: str, expected: str) -> None:
     assert formatted(text) == expected
     assert formatted(expected) == expected
-    assert parsed(expected) == parsed(text) or "<*>" in text
+    assert parsed(expected) == parsed(text.replace("<*>", "<_>"))
 
 
 def test_long_bodies_get_a_line_per_part() -> None:

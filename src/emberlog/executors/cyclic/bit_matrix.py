@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 import numpy.typing as npt
 
 from emberlog.executors.cyclic.checkpoints import Checkpoints, SavedState, Stale
-from emberlog.executors.cyclic.closures import Pairs, shown
+from emberlog.executors.cyclic.closures import Count, Pairs, ignore_count, shown
 from emberlog.executors.cyclic.history import HistoryBatch
 from emberlog.executors.cyclic.kernels.bit_rows import (
     PLACE_BITS,
@@ -72,8 +73,10 @@ class BitMatrix:
         tells_of_all: bool,
         checkpoints: Checkpoints | None = None,
         keeps_history: bool = False,
+        count: Count = ignore_count,
     ) -> None:
         self.rules = rules
+        self.tell_count = count
         self.pairs = pairs
         self.worker = worker
         self.workers = workers
@@ -110,6 +113,7 @@ class BitMatrix:
             ends = _ends(standing_still(self.pairs.left.count))
             changed = self.total = add_rows(*_entries_of(self.seeds), *ends, self.full, coming)
             iteration = 0
+            self.tell_count(None, 0, changed, 0.0)
         else:
             changed, iteration = self._take_up(saved, coming), saved.iteration
         while True:
@@ -120,6 +124,7 @@ class BitMatrix:
             mail: Mail = [Message((changed, self.total, int(is_due))) for _ in range(self.workers)]
             added = 0
             for number, rule in enumerate(self.rules):
+                since, before = perf_counter(), added
                 outgoing: list[list[Lanes]] = [[] for _ in range(self.workers)]
                 for places, words in self._gathered(delta, self.right_steps[number]):
                     added += add_rows(places, words, *_ends(rule.left), self.full, coming)
@@ -127,14 +132,17 @@ class BitMatrix:
                 for worker, kept in enumerate(outgoing):
                     if kept:
                         mail[worker].batches[number] = joined(kept, 2)
+                self.tell_count(number, iteration + 1, added - before, perf_counter() - since)
             clear_rows(delta)
             received = yield mail
             everyone = sum(message.numbers[0] for message in received)
             if everyone == 0:
                 return
             for number, rule in enumerate(self.rules):
+                since, before = perf_counter(), added
                 entries = np.ascontiguousarray(gather(received, number, 2))
                 added += add_rows(entries[0], entries[1].view(np.uint64), *_ends(rule.left), self.full, coming)
+                self.tell_count(number, iteration + 1, added - before, perf_counter() - since)
             iteration += 1
             if self.tells_of_all:
                 self.watch(Progress(iteration, everyone, sum(message.numbers[1] for message in received)))

@@ -75,9 +75,8 @@ class BoundedWorker(Worker, KeepsHistory):
 
     @property
     def _may_settle(self) -> bool:
-        """Whether nobody asks what happens in a round."""
-        task = self.task
-        return task.workers == 1 and task.checkpoints is None and not (task.profile or task.provenance)
+        """Whether nobody asks for the facts of a round."""
+        return self.task.workers == 1 and self.task.checkpoints is None and not self.task.provenance
 
     def _begun_with(self, seeds: Mapping[str, Lanes]) -> dict[str, Resident]:
         """The relations of a round before the rules contribute to them."""
@@ -90,7 +89,7 @@ class BoundedWorker(Worker, KeepsHistory):
         """Runs these rounds, until one changes nothing."""
         total = sum(resident.count for resident in self.previous.values())
         for iteration in range(first, last + 1):
-            differs = settled.run()
+            differs = settled.run(iteration, self.recorder)
             progress = Progress(iteration, int(differs), total)
             self.report(progress)
             self.check_limits(progress)

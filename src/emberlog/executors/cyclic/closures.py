@@ -9,6 +9,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +46,14 @@ NO_LIMIT = 1 << 62
 NO_ITERATIONS: Iterations = np.empty(0, np.int32)
 
 _DOMAINS, _TOTAL, _ROUNDS = "domains", "total", "rounds"
+
+
+Count = Callable[[int | None, int, int, float], None]
+"""Told of a rule (None is all of them), an iteration, the facts that are new in it and the seconds that this took."""
+
+
+def ignore_count(_rule: int | None, _iteration: int, _kept: int, _seconds: float) -> None:
+    """For runs without a profile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +133,10 @@ class Closure(ABC):
         check: Callable[[Progress], None],
         report: Callable[[Progress], None],
         memory: int = LANE_MEMORY,
+        count: Count = ignore_count,
     ) -> None:
         self.steps = steps
+        self.tell_count = count
         self.memory = memory
         """Bytes for the bits of the numbers."""
         self.sources = sources
@@ -145,36 +156,39 @@ class Closure(ABC):
 
     def batches(self) -> Iterator[list[Lane]]:
         """The facts, listed while they are found; those of a source lie next to each other."""
-        listing = self.listing
+        listing, seconds, since = self.listing, 0.0, perf_counter()
         for left, right in self._listed(listing):
             listing.total += len(left)
             self.check(Progress(listing.rounds, len(left), listing.total))
+            seconds += perf_counter() - since
             if len(left):
                 yield self.pairs.columns(left, right)
+            since = perf_counter()
         self.listing = Listing(0, 0, 0, self._no_rounds())  # for those who want them again
-        self._finish(listing.total, listing.per_round[: listing.rounds])
+        self._finish(listing.total, listing.per_round[: listing.rounds], seconds)
 
     def count(self) -> int:
         if self.counted is None:
             per_round = self._no_rounds()
-            total = rounds = 0
+            total, rounds, since = 0, 0, perf_counter()
             for rounds, found in self._found(per_round):
                 total += found
                 self.check(Progress(rounds, found, total))
-            self._finish(total, per_round[:rounds])
+            self._finish(total, per_round[:rounds], perf_counter() - since)
             return total
         return self.counted
 
     def _no_rounds(self) -> Lane:
         return np.zeros(self.domain + 1, np.int64)
 
-    def _finish(self, total: int, per_round: Lane) -> None:
+    def _finish(self, total: int, per_round: Lane, seconds: float) -> None:
         """Tells of the rounds as if all sources had gone through them together; once, when all are through."""
         if self.counted is None:
             self.counted = total
             so_far = np.cumsum(per_round)
             for number, changed in enumerate(per_round):
                 self.report(Progress(number + 1, int(changed), int(so_far[number])))
+                self.tell_count(None, number, int(changed), seconds if number == 1 else 0.0)
 
     @abstractmethod
     def _listed(self, listing: Listing) -> Iterator[tuple[Lane, Lane]]:
@@ -210,12 +224,13 @@ class MarksClosure(Closure):
         """The facts, each with its round."""
         per_round, total = self._no_rounds(), 0
         came_in = np.empty(RESULT_BATCH + self.domain, np.int32)
+        since = perf_counter()
         for _, rounds, found, left, right in self._closed(0, RESULT_BATCH, per_round, self._new_lanes, came_in):
             total += found
             self.check(Progress(rounds, found, total))
             if found:
                 yield HistoryBatch(self.pairs.columns(left[:found], right[:found]), came_in[:found].copy())
-        self._finish(total, np.trim_zeros(per_round, "b"))
+        self._finish(total, np.trim_zeros(per_round, "b"), perf_counter() - since)
 
     def _listed(self, listing: Listing) -> Iterator[tuple[Lane, Lane]]:
         begin, so_far = listing.sources or 0, listing.rounds

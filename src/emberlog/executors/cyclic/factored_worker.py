@@ -20,6 +20,7 @@ from emberlog.executors.cyclic.joined import written_out
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask, joined
 from emberlog.executors.cyclic.memory import check
 from emberlog.executors.cyclic.numbering import NumberedSide, Steps, domain_of, numbered
+from emberlog.executors.cyclic.profile import Counts
 from emberlog.executors.cyclic.representation import (
     Choice,
     ClosureSample,
@@ -90,13 +91,18 @@ class FactoredWorker(Worker, KeepsHistory):
         return tuple(number for number, column in enumerate(columns) if column.lane in self.factored.left)
 
     def run(self) -> Running:
-        seeds = [(name, lanes) for name, one in self.seed_contributions() for lanes in written_out(one)]
+        recorder = self.recorder
+        seeds = [
+            (lanes, None if recorder is None else recorder.current)
+            for _, one in self.seed_contributions()
+            for lanes in written_out(one)
+        ]
         if self.asked_for is Representation.HASH:
             self.choice = Choice(Representation.HASH, "hash: asked for")
         elif (step_lanes := self._all_steps()) is None:
             self.choice = Choice(Representation.HASH, "hash: the steps of a rule are many more than the facts it reads")
         else:
-            yield from self._choose(joined([lanes for _, lanes in seeds], self.factored.relation.width), step_lanes)
+            yield from self._choose(joined([lanes for lanes, _ in seeds], self.factored.relation.width), step_lanes)
         if self.solution is None:
             self.solution = _HashedRows(self, seeds)
         if self.task.number == 0 and self.choice is not None:
@@ -149,6 +155,16 @@ class FactoredWorker(Worker, KeepsHistory):
     def watch(self, progress: Progress) -> None:
         self.report(progress)
         self.check_limits(progress)
+
+    def _count(self, rule: int | None, iteration: int, kept: int, seconds: float) -> None:
+        """Notes facts that are new, for a profile; those of all rules together, if none is named."""
+        if self.recorder is None:
+            return
+        names = [one.name for one in (self.factored.rules if rule is None else self.factored.rules[rule : rule + 1])]
+        if iteration == 0:
+            facts = ["facts"] if any(one.rows for one in self.program.facts) else []
+            names = [*facts, *dict.fromkeys(runner.chain.name for runner in self.seeds)]
+        self.recorder.bits(", ".join(names), self.factored.relation.name, iteration, kept, seconds)
 
     # Steps
 
@@ -206,6 +222,7 @@ class FactoredWorker(Worker, KeepsHistory):
                 tells_of_all=not self.task.placement.is_decomposed,
                 checkpoints=self.task.checkpoints,
                 keeps_history=self.task.provenance,
+                count=self._count,
             )
 
     def _closes_sources(self) -> bool:
@@ -246,7 +263,7 @@ class FactoredWorker(Worker, KeepsHistory):
             self.choice = choose_closure(sample, pairs.right.count)
         else:
             self.choice = Choice(self.asked_for, f"{self.asked_for.value}: asked for")
-        settings = (steps, sources, pairs, self.check_limits, self.report, self.memory // 2)
+        settings = (steps, sources, pairs, self.check_limits, self.report, self.memory // 2, self._count)
         is_lanes = self.choice.representation is Representation.LANES
         self.solution = LanesClosure(*settings) if is_lanes else MarksClosure(*settings)
 
@@ -300,15 +317,19 @@ class _WholeStatics(RelationAccess):
 class _HashedRows(RoundsWorker):
     """The general worker, with the seeds that are known already."""
 
-    def __init__(self, worker: FactoredWorker, seeds: list[tuple[str, Lanes]]) -> None:
+    def __init__(self, worker: FactoredWorker, seeds: list[tuple[Lanes, Counts | None]]) -> None:
         super().__init__(worker.task, worker.statics, worker.report)
         self.began = worker.began
+        self.recorder = worker.recorder
         self.known_seeds = seeds
         self.relation = worker.factored.relation.name
 
     def seed_contributions(self) -> Iterator[tuple[str, Lanes]]:
         while self.known_seeds:  # each can go when it is entered
-            yield self.known_seeds.pop()
+            lanes, counts = self.known_seeds.pop()
+            if self.recorder is not None and counts is not None:
+                self.recorder.current = counts
+            yield self.relation, lanes
 
     def batches(self) -> Iterator[list[Lane]]:
         return self.results(self.relation)

@@ -1,6 +1,6 @@
 """Both ends of a connection prove that they belong to the run, and who they are, before anything else is read.
 
-The key is made by the driver for one run and reaches the workers inside Spark's own task description. A proof covers
+The key is made by the driver for one run and reaches the workers as a property of Spark's own tasks. A proof covers
 the run, the attempt, both ends and a fresh number of each, so a recorded one is worth nothing later.
 """
 

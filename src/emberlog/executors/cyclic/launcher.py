@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from pathlib import Path
 from typing import ClassVar
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from emberlog.config import Execution, Limits
+from emberlog.config import Execution, Limits, refuse_options
 from emberlog.datatypes import INT, DataType
 from emberlog.diagnostics import fail
 from emberlog.events import WorkerEffort
@@ -26,6 +26,7 @@ from emberlog.executors.cyclic.failures import Lost, NotHere, failure_of
 from emberlog.executors.cyclic.feeding import Feed, InlineRows, ParquetFiles, Source, StageRows, bytes_on_each
 from emberlog.executors.cyclic.handover import HandedOver, Outgrown, known_outputs
 from emberlog.executors.cyclic.handshake import Credentials, new_key
+from emberlog.executors.cyclic.key_handover import key_handed_over
 from emberlog.executors.cyclic.lookout import Lookout
 from emberlog.executors.cyclic.machine_memory import memory_for_each, memory_from_spark
 from emberlog.executors.cyclic.meeting import LAST_WORDS_SECONDS, Tracker
@@ -189,6 +190,17 @@ class Launcher:
         self.shares_disk = self.slots.is_one_machine and not execution.through_spark and not self.slots.encrypts_files
         # Workers share this machine if they share a disk; on others they see for themselves.
         self.memory = execution.memory or (memory_for_each(self.workers) if self.shares_disk else None)
+        self._check_recovery()
+
+    def _check_recovery(self) -> None:
+        """Raises an error if checkpoints are asked for that nobody will write."""
+        execution = self.execution
+        reason = "none are written without a disk that workers and driver share" if not self.shares_disk else None
+        if execution.provenance:
+            reason = "none are written while iterations are recorded, which is done from the first one on"
+        if reason is not None:
+            asked = execution.recovery.asked_checkpoints
+            refuse_options("a run without checkpoints", asked, dict.fromkeys(asked, reason))
 
     @property
     def how(self) -> str:
@@ -232,7 +244,9 @@ class Launcher:
                 lost += 1
                 self._may_go_on(lost, problem)
                 place, resume = self._new_place(folder, attempt + 1), None
-                if earlier is not None and place is not None and isinstance(problem, Lost):
+                # A profile counts from the first round on, or is wrong.
+                may_resume = isinstance(problem, Lost) and not self.execution.profile
+                if earlier is not None and place is not None and may_resume:
                     resume = resumed(earlier, place, self.workers)
                 self.retried(attempt + 1, str(problem), resume.iteration if resume else 0)
             attempt += 1
@@ -272,7 +286,7 @@ class Launcher:
         tracker = self._tracker(credentials, lookout, resume) if folder is not None else None
         job = Job(
             credentials.run,
-            credentials.key,
+            None,
             self.stage,
             feeds,
             tuple(dict.fromkeys(text for one in self.stage.strata for text in texts_of(one.program))),
@@ -294,10 +308,12 @@ class Launcher:
         last_words = 0.0
         try:
             self.jobs.begin()
-            frame = self._stage_input(sources).mapInArrow(partial(run_task, job), layout.output_schema, barrier=True)
-            # Rows go through an exchange: a barrier stage that failed is tried again then, and they are plain rows.
-            kept = self.resources.keep(frame.repartition(self.workers)) if place is None else None
-            summaries = _summaries(frame if kept is None else kept.frame.where(F.col(TAG) == NO_RELATION))
+            with key_handed_over(self.spark, credentials.key) as key:
+                run = partial(run_task, replace(job, key=key))
+                frame = self._stage_input(sources).mapInArrow(run, layout.output_schema, barrier=True)
+                # Rows go through an exchange: a barrier stage that failed is tried again then, and they are plain rows.
+                kept = self.resources.keep(frame.repartition(self.workers)) if place is None else None
+                summaries = _summaries(frame if kept is None else kept.frame.where(F.col(TAG) == NO_RELATION))
             last_words = LAST_WORDS_SECONDS
         except Exception as error:
             if lookout.reason is not None and is_cancelled(error):

@@ -44,8 +44,8 @@ def worker_for(
 
 
 def _factors(task: WorkerTask) -> Factored | None:
-    """The factors of a recursion, if they are to be used. A profile counts by rule, which sets of bits cannot tell."""
-    if task.profile or task.representation is Representation.HASH:
+    """The factors of a recursion, if they are to be used."""
+    if task.representation is Representation.HASH:
         return None
     try:
         factored = factor(task.program)

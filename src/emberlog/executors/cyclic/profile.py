@@ -17,7 +17,8 @@ Item = TypeVar("Item")
 
 @dataclass(slots=True)
 class Counts:
-    derived: int = 0
+    derived: int | None = 0
+    """None where nobody can tell: bits are combined, and not counted one by one."""
     kept: int = 0
     seconds: float = 0.0
 
@@ -38,7 +39,7 @@ class Profile:
         """What another worker counted; seconds add up as those of a person's working hours do."""
         for (rule, relation, iteration), counts in other.counts.items():
             own = self.at(rule, relation, iteration)
-            own.derived += counts.derived
+            own.derived = None if own.derived is None or counts.derived is None else own.derived + counts.derived
             own.kept += counts.kept
             own.seconds += counts.seconds
         for step, rows in other.handed_on.items():
@@ -61,12 +62,32 @@ class Recorder:
     def __init__(self) -> None:
         self.profile = Profile()
         self.iteration = 0
-        self._current = Counts()
+        self.current = Counts()
+        """Of the rule that what is stored comes from."""
 
     def enter(self, rule: str, relation: str) -> Counts:
         """What is stored from now on comes from this rule."""
-        self._current = self.profile.at(rule, relation, self.iteration)
-        return self._current
+        self.current = self.profile.at(rule, relation, self.iteration)
+        return self.current
+
+    def gave(self, rule: str, relation: str, rows: int) -> None:
+        """A rule gave so many rows, and they are stored next."""
+        counts = self.enter(rule, relation)
+        assert counts.derived is not None
+        counts.derived += rows
+
+    def bits(self, rule: str, relation: str, iteration: int, kept: int, seconds: float = 0.0) -> None:
+        """So many bits of a rule, or of several that are done together, were not set before."""
+        counts = self.profile.at(rule, relation, iteration)
+        counts.derived = counts.derived or None  # what rows were counted stays
+        counts.kept += kept
+        counts.seconds += seconds
+
+    def repeated(self, rule: str, relation: str, iteration: int, seconds: float) -> None:
+        """A rule gave in this iteration what it gave in the one before, but for values."""
+        before, counts = (self.profile.at(rule, relation, one) for one in (iteration - 1, iteration))
+        counts.derived, counts.kept = before.derived, before.kept
+        counts.seconds += seconds
 
     def handed_on(self, rule: str, relation: str, place: int, step: str, rows: int) -> None:
         known = self.profile.handed_on
@@ -74,7 +95,7 @@ class Recorder:
 
     def kept(self, rows: int) -> None:
         """So many rows of the batch were not there before."""
-        self._current.kept += rows
+        self.current.kept += rows
 
     def timed(self, rule: str, relation: str, batches: Iterable[Item]) -> Iterator[Item]:
         """The same batches. Making them and storing them counts as the rule's time."""

@@ -133,10 +133,9 @@ class RoundsWorker(Worker, KeepsHistory):
 
     @property
     def _may_spill(self) -> bool:
-        """Sums are known by more than their facts; a profile and provenance count what happens, and that would happen
-        more than once."""
-        is_plain = not any(relation.largest_per_key for relation in self.program.relations)
-        return is_plain and not self.task.profile and not self.task.provenance
+        """Sums are known by more than their facts; provenance records what happens, and that would happen more than
+        once."""
+        return not self.task.provenance and not any(relation.largest_per_key for relation in self.program.relations)
 
     @property
     def _goes_by_slices(self) -> bool:

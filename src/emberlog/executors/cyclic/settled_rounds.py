@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from time import perf_counter
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from emberlog.executors.cyclic.joined import LastJoin
 from emberlog.executors.cyclic.kernels.floats import floats_to_lane, lane_to_floats
 from emberlog.executors.cyclic.kernels.fused import add_pairs
 from emberlog.executors.cyclic.lanes import Floats, Lane, Lanes, joined
+from emberlog.executors.cyclic.profile import Recorder
 from emberlog.executors.cyclic.resident import Resident
 from emberlog.executors.cyclic.rules import Assign, Atom, Combine, Probe, RuleChain, Send, Start, reads
 from emberlog.executors.cyclic.stores import KeyedStore
@@ -77,15 +79,19 @@ class SettledRounds:
         self._sums = {name: _sums(store) for name, store in stores.items()}
         self._seeds = {name: _sums(store) for name, store in seeds.items()}
 
-    def run(self) -> bool:
+    def run(self, iteration: int, recorder: Recorder | None) -> bool:
         """Runs a round; says whether a sum has changed."""
         following = {name: np.zeros(len(sums)) for name, sums in self._sums.items()}
         for name, seeds in self._seeds.items():
             following[name][: len(seeds)] = seeds  # they were entered first
         lanes = {name: floats_to_lane(sums) for name, sums in self._sums.items()}
         for rule in self._rules:
+            since = perf_counter()
             values = rule.values(lanes[rule.plan.source.relation])
-            add_pairs(following[rule.runner.chain.relation], rule.targets, values, rule.valuations)
+            chain = rule.runner.chain
+            add_pairs(following[chain.relation], rule.targets, values, rule.valuations)
+            if recorder is not None:
+                recorder.repeated(chain.name, chain.relation, iteration, perf_counter() - since)
         differs = any(not np.array_equal(self._sums[name], sums) for name, sums in following.items())
         self._sums = following
         return differs

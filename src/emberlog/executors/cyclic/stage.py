@@ -17,7 +17,7 @@ from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.cyclic.compile import CyclicProgram, compile_fixpoint
 from emberlog.executors.cyclic.definition_plans import as_fixpoint
 from emberlog.executors.cyclic.division import Division, division_of
-from emberlog.executors.cyclic.factored import relations_needed_whole
+from emberlog.executors.cyclic.factored import DoesNotFactor, factor, relations_needed_whole
 from emberlog.executors.cyclic.mode import Mode, needs_rounds
 from emberlog.executors.cyclic.placement import Placement, has_one_group, place
 from emberlog.executors.cyclic.rules import Probe, Refute, columns_read
@@ -215,7 +215,27 @@ def place_as_asked(program: CyclicProgram, execution: Execution, preferred: Mapp
     placement = place(program, mode=mode, even_alone=even_alone, preferred=preferred)
     if execution.mode == "decomposed" and program.rules and not placement.is_decomposed:
         raise fail("DL332", f"this recursion cannot be decomposed: {placement.why}")
+    if program.rules and (obstacle := _obstacle_to_bits(program, placement, execution)) is not None:
+        names = ", ".join(relation.name for relation in program.relations)
+        raise fail("DL337", f"the facts of {names} cannot be kept as `{execution.representation}`: {obstacle}")
     return placement
+
+
+def _obstacle_to_bits(program: CyclicProgram, placement: Placement, execution: Execution) -> str | None:
+    """Says why facts cannot be kept as the execution asks for; None if they can, or if it leaves the choice."""
+    if execution.representation in ("auto", "hash"):
+        return None
+    try:
+        factored = factor(program)
+    except DoesNotFactor as problem:
+        return str(problem)
+    if execution.representation == "rows":
+        return None
+    if not factored.is_one_sided:
+        return "no column is handed through every recursive rule"
+    if not placement.is_decomposed and execution.workers != 1:
+        return "workers would have to exchange what they find"
+    return None
 
 
 def wanted_whole(program: CyclicProgram, execution: Execution) -> dict[str, int | None]:

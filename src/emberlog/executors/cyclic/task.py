@@ -30,6 +30,7 @@ from emberlog.executors.cyclic.factored_worker import FactoredWorker
 from emberlog.executors.cyclic.feeding import Feed, Unfit, feed, spread_rows
 from emberlog.executors.cyclic.handshake import Credentials, Refused
 from emberlog.executors.cyclic.history import KeepsHistory
+from emberlog.executors.cyclic.key_handover import key_for
 from emberlog.executors.cyclic.lanes import Lane, Lanes, joined
 from emberlog.executors.cyclic.libraries import load_libraries
 from emberlog.executors.cyclic.local import worker_for
@@ -89,7 +90,8 @@ class Job:
     """All that the workers of a run have to know, as it is sent to them."""
 
     run: str
-    key: bytes
+    key: bytes | None
+    """None where it comes as a property of the task."""
     stage: Stage
     feeds: tuple[Feed, ...]
     texts: tuple[str, ...]
@@ -168,7 +170,7 @@ def run_task(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
     attendance = Attendance(number, job.workers, host, job.execution.recovery.stall_seconds)
 
     def begin() -> Met:
-        return attendance.begin(Credentials(job.run, 0, job.key), job.tracker, context.allGather)
+        return attendance.begin(Credentials(job.run, 0, key_for(context, job.key)), job.tracker, context.allGather)
 
     try:
         yield from _ended_well_or_told(job, summary, begin, memory, batches)
@@ -328,10 +330,9 @@ class TaskRun:
         self.reached(Phase.RESULT_READ)
 
     def _new_checkpoints(self) -> Checkpoints | None:
-        """They need a disk that the next attempt sees, too. A profile counts from the first round on, or is wrong, and
-        so does provenance."""
+        """They need a disk that the next attempt sees, too. Provenance records from the first round on, or is wrong."""
         job = self.job
-        if job.folder is None or job.execution.profile or job.execution.provenance:
+        if job.folder is None or job.execution.provenance:
             return None
         folder, resume = Path(job.folder) / FOLDER, job.resume[self.number] if job.resume else None
         return Checkpoints(folder, self.number, job.execution.recovery, resume, partial(self.reached, Phase.CHECKPOINT))

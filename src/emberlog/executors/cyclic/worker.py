@@ -214,7 +214,7 @@ class Worker(RelationAccess):
             yield from ((chain.relation, head) for head in heads)
             return
         for head in self.recorder.timed(chain.name, chain.relation, heads):
-            self.recorder.enter(chain.name, chain.relation).derived += rows_of(head)
+            self.recorder.gave(chain.name, chain.relation, rows_of(head))
             yield chain.relation, head
 
     def _ends(self, runner: ChainRunner, begin: int, batches: Iterator[Batch]) -> Iterator[Contribution]:

@@ -20,6 +20,8 @@ from emberlog.source import NOWHERE
 
 SHOWN_FACTS = 3
 
+_SECONDS_BETWEEN_STOPS = 0.5
+
 
 class Watch:
     """Of one run. `stratum` and the iterations are told to it as they happen."""
@@ -29,7 +31,7 @@ class Watch:
         self._limits = limits
         self._listener = listener
         self._places = places
-        self._timed_out = Signal()
+        self._timed_out, self._is_over = Signal(), Signal()
         self._rows_before = 0
         self._stratum = 0
         self._relations: tuple[str, ...] = ()
@@ -49,6 +51,8 @@ class Watch:
         self._jobs.begin()
         try:
             yield
+            if self._timed_out.is_set():
+                raise self._timeout()
         except KeyboardInterrupt:
             self._jobs.stop()
             raise
@@ -62,6 +66,7 @@ class Watch:
                 raise fail("DL513", "the run was cancelled") from None
             raise
         finally:
+            self._is_over.set()
             if timer is not None:
                 timer.cancel()
             self._jobs.end()
@@ -111,7 +116,9 @@ class Watch:
 
     def _stop_for_time(self) -> None:
         self._timed_out.set()
-        self._jobs.stop()
+        while not self._is_over.is_set():  # the next job may not have begun yet
+            self._jobs.stop()
+            self._is_over.wait(_SECONDS_BETWEEN_STOPS)
 
     def _timeout(self) -> EmberlogError:
         return self._passed("DL512", f"the timeout of {self._limits.timeout:,} seconds", "timeout")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from emberlog.config import DEFAULT_EXECUTION, Execution
@@ -96,19 +97,19 @@ class LocalEngine(Engine[LocalRelation]):
         inputs = {name: self._registered[name].relation(known[name]) for name in request.inputs}
         execution = replace(request.execution, workers=request.execution.workers or self._workers)
         recording: Recording[LocalRelation] = Recording()
-        found = run(
-            request.plan,
-            inputs,
-            request.limits,
-            request.listener,
+        run_plan = partial(
+            run,
+            inputs=inputs,
+            limits=request.limits,
             execution=execution,
             places=request.places,
-            interpret_small=True,
-            recording=recording,
+            interpret_small=not request.execution.asks_for_workers,
         )
+        found = run_plan(request.plan, listener=request.listener, recording=recording)
         plain_times = any(relation.plain_times for relation in inputs.values())
         outputs = {name: relation.with_times(plain=plain_times) for name, relation in found.items()}
-        return LocalOutputs(outputs, recording if execution.provenance else None, request.checked)
+        recorder = _Recorder(recording, run_plan) if execution.provenance else None
+        return LocalOutputs(outputs, recorder, request.checked)
 
     def counted(self, request: Request) -> Counted:
         """By the interpreter, which counts every node, or by the workers where much is read: they count steps."""
@@ -116,7 +117,9 @@ class LocalEngine(Engine[LocalRelation]):
         inputs = {name: self._registered[name].relation(known[name]) for name in request.inputs}
         if sum(map(len, inputs.values())) > MANY_READ:
             heard = WorkerCounts()
-            self.run(replace(request, listener=heard, execution=replace(request.execution, profile=True)))
+            # Bits are not counted one by one, and rows are.
+            execution = replace(request.execution, profile=True, representation="hash")
+            self.run(replace(request, listener=heard, execution=execution))
             return Counted(request.plan, {}, heard.facts, tuple(heard.rounds), tuple(heard.steps))
         counts: Counter[int] = Counter()
 
@@ -130,12 +133,28 @@ class LocalEngine(Engine[LocalRelation]):
         self._registered.clear()
 
 
+@dataclass(frozen=True, slots=True)
+class _Recorder:
+    """What a run recorded, and how another plan is run on its inputs."""
+
+    recording: Recording[LocalRelation]
+    run: Callable[..., dict[str, LocalRelation]]
+
+    def recorded(self, plan: LogicalPlan | None) -> Recording[LocalRelation]:
+        if plan is None:
+            return self.recording
+        recording: Recording[LocalRelation] = Recording()
+        self.run(plan, recording=recording)
+        return recording
+
+
 class LocalOutputs(Outputs[LocalRelation]):
     def __init__(
-        self, relations: dict[str, LocalRelation], recording: Recording[LocalRelation] | None, checked: CheckedProgram
+        self, relations: dict[str, LocalRelation], recorder: _Recorder | None, checked: CheckedProgram
     ) -> None:
         self._relations = relations
-        self._recording = recording
+        self._recorder = recorder
+        self._known = checked.relations
         self._cases = recursion_cases(checked)
 
     def __getitem__(self, name: str) -> LocalRelation:
@@ -158,17 +177,19 @@ class LocalOutputs(Outputs[LocalRelation]):
         }
         write_relations(written, folder, format, header=header)
 
-    def recorded(self) -> Recording[Shelf] | None:
-        if self._recording is None:
+    def recorded(self, plan: LogicalPlan | None = None) -> Recording[Shelf] | None:
+        if self._recorder is None:
             return None
+        recording = self._recorder.recorded(plan)
         return Recording(
-            {name: shelf_of(relation) for name, relation in self._recording.relations.items()},
-            {name: shelf_of(history) for name, history in self._recording.histories.items()},
+            {name: shelf_of(relation) for name, relation in recording.relations.items()},
+            {name: shelf_of(history) for name, history in recording.histories.items()},
         )
 
     @property
     def histories(self) -> Mapping[str, LocalRelation]:
-        return self._recording.histories if self._recording else {}
+        histories = self._recorder.recording.histories.items() if self._recorder else ()
+        return {name: history for name, history in histories if name in self._known}
 
     def close(self) -> None:
         """There is nothing to give back."""

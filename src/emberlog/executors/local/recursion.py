@@ -14,6 +14,7 @@ from emberlog.executors.cyclic.agreeing import arcs_of
 from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.cyclic.definition_plans import as_fixpoint
 from emberlog.executors.cyclic.definitions import DefinitionWorker
+from emberlog.executors.cyclic.factored_worker import FactoredWorker
 from emberlog.executors.cyclic.faults import told
 from emberlog.executors.cyclic.history import KeepsHistory
 from emberlog.executors.cyclic.lanes import Lanes
@@ -48,6 +49,8 @@ class LocalOutcome:
     """In which iteration each fact came, if there is provenance."""
     profile: Profile
     efforts: tuple[WorkerEffort, ...]
+    representation: str
+    """How facts were kept, and why, if there was a choice."""
     spilled: str
     """What the workers did about a memory that was too short."""
 
@@ -137,7 +140,8 @@ class LocalStage:
                 profile.add(worker.recorder.profile)
         efforts = tuple(worker.effort.of_worker(number) for number, worker in enumerate(team))
         spilled = spilled_on([worker.spilled for worker in team])
-        return LocalOutcome(found, self._rows(team), histories, profile, efforts, spilled)
+        choice = team[0].choice.why if isinstance(team[0], FactoredWorker) and team[0].choice is not None else ""
+        return LocalOutcome(found, self._rows(team), histories, profile, efforts, choice, spilled)
 
     def _run_teams(
         self,

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, assert_never
 
-from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits
+from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits, refuse_options
 from emberlog.datatypes import INT
 from emberlog.diagnostics import InternalError, fail
 from emberlog.events import (
@@ -27,6 +27,7 @@ from emberlog.events import (
     ignore,
 )
 from emberlog.executors.cyclic.capabilities import obstacles
+from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.placement import Placement
 from emberlog.executors.interpreter import answers, run_definition
 from emberlog.executors.interpreter_fixpoint import Histories, run_fixpoint
@@ -54,6 +55,11 @@ FEW_DERIVED = 20_000
 MANY_READ = 20_000
 """A relation without recursion that reads more is for the workers."""
 
+_REFUSED = {
+    "through_spark": "leave it out: there is no Spark that facts could go through",
+    "recovery": "leave it out: workers are threads of this process, and none is lost without the others",
+}
+
 _log = logging.getLogger("emberlog")
 
 
@@ -71,14 +77,15 @@ def run(
     """The facts of every output, restricted by the queries. Inputs may hold a fact twice. `places` say where the rules
     stand, for errors. `recording` is filled if the execution asks for provenance."""
     if execution.executor == "dataframe":
-        raise fail("DL508", "a local database has no executor `dataframe`", None, "it is one of auto, cyclic")
+        raise fail("DL336", "a local database has no executor `dataframe`", None, "it is one of auto, cyclic")
+    refuse_options("a local database", execution.chosen, _REFUSED)
     small = interpret_small and execution.executor == "auto"
     return _Run(plan, inputs, limits, listener, execution, places or {}, small, recording or Recording()).run()
 
 
 def how_it_runs(placement: Placement, workers: int, *, is_recursive: bool = True) -> str:
     if workers == 1:
-        return "1 worker in this process"
+        return f"1 worker in this process{', async' if placement.mode is Mode.ASYNC else ''}"
     if not is_recursive:
         return f"{workers:,} workers in this process"
     return f"{workers:,} workers in this process, {placement.mode.value}"
@@ -134,7 +141,7 @@ class _Run:
         self.rows: int | None = None
         """Facts of the stratum, if workers have counted them."""
         self.efforts: tuple[WorkerEffort, ...] = ()
-        self.spilled = ""
+        self.representation, self.spilled = "", ""
         self.began = self.iteration_began = time.monotonic()
 
     def run(self) -> dict[str, LocalRelation]:
@@ -147,7 +154,8 @@ class _Run:
 
     def _run_stratum(self, stratum: PlannedStratum) -> None:
         since = self.iteration_began = time.monotonic()
-        self.stratum, self.iterations, self.rows, self.efforts, self.spilled = stratum, 0, None, (), ""
+        self.stratum, self.iterations, self.rows = stratum, 0, None
+        self.efforts, self.representation, self.spilled = (), "", ""
         self.watch.enter(stratum.index, stratum.relations)
         self.listener(StratumStarted(stratum.index, stratum.relations, isinstance(stratum.root, Fixpoint)))
         match stratum.root:
@@ -172,6 +180,7 @@ class _Run:
                 self.iterations,
                 rows,
                 seconds,
+                representation=self.representation,
                 workers=self.efforts,
                 spilled=self.spilled,
             )
@@ -249,7 +258,8 @@ class _Run:
             self.began,
             self.places,
         )
-        self.rows, self.efforts, self.spilled = outcome.rows, outcome.efforts, outcome.spilled
+        self.rows, self.efforts = outcome.rows, outcome.efforts
+        self.representation, self.spilled = outcome.representation, outcome.spilled
         self.histories.update(outcome.histories)
         if self.execution.profile:
             profile = outcome.profile

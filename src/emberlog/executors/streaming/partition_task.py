@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame
 from emberlog.executors.cyclic.attendance import Attendance
 from emberlog.executors.cyclic.exchange import Exchange
 from emberlog.executors.cyclic.handshake import Credentials, new_key
+from emberlog.executors.cyclic.key_handover import key_for, key_handed_over
 from emberlog.executors.cyclic.launcher import LOOPBACK
 from emberlog.executors.cyclic.meeting import WAIT_SECONDS, Address, Tracker
 from emberlog.executors.cyclic.merged_progress import MergedProgress
@@ -31,7 +32,7 @@ class PartitionJob:
     spec: Spec
     step: Step
     workers: int
-    credentials: Credentials
+    run: str
     tracker: Address | None
     """Where workers are told of each other; None where the driver may be out of their reach."""
 
@@ -48,7 +49,8 @@ def run_partition(job: PartitionJob, batches: Iterator[pa.RecordBatch]) -> Itera
     attendance = Attendance(number, job.workers, host, WAIT_SECONDS)
 
     def take() -> tuple[Record, Measures]:
-        met = attendance.begin(job.credentials, job.tracker, context.allGather)
+        credentials = Credentials(job.run, 0, key_for(context, None))
+        met = attendance.begin(credentials, job.tracker, context.allGather)
         exchange = Exchange(number, met.peers)
         return take_step_together(job.spec, job.step, share, number, job.workers, exchange.swap)
 
@@ -67,12 +69,13 @@ def take_in_partitions(
     if is_one_machine:
         tracker = Tracker(LOOPBACK, workers, credentials, MergedProgress(workers, lambda _: None, Mode.BSP))
     try:
-        job = PartitionJob(spec, step, workers, credentials, tracker.address if tracker else None)
+        job = PartitionJob(spec, step, workers, credentials.run, tracker.address if tracker else None)
         # An exchange behind it, so that Spark tries a stage that failed again as a whole.
         shared = rows.repartition(workers)
         with own.chosen(rows.sparkSession.sparkContext):
             frame = shared.mapInArrow(partial(run_partition, job), f"{SUMMARY} string", barrier=True)
-        return merged(read_summaries([row[SUMMARY] for row in frame.collect()]))
+        with key_handed_over(rows.sparkSession, credentials.key):
+            return merged(read_summaries([row[SUMMARY] for row in frame.collect()]))
     finally:
         if tracker is not None:
             tracker.close()

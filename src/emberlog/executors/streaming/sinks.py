@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from emberlog.config import StreamOptions
+from emberlog.config import StreamOptions, refuse_options
 from emberlog.diagnostics import fail
 from emberlog.executors.cyclic.scratch import new_folder
 from emberlog.executors.streaming.answers import CHANGE, OutputMode
@@ -67,12 +67,15 @@ def sink_of(spark: SparkSession, options: StreamOptions, outputs: Sequence[str],
     if function is not None:
         if form is not None or options.path is not None:
             raise fail("DL508", "answers go to the function or to a format, not to both", None, "choose one of them")
+        _refuse("foreachBatch", options=options.options)
         return ForeachBatch(function)
     if form == "console":
+        _refuse("the console", path=options.path, options=options.options.keys() - {"numRows"})
         return Console(sys.stdout, int(options.options.get("numRows", _SHOWN_ROWS)))
     if form == "memory":
         if options.queryName is None:
             raise fail("DL508", "the table in memory needs a name", None, 'write queryName="prices"')
+        _refuse("the table in memory", path=options.path, options=options.options)
         return MemoryTable(spark, options.queryName, OutputMode(options.outputMode), tuple(outputs))
     if form in (None, *FILE_FORMATS):
         if options.path is None:
@@ -80,6 +83,11 @@ def sink_of(spark: SparkSession, options: StreamOptions, outputs: Sequence[str],
             raise fail("DL508", "answers need a place to go to", None, hint)
         return Files(spark, options.path, form or "parquet", options.options)
     return Appended(options.path, str(form), options.options)
+
+
+def _refuse(sink: str, **given: object) -> None:
+    asked = [name for name, value in given.items() if value]
+    refuse_options(sink, asked, dict.fromkeys(given, "leave it out: it is for files and other formats"))
 
 
 @dataclass(frozen=True, slots=True)

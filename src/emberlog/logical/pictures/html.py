@@ -25,12 +25,11 @@ def explanation_page(
         _section("graph", "Predicate connection graph", _graph(draw_connection_graph(graph))),
         _section("strata", "Strata", _strata(checked.strata)),
         *([_section("streams", "Streams", _list(notes))] if notes else []),
-        _section("plan", "Optimized plan", "\n".join(_stratum(one) for one in draw_plan(optimized.plan))),
-        _section("passes", "Passes", "\n".join(_pass(change) for change in optimized.changes)),
-        _section("before", "Plan before the passes", _folded("as text", f"<pre>{escape(plan_text(plan))}</pre>")),
+        *(_plan_as_written(plan) if notes else _plan_and_passes(plan, optimized)),
     ]
     anchors = [("program", "Program"), ("graph", "Connection graph"), ("strata", "Strata"), ("plan", "Plan")]
-    links = " ".join(f'<a href="#{anchor}">{title}</a>' for anchor, title in [*anchors, ("passes", "Passes")])
+    anchors += [] if notes else [("passes", "Passes")]
+    links = " ".join(f'<a href="#{anchor}">{title}</a>' for anchor, title in anchors)
     return f"""{page_head(f"{name}, explained")}
 <body>
 <header>
@@ -46,6 +45,19 @@ def explanation_page(
 </body>
 </html>
 """
+
+
+def _plan_as_written(plan: LogicalPlan) -> list[str]:
+    """For a program over streams, which is not run by its plan: no pass is shown."""
+    return [_section("plan", "Plan", "\n".join(_stratum(one) for one in draw_plan(plan)))]
+
+
+def _plan_and_passes(plan: LogicalPlan, optimized: OptimizedPlan) -> list[str]:
+    return [
+        _section("plan", "Optimized plan", "\n".join(_stratum(one) for one in draw_plan(optimized.plan))),
+        _section("passes", "Passes", "\n".join(_pass(change) for change in optimized.changes)),
+        _section("before", "Plan before the passes", _folded("as text", f"<pre>{escape(plan_text(plan))}</pre>")),
+    ]
 
 
 def _section(anchor: str, title: str, content: str) -> str:

@@ -7,12 +7,13 @@ import pytest
 from emberlog.datatypes import INT
 from emberlog.executors.cyclic.compile import CyclicProgram, compile_fixpoint
 from emberlog.executors.cyclic.conjunctions import NotAConjunction, flatten
-from emberlog.executors.cyclic.rules import Assign, Combine, Keep, Probe, Refute, Shown, Start
+from emberlog.executors.cyclic.rules import Combine, Keep, Probe, Refute, Shown, Start
 from emberlog.executors.cyclic.texts import TextCodes, texts_of
 from emberlog.logical.build import build
 from emberlog.logical.nodes import Definition, Fixpoint, Version
 from emberlog.optimize.pipeline import optimize, plan_program
-from emberlog.semantics.model import Column
+from emberlog.semantics.model import Column, Compare
+from emberlog.syntax.ast import ComparisonOperator, Variable
 from tests.programs import checked
 
 
@@ -61,11 +62,11 @@ def test_tests_come_as_soon_as_they_can_and_what_may_fail_last() -> None:
 
 def test_a_repeated_variable_is_joined_once() -> None:
     program = compiled("p(X, X) :- q(X). p(X, Y) :- p(X, X), arc(X, Y).")
-    start = program.rules[0].steps[0]
-    assert isinstance(start, Start)
-    assert start.atom.variables[0] == start.atom.variables[1] or any(
-        isinstance(step, Keep | Assign) for step in program.rules[0].steps
-    )
+    start, same, probe = program.rules[0].steps
+    assert isinstance(start, Start) and isinstance(probe, Probe)
+    first, second = map(Variable, start.atom.variables)
+    assert same == Keep(Compare(ComparisonOperator.EQUAL, second, first))
+    assert probe.keys == (0,)
 
 
 def test_a_negated_atom_is_looked_up_by_its_constants_too() -> None:

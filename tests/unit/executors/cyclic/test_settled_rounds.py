@@ -8,6 +8,7 @@ import pytest
 
 from emberlog.diagnostics import EmberlogError
 from emberlog.executors.cyclic import bounded
+from emberlog.executors.cyclic.profile import Recorder
 from emberlog.executors.cyclic.settled_rounds import SettledRounds
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import Fact
@@ -61,13 +62,13 @@ def answer(text: str, *, by_reference: bool = False) -> dict[Fact, object]:
 
 
 def count_settled(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Has an entry for each round that only adds up."""
+    """Has the number of each round that only adds up."""
     counted: list[int] = []
     run = SettledRounds.run
 
-    def counting(rounds: SettledRounds) -> bool:
-        counted.append(1)
-        return run(rounds)
+    def counting(rounds: SettledRounds, iteration: int, recorder: Recorder | None) -> bool:
+        counted.append(iteration)
+        return run(rounds, iteration, recorder)
 
     monkeypatch.setattr(SettledRounds, "run", counting)
     return counted

@@ -175,6 +175,7 @@ def test_at_the_door_of_the_driver(
 
 def tracked(job: Job, heard: list[Progress]) -> tuple[Job, Tracker]:
     progress = MergedProgress(job.workers, heard.append, Mode.BSP)
+    assert job.key is not None
     tracker = Tracker("127.0.0.1", job.workers, Credentials(job.run, 0, job.key), progress)
     return replace(job, tracker=tracker.address), tracker
 
