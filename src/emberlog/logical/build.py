@@ -189,7 +189,7 @@ class _BodyBuilder:
                 case Compare() | Holds():
                     conditions.append(substitute_in_condition(literal, values))
                 case Absent(_, terms):
-                    tried = [term for term in terms if isinstance(term, Variable) and term.name in values]
+                    tried = dict.fromkeys(one for one in terms if isinstance(one, Variable) and one.name in values)
                     for term in tried:
                         # Null agrees with no fact, so that the atom says nothing where there is no value.
                         self.plan = self._with(Bind(term, Call(TRY, (values[term.name],))))

@@ -78,7 +78,8 @@ def _key(literal: Literal, rule: CoreRule) -> tuple[Variable, Expression, tuple[
         names = columns_of(expression)
         if names and _is_built_in(expression) and type_of(expression, rule.types) == rule.types.get(variable.name):
             before = _literals_for(names, rule, variable.name)
-            if before is not None:
+            binds = [one for one in rule.body if variable.name in bound_by(one)]
+            if before is not None and all(isinstance(one, Match) for one in binds):
                 return variable, expression, before
     return None
 
