@@ -152,6 +152,7 @@ class CoreRule:
     iterations: int | None = None
     premappable: bool = False
     statement: ast.Rule | None = field(default=None, compare=False, repr=False)
+    """The written rule, whose head has a term for each entry of this one; none for a rule that a pass makes up."""
 
     @property
     def span(self) -> Span:
