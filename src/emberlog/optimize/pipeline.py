@@ -14,6 +14,7 @@ from emberlog.logical.build import build
 from emberlog.logical.invariants import check_invariants
 from emberlog.logical.needed_strata import only_what_is_needed
 from emberlog.logical.nodes import LogicalPlan
+from emberlog.logical.program_invariants import ProgramInvariants
 from emberlog.logical.rule_text import program_lines
 from emberlog.logical.statistics import NO_STATISTICS, Statistics
 from emberlog.optimize.aggregate_eagerly import aggregate_eagerly
@@ -158,6 +159,7 @@ def plan_program(
     `provenance`, every relation that has a part in the answer is computed as it is written, and stays."""
     _check_names(off)
     plan = _with_all_relations(build(checked)) if provenance else build(checked)
+    invariants = ProgramInvariants(checked)
     changes = []
     for one in RULE_PASSES:
         before, written = plan, checked
@@ -166,6 +168,8 @@ def plan_program(
         if not is_off:
             rewritten = one.run(written, statistics)
             checked, note = rewritten.checked, rewritten.reason
+            if checked is not written:
+                invariants.check(checked, one.name)
             # A relation that a pass makes up is no output, also where there is no query to say what is one.
             plan = before if checked is written else replace(build(checked), outputs=before.outputs)
         rules = None if plan is before else (program_lines(written), program_lines(checked))

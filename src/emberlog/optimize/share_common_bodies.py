@@ -146,6 +146,8 @@ def _reading(view: _View, large: CoreRule, statistics: Statistics) -> CoreRule |
             continue
         atom = Match(view.rule.relation, tuple(put[name] for name in view.head))
         first = sum(i < min(places) and literal in rest for i, literal in enumerate(large.body))
+        if any(isinstance(literal, Bind) and literal.variable.name in names.values() for literal in rest[first:]):
+            continue  # the relation would bind what is computed behind it
         return replace(large, body=(*rest[:first], atom, *rest[first:]))
     return None
 

@@ -17,6 +17,9 @@ PAIR = (Column("A", INT), Column("B", INT))
 
 FELL_OVER = {
     "a half of a rule without columns": "r(4). r(X) :- r(4), e(X, _), f(_).",
+    "a body that contains another one, and computes a variable between its atoms": """
+        two(X, Z) :- e(X, Y), e(Y, Z).
+        loop(X, Z) :- e(X, W), Z = X, e(W, Z).""",
     "a demand with fewer columns than the rule that it is made of": """
         g(X, Y, max<Z>) :- e(Y, X), e(X, Z).
         r(A, B) :- e(A, B).
