@@ -158,8 +158,6 @@ class ProgramInvariants:
             self._violated(f"{rule.relation} is an input", rule)
         if len(rule.head) != relation.arity:
             self._violated(f"the head has {len(rule.head)} values for {relation}", rule)
-        if rule.statement is not None and len(rule.statement.head.terms) != len(rule.head):
-            self._violated("the rule carries the statement of another one", rule)
         for value, column in zip(rule.head, relation.columns, strict=True):
             if not isinstance(value, Contribution):
                 if column.aggregate is not None:

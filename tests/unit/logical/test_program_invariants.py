@@ -157,9 +157,6 @@ BROKEN: dict[str, Callable[[], CheckedProgram]] = {
     # heads
     "the head has 1 values for far(X, Y)": lambda: head(0, X),
     "e is an input": lambda: with_rule(0, lambda rule: replace(rule, relation="e")),
-    "the rule carries the statement of another one": lambda: with_rule(
-        2, lambda rule: replace(rule, statement=checked("p(X) :- q(X).").rules[0].statement)
-    ),
     "D is aggregated, and the head has a plain value for it": lambda: head(2, X, D),
     "D is not aggregated with max": lambda: head(2, X, Contribution("max", (D,))),
     "Y is not aggregated with min": lambda: head(0, X, Contribution("min", (Y,))),
