@@ -7,7 +7,7 @@ little; conditions and negated atoms come as soon as they can.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from emberlog.datatypes import FLOAT, DataType
 from emberlog.executors.cyclic.atom_estimates import estimate_of
@@ -26,10 +26,12 @@ from emberlog.executors.cyclic.rules import (
     Start,
     Step,
 )
+from emberlog.executors.cyclic.solving import solved
 from emberlog.logical.expressions import Risk, columns_of, condition_columns, condition_risk, risk_of, type_of
 from emberlog.logical.nodes import (
     AggregateColumn,
     Condition,
+    Distinct,
     Fixpoint,
     FixpointRelation,
     Plan,
@@ -143,9 +145,14 @@ def _resident(relation: FixpointRelation) -> ResidentRelation:
         types,
         largest_per_key,
         counts_nothing,
-        comes_once=not relation.rules and not relation.aggregates and is_set(relation.seed),
+        comes_once=not relation.rules and not relation.aggregates and _comes_once(relation.seed),
         location=next((place for place, one in enumerate(relation.columns) if one.name == relation.location), None),
     )
+
+
+def _comes_once(seed: Plan) -> bool:
+    """What only has to be there is there on every worker that has a row of it."""
+    return is_set(seed) and not any(isinstance(node, Distinct) for node in walk(seed))
 
 
 def _combination(column: AggregateColumn) -> tuple[list[Combine], Shown, int]:
@@ -238,6 +245,8 @@ class _Ordering:
         self.conditions = list(conjunction.conditions)
         self.negated = list(conjunction.negated)
         self.bound: set[str] = set()
+        self.solving: list[Step] = []
+        """The rest of the steps that solve an equation."""
 
     def steps(self) -> Iterator[Step]:
         first = next((atom for atom in self.atoms if atom.version is Version.DELTA), None)
@@ -287,7 +296,8 @@ class _Ordering:
             and not isinstance(one.left, Constant)
             and not isinstance(one.right, Constant)
         ]
-        return bool(equations) or not in_atoms.isdisjoint(self.computed)
+        computed = {name for name, value in self.computed.items() if not isinstance(value, Constant)}
+        return bool(equations) or not in_atoms.isdisjoint(computed)
 
     def _by_bound_columns(self, first: Atom) -> list[Atom]:
         order, left = [first], [atom for atom in self.atoms if atom is not first]
@@ -313,11 +323,19 @@ class _Ordering:
             yield step
 
     def _next_safe(self) -> Step | None:
+        if self.solving:
+            return self.solving.pop(0)
         types = self.conjunction.types
         for condition in self.conditions:
             if condition_risk(condition, types) is Risk.NONE and (step := self._condition(condition)) is not None:
                 self.conditions.remove(condition)
                 return step
+        for condition in self.conditions:
+            if (found := solved(condition, self.bound, types)) is not None:
+                unknown, (first, *self.solving) = found
+                self.conditions.remove(condition)
+                self.bound.add(unknown)
+                return first
         for negated in self.negated:
             if set(negated.variables) <= self.bound:
                 self.negated.remove(negated)
@@ -340,7 +358,18 @@ class _Ordering:
         return None
 
     def _next_early(self) -> Step | None:
-        """What can fail but most often does not is computed before a join repeats it."""
+        """What can fail but most often does not is computed before a join repeats it, or before all facts of an atom
+        are tried that can be looked up by it."""
+        types = self.conjunction.types
+        to_bind = {name for atom in self.atoms for name in atom.variables}
+        # What cannot wait for later steps, should it fail, is computed only if nothing else can be looked up before.
+        for condition in self.conditions if self.may_be_early or to_bind.isdisjoint(self.bound) else ():
+            can_be_bound = any(name in to_bind for name, _ in self._equations(condition))
+            if can_be_bound and condition_risk(condition, types) is Risk.OVERFLOW:
+                self.conditions.remove(condition)
+                step = self._condition(condition)
+                assert isinstance(step, Assign)
+                return replace(step, is_early=self.may_be_early)
         for name, expression in self.computed.items():
             if self.may_be_early and name not in self.bound and columns_of(expression) <= self.bound:
                 del self.computed[name]
@@ -358,6 +387,13 @@ class _Ordering:
     def _condition(self, condition: Condition) -> Step | None:
         if condition_columns(condition) <= self.bound:
             return Keep(condition)
+        for target, value in self._equations(condition):
+            self.bound.add(target)
+            return Assign(target, value)
+        return None
+
+    def _equations(self, condition: Condition) -> Iterator[tuple[str, Expression]]:
+        """The variables that can get their value from the condition."""
         if isinstance(condition, Compare) and condition.operator is ComparisonOperator.EQUAL:
             for target, value in ((condition.left, condition.right), (condition.right, condition.left)):
                 if (
@@ -367,9 +403,7 @@ class _Ordering:
                     and columns_of(value) <= self.bound
                     and type_of(value, self.conjunction.types) == self.conjunction.types[target.name]
                 ):
-                    self.bound.add(target.name)
-                    return Assign(target.name, value)
-        return None
+                    yield target.name, value
 
 
 def _versioned(
@@ -378,7 +412,7 @@ def _versioned(
     """Atoms of the stratum before the one that drives the chain read what was known before the delta."""
     variables = tuple(atom.variables)
     if atom.relation not in members or position is None:
-        return Atom(atom.relation, variables)
+        return Atom(atom.relation, variables, asks=atom.asks)
     order = sum(other.relation in members for other in conjunction.atoms[:index])
     version = Version.DELTA if order == position else Version.BEFORE if order < position else Version.FULL
-    return Atom(atom.relation, variables, version)
+    return Atom(atom.relation, variables, version, atom.asks)

@@ -35,7 +35,7 @@ from emberlog.executors.interpreter_operators import Facts, Rows
 from emberlog.executors.recording import ITERATION, Recording
 from emberlog.io.local_relation import LocalRelation
 from emberlog.logical.needed_strata import needed_strata
-from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, PlannedStratum, Version
+from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, Plan, PlannedStratum, Version
 from emberlog.logical.repeated_rows import inputs_that_must_be_sets
 from emberlog.logical.traverse import plans_of, scans
 from emberlog.optimize.refinement import Refinement
@@ -51,6 +51,9 @@ INTERPRETER = "the plan interpreter"
 FEW_READ = 1_000
 FEW_DERIVED = 20_000
 """A recursion that reads and derives at most so many facts is small."""
+FEW_HANDLED = 500_000
+"""Rows that the nodes of its plan give, all together: one that handles more is not small, however few come of it. They
+take about half a second."""
 MANY_READ = 20_000
 """A relation without recursion that reads more is for the workers."""
 
@@ -97,7 +100,7 @@ class _Known(Facts):
 
 
 class _NotSmall(Exception):
-    """The recursion has derived too many facts for the interpreter."""
+    """The recursion has derived too many facts for the interpreter, or looked at too many rows for them."""
 
 
 class _Run:
@@ -117,6 +120,8 @@ class _Run:
         self.interpret_small = interpret_small
         self.most_facts: int | None = None
         """How many the stratum may have before the workers take over."""
+        self.handled = 0
+        """Rows that the nodes of the stratum gave while the interpreter had it."""
         self.limits = limits
         self.listener = listener
         self.execution = execution
@@ -128,7 +133,7 @@ class _Run:
         self.histories = recording.histories
         self.refinement = Refinement(plan)
         self.strata, _ = needed_strata(plan)
-        self.watch = Watch(limits, self._heard)
+        self.watch = Watch(limits, self._heard, self._saw)
         self.stratum: PlannedStratum | None = None
         self.iterations = 0
         self.rows: int | None = None
@@ -197,7 +202,7 @@ class _Run:
         if reasons:
             return self._by_interpreter(stratum, fixpoint, "; ".join(reasons))
         if self.interpret_small and self._read_rows(fixpoint) <= FEW_READ:
-            self.most_facts = FEW_DERIVED
+            self.most_facts, self.handled = FEW_DERIVED, 0
             try:
                 return self._by_interpreter(stratum, fixpoint, "it is small")
             except _NotSmall:
@@ -265,6 +270,11 @@ class _Run:
         self.iterations = iteration
         seconds, self.iteration_began = now - self.iteration_began, now
         self.listener(IterationFinished(self.stratum.index, self.stratum.relations, iteration, changed, total, seconds))
+
+    def _saw(self, _node: Plan, rows: int) -> None:
+        self.handled += rows
+        if self.most_facts is not None and self.handled > FEW_HANDLED:
+            raise _NotSmall
 
     def _output(self, name: str) -> LocalRelation:
         relation = self.relations[name]
