@@ -18,6 +18,7 @@ from emberlog.logical.program_invariants import ProgramInvariants
 from emberlog.logical.rule_text import program_lines
 from emberlog.logical.statistics import NO_STATISTICS, Statistics
 from emberlog.optimize.aggregate_eagerly import aggregate_eagerly
+from emberlog.optimize.ask_for_existence import ask_for_existence
 from emberlog.optimize.context import PassContext, PassFunction
 from emberlog.optimize.derive_delta_rules import derive_delta_rules
 from emberlog.optimize.fold_constants import fold_constants
@@ -104,6 +105,12 @@ PASSES = (
     ),
     Pass(reduce_by_semijoin, "A row that only has to have a partner should not be joined with all of them."),
     Pass(aggregate_eagerly, "What is only counted should be counted before a join repeats it."),
+    Pass(
+        ask_for_existence,
+        "What only has to be there should be met once; behind what statistics promise more for, before deltas, which "
+        "take it over.",
+        keeps_rounds=True,
+    ),
     Pass(
         derive_delta_rules,
         "An iteration should only look at what the last one added; so late that deltas are final.",
