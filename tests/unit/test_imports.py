@@ -16,6 +16,7 @@ LAYERS = (
     ("source",),
     ("datatypes",),
     ("diagnostics",),
+    ("deadline",),
     ("catalogue",),
     ("config", "events"),
     ("syntax",),

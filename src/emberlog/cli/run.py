@@ -94,6 +94,7 @@ def _add_execution_options(group: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from emberlog.cli.running import carry_out, prepare
     from emberlog.config import Execution
+    from emberlog.deadline import within
 
     execution = Execution(
         executor=arguments.executor,
@@ -105,7 +106,11 @@ def run(arguments: argparse.Namespace) -> int:
         provenance=arguments.provenance,
     )
     # Everything that can be wrong without Spark is said before Spark takes its seconds to start.
-    task = prepare(arguments.program, arguments, queries=arguments.query, off=arguments.off, output=arguments.output)
+    limits = limits_of(arguments)
+    with within(limits.timeout):
+        task = prepare(
+            arguments.program, arguments, queries=arguments.query, off=arguments.off, output=arguments.output
+        )
     _tell_warnings(task)
     profiling = _profiling(arguments.profile)
     if arguments.engine == "local":
@@ -113,7 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         carry_out_locally(
             task,
-            limits=limits_of(arguments),
+            limits=limits,
             header=arguments.header,
             form=arguments.format,
             show=arguments.show,
@@ -123,7 +128,7 @@ def run(arguments: argparse.Namespace) -> int:
         return exit_codes.FINE
     carry_out(
         task,
-        limits=limits_of(arguments),
+        limits=limits,
         header=arguments.header,
         form=arguments.format,
         show=arguments.show,

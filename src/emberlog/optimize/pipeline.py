@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass, replace
 
+from emberlog.deadline import check_time
 from emberlog.diagnostics import Diagnostics, nearest
 from emberlog.logical.build import build
 from emberlog.logical.invariants import check_invariants
@@ -17,6 +18,7 @@ from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.program_invariants import ProgramInvariants
 from emberlog.logical.rule_text import program_lines
 from emberlog.logical.statistics import NO_STATISTICS, Statistics
+from emberlog.logical.traverse import PLANNING
 from emberlog.optimize.aggregate_eagerly import aggregate_eagerly
 from emberlog.optimize.ask_for_existence import ask_for_existence
 from emberlog.optimize.context import PassContext, PassFunction
@@ -169,6 +171,7 @@ def plan_program(
     invariants = ProgramInvariants(checked)
     changes = []
     for one in RULE_PASSES:
+        check_time(PLANNING)
         before, written = plan, checked
         is_off = provenance or one.name in off
         note = FOR_PROVENANCE if provenance else ""
@@ -200,6 +203,7 @@ def optimize(plan: LogicalPlan, *, off: Set[str] = frozenset(), provenance: bool
     check_invariants(plan, "build")
     changes = []
     for one in PASSES:
+        check_time(PLANNING)
         before = plan
         is_in_the_way = provenance and not one.keeps_rounds
         is_off = is_in_the_way or one.name in off

@@ -14,8 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from emberlog.deadline import check_time
 from emberlog.logical.expressions import Risk, columns_of
 from emberlog.logical.statistics import Statistics
+from emberlog.logical.traverse import PLANNING
 from emberlog.optimize.rewritten import Rewritten, has_streams, with_rules
 from emberlog.optimize.rule_risk import literal_risk
 from emberlog.optimize.rule_substitution import literal_with, variable_names
@@ -188,6 +190,7 @@ def _embeddings(
     if not atoms:
         yield (), names
         return
+    check_time(PLANNING)
     for place, literal in enumerate(body):
         if isinstance(literal, Match):
             extended = _renamed_to(atoms[0], literal, names)

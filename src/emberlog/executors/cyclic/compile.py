@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from emberlog.datatypes import FLOAT, DataType
+from emberlog.deadline import check_time
 from emberlog.executors.cyclic.atom_estimates import estimate_of
 from emberlog.executors.cyclic.conjunctions import Conjunction, ScannedAtom, flatten, parts_of
 from emberlog.executors.cyclic.rules import (
@@ -41,7 +42,7 @@ from emberlog.logical.nodes import (
 )
 from emberlog.logical.properties import is_set
 from emberlog.logical.statistics import NO_STATISTICS, Statistics
-from emberlog.logical.traverse import walk
+from emberlog.logical.traverse import PLANNING, walk
 from emberlog.optimize.cardinality import NotKnown
 from emberlog.optimize.join_order import best_order
 from emberlog.semantics.model import Compare, Fact, Recursion, RecursionCase
@@ -183,6 +184,7 @@ def _chain(
     static_types: dict[str, tuple[DataType, ...]],
     members: _Members,
 ) -> RuleChain:
+    check_time(PLANNING)
     conjunction = flatten(plan)
     for atom in conjunction.atoms:
         if atom.relation not in members.names:

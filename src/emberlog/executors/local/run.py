@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits
 from emberlog.datatypes import INT
+from emberlog.deadline import end_of
 from emberlog.diagnostics import InternalError, fail
 from emberlog.events import (
     ExecutorChosen,
@@ -141,6 +142,9 @@ class _Run:
         self.efforts: tuple[WorkerEffort, ...] = ()
         self.spilled = ""
         self.began = self.iteration_began = time.monotonic()
+        timeout = limits.timeout
+        self.timed_from = self.began if timeout is None else end_of(timeout) - timeout
+        """When the time began that the timeout is for: what came before the run counts, too."""
 
     def run(self) -> dict[str, LocalRelation]:
         self.listener(RunStarted(len(self.strata)))
@@ -251,7 +255,7 @@ class _Run:
             self.must_be_sets,
             self.limits,
             lambda progress: self._heard(progress.iteration, progress.changed, progress.total),
-            self.began,
+            self.timed_from,
             self.places,
         )
         self.rows, self.efforts, self.spilled = outcome.rows, outcome.efforts, outcome.spilled
