@@ -208,6 +208,13 @@ CASES = (
         {},
     ),
     PassCase(
+        "a search that goes on only from those who paid something, if anybody did",
+        "ask_for_existence",
+        "seen(1). seen(Y) :- seen(X), knows(X, Y), paid(Y, _), paid(_, _).",
+        _payments(200, 20),
+        {},
+    ),
+    PassCase(
         "closure of a long path",
         "derive_delta_rules",
         _STEP + "tc(X, Z), arc(Z, Y).",

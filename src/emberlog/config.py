@@ -22,7 +22,7 @@ class Limits:
     max_rows: int | None = 10_000_000_000
     """Derived facts, all strata together."""
     timeout: float | None = None
-    """Seconds."""
+    """Seconds, for reading, checking and planning the program and for running it."""
 
     def __post_init__(self) -> None:
         diagnostics = Diagnostics()

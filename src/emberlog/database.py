@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar, cast, overload
 
 from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits, refuse_options
 from emberlog.datatypes import TYPE_NAMES, DataType
+from emberlog.deadline import within
 from emberlog.diagnostics import Diagnostics, EmberlogError, fail, nearest
 from emberlog.events import Listener, ignore
 from emberlog.executors.engine import Engine, Request
@@ -196,6 +197,19 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         left out; `execution` says how recursions are run; `provenance` records what `Result.why` and the like need."""
         if provenance:
             execution = replace(execution, provenance=True)
+        with within(limits.timeout):
+            return self._datalog(program, params, iterations, limits, listener, off, execution)
+
+    def _datalog(
+        self,
+        program: ProgramLike,
+        params: Mapping[str, ast.Value] | None,
+        iterations: int | None,
+        limits: Limits,
+        listener: Listener,
+        off: Iterable[str],
+        execution: Execution,
+    ) -> Result[Frame]:
         provenance, off = execution.provenance, frozenset(off)
         explained = self.check(program, params=params, iterations=iterations, off=off, provenance=provenance)
         checked = explained.checked
@@ -261,6 +275,17 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         listener: Listener = ignore,
     ) -> Frame:
         """The facts that answer one query, `db.query("tc(1, Y)?")`, over the rules given so far."""
+        with within(limits.timeout):
+            return self._query(query, params, iterations, limits, listener)
+
+    def _query(
+        self,
+        query: str,
+        params: Mapping[str, ast.Value] | None,
+        iterations: int | None,
+        limits: Limits,
+        listener: Listener,
+    ) -> Frame:
         asked = parsed(query if query.rstrip().endswith(("?", ".")) else f"{query}?")
         queries = [one for one in asked.statements if isinstance(one, ast.Query)]
         if len(queries) != 1:

@@ -274,6 +274,47 @@ def _extra_test(draw: st.DrawFn, variable: str) -> tuple[str, ...]:
     return draw(st.sampled_from(((), (f"{variable} != 3",), (f"!link({variable}, _)",), (f"name({variable}, _)",))))
 
 
+def paired(draw: st.DrawFn, draft: Draft) -> None:
+    """Relations of one recursion that meet without a shared column, or only ask whether there is a fact."""
+    single, pairs = draft.define(INT), draft.define(INT, INT)
+    one, two = single.name, pairs.name
+    draft.rule(f"{one}(X)", ("node(X)", *_extra_test(draw, "X")))
+    asked = st.sampled_from(((), (f"{one}(_)",), (f"{two}(_, X)",), ("road(X, _, _)",), ("link(_, _)", "edge(2, _)")))
+    draft.rule(f"{two}(X, Y)", draw(st.permutations([f"{one}(X)", f"{one}(Y)", *_extra_test(draw, "X")])))
+    read = draw(st.sampled_from(((f"{two}(X, Y)",), (f"{two}(X, _)", f"{two}(_, Y)"), (f"{one}(X)", f"{two}(Y, _)"))))
+    draft.rule(f"{one}(Z)", (*draw(st.permutations([*read, *draw(asked)])), "Z = (X + Y) mod 5"))
+    if draw(st.booleans()):
+        triple = [f"{one}(X)", f"{one}(Y)", f"{two}(V, W)", "X < V", *draw(asked)]
+        draft.rule(f"{two}(W, Z)", (*draw(st.permutations(triple)), "Z = least(X + Y, 6)"))
+    draft.readable += [single, pairs]
+
+
+def spread_out(draw: st.DrawFn, draft: Draft) -> None:
+    """The best of pairs that share no column, in recursion."""
+    relation = draft.define(INT, INT)
+    name = relation.name
+    draft.rule(f"{name}(X, min<D>)", ("road(X, _, D)",))
+    draft.rule(f"{name}(Z, min<D>)", (f"{name}(X, C)", f"{name}(Y, E)", "Z = (X + Y) mod 5", "D = C + E"))
+    draft.readable.append(relation)
+
+
+def stepped(draw: st.DrawFn, draft: Draft) -> None:
+    """Facts that meet by a difference: a chain can be found from any of its members."""
+    relation = draft.define(INT)
+    name, start = relation.name, draw(st.integers(-2, 2))
+    for number in range(start, start + draw(st.integers(2, 4))):
+        draft.facts_in_text.append(f"{name}({number}).")
+    body, before = [f"{name}(X0)"], "X0"
+    for place in range(1, draw(st.integers(2, 4))):
+        step = draw(st.sampled_from((f"{before} - 1", f"1 + {before}", f"{before} - 1 - 1", f"{before} + 2", "X0 - 1")))
+        body += [f"X{place} = {step}", f"{name}(X{place})"]
+        before = f"X{place}"
+    asked = draw(st.sampled_from(((), ("node(_)",), (f"{name}(_)",))))
+    last = (f"Z = X0 + {draw(st.integers(1, 2))}", "Z < 12")
+    draft.rule(f"{name}(Z)", (*draw(st.permutations([*body, *asked])), *last))
+    draft.readable.append(relation)
+
+
 Shape: TypeAlias = Callable[[st.DrawFn, Draft], None]
 
 SHAPES: tuple[Shape, ...] = (
@@ -291,6 +332,9 @@ SHAPES: tuple[Shape, ...] = (
     controlled,
     staged,
     bounded,
+    paired,
+    spread_out,
+    stepped,
 )
 
 

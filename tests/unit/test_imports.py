@@ -16,6 +16,7 @@ LAYERS = (
     ("source",),
     ("datatypes",),
     ("diagnostics",),
+    ("deadline",),
     ("catalogue",),
     ("language",),
     ("config", "events"),

@@ -101,6 +101,7 @@ def _add_execution_options(group: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from emberlog.cli.running import carry_out, prepare
     from emberlog.config import Execution
+    from emberlog.deadline import within
 
     refuse_spark_options(arguments)
     if arguments.output is None:
@@ -116,7 +117,11 @@ def run(arguments: argparse.Namespace) -> int:
         provenance=arguments.provenance,
     )
     # Everything that can be wrong without Spark is said before Spark takes its seconds to start.
-    task = prepare(arguments.program, arguments, queries=arguments.query, off=arguments.off, output=arguments.output)
+    limits = limits_of(arguments)
+    with within(limits.timeout):
+        task = prepare(
+            arguments.program, arguments, queries=arguments.query, off=arguments.off, output=arguments.output
+        )
     _tell_warnings(task)
     profiling = _profiling(arguments.profile)
     if arguments.engine == "local":
@@ -124,7 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         carry_out_locally(
             task,
-            limits=limits_of(arguments),
+            limits=limits,
             header=arguments.header,
             form=arguments.format or FORMATS[0],
             show=arguments.show,
@@ -134,7 +139,7 @@ def run(arguments: argparse.Namespace) -> int:
         return exit_codes.FINE
     carry_out(
         task,
-        limits=limits_of(arguments),
+        limits=limits,
         header=arguments.header,
         form=arguments.format or FORMATS[0],
         show=arguments.show,

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 
 from emberlog.config import Limits
+from emberlog.deadline import end_of
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.language.values import shown
 from emberlog.logical.nodes import Plan
@@ -27,7 +28,7 @@ class Watch:
         self._limits = limits
         self._tell = tell
         self.saw = saw
-        self._end = None if limits.timeout is None else time.monotonic() + limits.timeout
+        self._end = None if limits.timeout is None else end_of(limits.timeout)
         self._calls = 0
         self._kept = 0
         self._stratum = ""

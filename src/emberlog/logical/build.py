@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
+from emberlog.deadline import check_time
 from emberlog.diagnostics import fail
 from emberlog.logical.contributions import ContributionLayout, layout_of
 from emberlog.logical.expressions import substitute, substitute_in_condition
@@ -29,7 +30,7 @@ from emberlog.logical.nodes import (
     Union,
     Values,
 )
-from emberlog.logical.traverse import column_names
+from emberlog.logical.traverse import PLANNING, column_names
 from emberlog.semantics.model import (
     Absent,
     Bind,
@@ -135,6 +136,7 @@ class _ProgramBuilder:
         return inputs[0] if len(inputs) == 1 else Union(inputs)
 
     def _rule(self, layout: ContributionLayout, rule: CoreRule, recursion: Recursion | None) -> Plan:
+        check_time(PLANNING)
         if len(rule.body) > LONGEST_BODY:
             raise fail(
                 "DL302",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeAlias, TypeVar, assert_never
 
 from emberlog.datatypes import DataType
+from emberlog.deadline import check_time
 from emberlog.logical.expressions import condition_expressions
 from emberlog.logical.nodes import (
     Aggregate,
@@ -27,6 +28,9 @@ from emberlog.logical.nodes import (
     Values,
 )
 from emberlog.syntax.ast import Expression
+
+PLANNING = "planning the program"
+"""For the error of a timeout."""
 
 _Item = TypeVar("_Item")
 
@@ -134,6 +138,8 @@ def map_plans(logical: LogicalPlan, rewrite: Rewrite) -> LogicalPlan:
 
 def map_stratum_plans(stratum: PlannedStratum, rewrite: Rewrite) -> PlannedStratum:
     """Rewrites every plan of one stratum as a whole."""
+
+    check_time(PLANNING)
 
     def of_rule(rule: RecursiveRule) -> RecursiveRule:
         plan, deltas = rewrite(rule.plan), _mapped(rule.deltas, rewrite)

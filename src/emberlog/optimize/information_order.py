@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Set
 
+from emberlog.deadline import check_time
+from emberlog.logical.traverse import PLANNING
 from emberlog.semantics.model import Absent, Bind, Compare, Holds, Literal, Match
 from emberlog.syntax.ast import ComparisonOperator, Variable, variables_of
 
@@ -31,6 +33,7 @@ def information_order(
     then the order of the body.
     What may fail stays behind everything that stands before it, which may keep it from failing.
     """
+    check_time(PLANNING)
     known = set(bound)
     can_be_bound = known.union(*map(bound_by, body))
     pending = list(body)

@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Container, Set
 from dataclasses import dataclass, field, replace
 
+from emberlog.deadline import check_time
 from emberlog.diagnostics import Diagnostics, nearest
 from emberlog.logical.build import build
 from emberlog.logical.invariants import check_invariants
 from emberlog.logical.needed_strata import only_what_is_needed
 from emberlog.logical.nodes import LogicalPlan
+from emberlog.logical.program_invariants import ProgramInvariants
 from emberlog.logical.rule_text import program_lines
 from emberlog.logical.statistics import NO_STATISTICS, Statistics
+from emberlog.logical.traverse import PLANNING
 from emberlog.optimize.aggregate_eagerly import aggregate_eagerly
+from emberlog.optimize.ask_for_existence import ask_for_existence
 from emberlog.optimize.context import PassContext, PassFunction
 from emberlog.optimize.demand_for_proofs import Demands, demand_for_proofs
 from emberlog.optimize.derive_delta_rules import derive_delta_rules
@@ -111,6 +115,12 @@ PASSES = (
     Pass(reduce_by_semijoin, "A row that only has to have a partner should not be joined with all of them."),
     Pass(aggregate_eagerly, "What is only counted should be counted before a join repeats it."),
     Pass(
+        ask_for_existence,
+        "What only has to be there should be met once; behind what statistics promise more for, before deltas, which "
+        "take it over.",
+        keeps_rounds=True,
+    ),
+    Pass(
         derive_delta_rules,
         "An iteration should only look at what the last one added; so late that deltas are final.",
         keeps_rounds=True,
@@ -170,13 +180,17 @@ def plan_program(
     if provenance:
         return _plan_for_proofs(checked, off, statistics)
     plan = build(checked)
+    invariants = ProgramInvariants(checked)
     changes = []
     for one in RULE_PASSES:
+        check_time(PLANNING)
         before, written = plan, checked
         is_off, note = one.name in off, ""
         if not is_off:
             rewritten = one.run(written, statistics)
             checked, note = rewritten.checked, rewritten.reason
+            if checked is not written:
+                invariants.check(checked, one.name)
             # A relation that a pass makes up is no output, also where there is no query to say what is one.
             plan = before if checked is written else replace(build(checked), outputs=before.outputs)
         rules = None if plan is before else (program_lines(written), program_lines(checked))
@@ -229,6 +243,7 @@ def optimize(plan: LogicalPlan, *, off: Set[str] = frozenset(), provenance: bool
     check_invariants(plan, "build")
     changes = []
     for one in PASSES:
+        check_time(PLANNING)
         before = plan
         is_in_the_way = provenance and not one.keeps_rounds
         is_off = is_in_the_way or one.name in off

@@ -52,7 +52,7 @@ def rewrite_demand(checked: CheckedProgram, statistics: Statistics) -> Rewritten
         shown = ", ".join(f"{name}[{binding}]" for name, binding in calls.versions)
         return Rewritten(rewritten, f"restricted to what is demanded: {shown}")
     if calls.versions:
-        return Rewritten(checked, "restricting it would put an aggregate into a recursion that it is not in now")
+        return Rewritten(checked, "restricting it would move an aggregate into a recursion, or make a body too long")
     return Rewritten(checked, "nothing binds an argument of a relation that could be restricted")
 
 
@@ -154,14 +154,7 @@ class DemandWriter:
             self._seed(version, wanted)
         elif before[0] != demand:  # otherwise it demands only what is demanded already
             self.rules.append(
-                CoreRule(
-                    f"demand of {rule.name}",
-                    demand.relation,
-                    wanted,
-                    tuple(before),
-                    types=rule.types,
-                    statement=rule.statement,
-                )
+                CoreRule(f"demand of {rule.name}", demand.relation, wanted, tuple(before), types=rule.types)
             )
         return replace(atom, relation=self._name(version))
 

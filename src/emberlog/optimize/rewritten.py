@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from emberlog.diagnostics import Diagnostics
+from emberlog.logical.build import LONGEST_BODY
 from emberlog.logical.statistics import Statistics
 from emberlog.semantics.model import CheckedProgram, CoreRule, Fact, RecursionCase, Relation, Stratum
 from emberlog.semantics.stratify import stratify
@@ -32,7 +33,10 @@ def with_rules(
     facts: Mapping[str, tuple[Fact, ...]] | None = None,
 ) -> CheckedProgram | None:
     """The program with other rules, or None when these would be refused: a rewrite may not put an aggregate into a
-    recursion that it is not in now, nor a recursion under a bound that it was not written under."""
+    recursion that it is not in now, nor a recursion under a bound that it was not written under, nor make a body too
+    long to be planned."""
+    if any(len(rule.body) > LONGEST_BODY for rule in rules):
+        return None
     relations = checked.relations if relations is None else relations
     diagnostics = Diagnostics()
     strata = stratify(relations, rules, checked.queries, _iterations_of_the_program(checked), diagnostics)

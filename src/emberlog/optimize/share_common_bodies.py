@@ -14,9 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from emberlog.deadline import check_time
 from emberlog.language.registry import AGGREGATES
 from emberlog.logical.expressions import columns_of
 from emberlog.logical.statistics import Statistics
+from emberlog.logical.traverse import PLANNING
 from emberlog.optimize.rewritten import Rewritten, has_streams, with_rules
 from emberlog.optimize.rule_substitution import literal_with, variable_names
 from emberlog.semantics.dependencies import dependencies_of, rules_by_relation
@@ -146,6 +148,8 @@ def _reading(view: _View, large: CoreRule, statistics: Statistics) -> CoreRule |
             continue
         atom = Match(view.rule.relation, tuple(put[name] for name in view.head))
         first = sum(i < min(places) and literal in rest for i, literal in enumerate(large.body))
+        if any(isinstance(literal, Bind) and literal.variable.name in names.values() for literal in rest[first:]):
+            continue  # the relation would bind what is computed behind it
         return replace(large, body=(*rest[:first], atom, *rest[first:]))
     return None
 
@@ -188,6 +192,7 @@ def _embeddings(
     if not atoms:
         yield (), names
         return
+    check_time(PLANNING)
     for place, literal in enumerate(body):
         if isinstance(literal, Match):
             extended = _renamed_to(atoms[0], literal, names)

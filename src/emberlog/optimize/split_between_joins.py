@@ -18,6 +18,7 @@ from emberlog.logical.statistics import RelationStatistics, Statistics
 from emberlog.optimize.rewritten import Rewritten, has_streams, with_rules
 from emberlog.optimize.rule_substitution import variable_names
 from emberlog.semantics.model import (
+    Bind,
     CheckedProgram,
     Column,
     Contribution,
@@ -53,7 +54,7 @@ def split_between_joins(checked: CheckedProgram, statistics: Statistics) -> Rewr
         name = f"half of {rule.name}"
         relations[name] = _relation(name, split.kept, rule)
         half = Match(name, tuple(map(Variable, split.kept)))
-        rules.append(CoreRule(name, name, half.terms, split.first, types=rule.types, statement=rule.statement))
+        rules.append(CoreRule(name, name, half.terms, split.first, types=rule.types))
         rules.append(replace(rule, body=(half, *split.rest)))
         done.append(f"{rule.name} is split after {split.first[1].relation}")
     if not done:
@@ -118,7 +119,10 @@ def _splits(rule: CoreRule, own: Match, statistics: Statistics) -> Iterator[_Spl
         needed = _needed(rule, rest)
         kept = tuple(name for name in inside if name in needed)
         known = [one for atom in (first, *following) if (one := statistics.get(atom.relation)) is not None]
-        if len(kept) == len(inside) or not following or len(known) != len(atoms):
+        if any(isinstance(literal, Bind) and literal.variable.name in inside for literal in rest):
+            continue  # the half would bind what is computed behind it
+        # A relation has at least one column.
+        if not kept or len(kept) == len(inside) or not following or len(known) != len(atoms):
             continue
         # Rows of the first join that are one row afterwards, and rows that each of them is joined with.
         merged = _rows_for(first, set(kept), known[0])

@@ -78,13 +78,13 @@ def _body_in_place(rule: CoreRule, atom: Match, reader: CoreRule) -> CoreRule | 
     computed = [terms[literal.variable.name] for literal in rule.body if isinstance(literal, Bind)]
     if not all(isinstance(term, Variable) and _is_bound_here_only(term, reader) for term in computed):
         return None
-    types = {term.name: rule.types[name] for name, term in terms.items() if isinstance(term, Variable)}
     taken = {name for literal in reader.body for name in variable_names(literal)}
     for name in dict.fromkeys(name for literal in rule.body for name in variable_names(literal)):
         if name not in terms:  # a negated atom's own: any value
             fresh = fresh_name(name, taken)
             terms[name] = Variable(fresh)
             taken.add(fresh)
+    types = {term.name: rule.types[name] for name, term in terms.items() if isinstance(term, Variable)}
     place = reader.body.index(atom)
     literals = tuple(literal_with(literal, terms) for literal in rule.body)
     body: tuple[Literal, ...] = (*reader.body[:place], *literals, *reader.body[place + 1 :])

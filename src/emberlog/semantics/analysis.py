@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 
+from emberlog.deadline import check_time
 from emberlog.diagnostics import Diagnostics
 from emberlog.language.registry import BUILT_IN, Functions
 from emberlog.semantics.model import (
@@ -25,7 +26,7 @@ from emberlog.semantics.resolve import Signature, defined_relations, resolve
 from emberlog.semantics.safety import order_body
 from emberlog.semantics.stratify import stratify
 from emberlog.semantics.timestamps import assign_time_roles
-from emberlog.semantics.typecheck import TypeTable, check_types, infer_types, unify_contributions
+from emberlog.semantics.typecheck import CHECKING, TypeTable, check_types, infer_types, unify_contributions
 from emberlog.source import Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import Constant, DeclarationKind, Variable
@@ -130,6 +131,7 @@ class _Analysis:
         written = {rule.label for rule in self.program.statements if isinstance(rule, ast.Rule)}
         names: set[str] = set()
         for statement in self.program.statements:
+            check_time(CHECKING)
             if not isinstance(statement, ast.Rule):
                 continue
             if statement.body is not None:
@@ -149,6 +151,7 @@ class _Analysis:
         return drafts
 
     def _core_rule(self, draft: Draft) -> CoreRule | None:
+        check_time(CHECKING)
         body = order_body(draft, self.diagnostics)
         signature = self.signatures.get(draft.statement.head.predicate)
         if body is None or signature is None or signature.arity != len(draft.head):
@@ -295,6 +298,7 @@ def _constants(rule: CoreRule) -> Fact | None:
 
 def parameters_of(statement: ast.Statement) -> set[str]:
     """The names of the parameters in a statement."""
+    check_time(CHECKING)
     return {node.name for node in _nodes(statement) if isinstance(node, ast.Parameter)}
 
 

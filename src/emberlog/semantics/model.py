@@ -149,6 +149,8 @@ class CoreRule:
     iterations: int | None = None
     premappable: bool = False
     statement: ast.Rule | None = field(default=None, compare=False, repr=False)
+    """The written rule that it comes from; none for a rule that a pass makes up. Over streams it may have a time more
+    in its head."""
 
     @property
     def span(self) -> Span:

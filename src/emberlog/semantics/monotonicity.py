@@ -149,8 +149,9 @@ class _RuleTest:
         return None
 
     def _head_spans(self) -> list[Span]:
-        statement = self.rule.statement
-        return [term.span for term in statement.head.terms] if statement else [self.rule.span] * len(self.rule.head)
+        written = self.rule.statement.head.terms if self.rule.statement else ()
+        is_own = len(written) == len(self.rule.head)
+        return [term.span for term in written] if is_own else [self.rule.span] * len(self.rule.head)
 
     def _contribution(self, value: Contribution, span: Span) -> NonMonotoneStep | None:
         function = AGGREGATES[value.function]

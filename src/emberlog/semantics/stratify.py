@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from emberlog.deadline import check_time
 from emberlog.diagnostics import Diagnostics
 from emberlog.semantics.dependencies import (
     Dependency,
@@ -36,6 +37,7 @@ def stratify(
     recursive_alone = self_dependent(dependencies)
     strata: list[Stratum] = []
     for component in components(relations, dependencies):
+        check_time("finding the strata of the program")
         if not relations[component[0]].is_derived:
             continue
         own_rules = tuple(rule for name in component for rule in rules_of.get(name, ()))

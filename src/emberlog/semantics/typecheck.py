@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from emberlog.datatypes import BOOL, FLOAT, INT, UNKNOWN, DataType, join_types, type_of_value
+from emberlog.deadline import check_time
 from emberlog.diagnostics import Diagnostics, Note
 from emberlog.language.conversions import WIDEN
 from emberlog.language.faults import Fault
@@ -31,6 +32,9 @@ from emberlog.semantics.resolve import Signature
 from emberlog.source import NOWHERE, Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import ComparisonOperator, Constant, Expression, Variable
+
+CHECKING = "checking the program"
+"""For the error of a timeout."""
 
 DEEPEST_TYPE = 8
 """Pairs and lists that nest deeper come from a recursion that wraps its own value: the type would grow for ever."""
@@ -88,6 +92,7 @@ def infer_types(rules: Iterable[CoreRule], signatures: Mapping[str, Signature], 
     while changed:
         changed = False
         for rule in rules:
+            check_time(CHECKING)
             types = variable_types(rule, table, functions)
             typer = ExpressionTyper(types, functions, silent)
             for literal in rule.body:
@@ -141,6 +146,7 @@ def _head_span(rule: CoreRule, index: int) -> Span:
 
 def check_types(rule: CoreRule, table: TypeTable, functions: Functions, diagnostics: Diagnostics) -> CoreRule:
     """Reports what does not fit; gives the rule with types and with ints widened where a column is float."""
+    check_time(CHECKING)
     return _RuleChecker(rule, table, functions, diagnostics).run()
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from emberlog.datatypes import INT_MAX
+from emberlog.deadline import check_time
 from emberlog.diagnostics import Diagnostics
 from emberlog.source import Source, Span
 from emberlog.syntax.ast import Comment
@@ -80,6 +81,12 @@ _TOKEN = re.compile(
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.)|$)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "'": "'", "0": "\0"}
 
+READING = "reading the program"
+"""For the error of a timeout."""
+
+CHARACTERS_BETWEEN_LOOKS = 1 << 16
+"""At the clock."""
+
 _LONGEST_NUMBER = 400
 """Digits; longer literals are out of range whatever they say."""
 
@@ -100,7 +107,11 @@ class _Lexer:
         self.comments: list[Comment] = []
 
     def run(self) -> tuple[list[Token], list[Comment]]:
+        next_look = 0
         while self.offset < len(self.text):
+            if self.offset >= next_look:
+                check_time(READING)
+                next_look = self.offset + CHARACTERS_BETWEEN_LOOKS
             self._next()
         end = Span(self.source, len(self.text), len(self.text))
         self.tokens.append(Token(TokenKind.END, "", end))

@@ -6,12 +6,13 @@ Expressions have a parser of their own (expression_parser); declarations and que
 
 from __future__ import annotations
 
+from emberlog.deadline import check_time
 from emberlog.diagnostics import Diagnostics, nearest
 from emberlog.source import Source
 from emberlog.syntax import ast
 from emberlog.syntax.body_parser import BodyParser
 from emberlog.syntax.declaration_parser import DeclarationParser
-from emberlog.syntax.lexer import Token, TokenKind, tokenize
+from emberlog.syntax.lexer import READING, Token, TokenKind, tokenize
 from emberlog.syntax.token_reader import SyntaxProblem
 from emberlog.syntax.vocabulary import ANNOTATIONS
 
@@ -35,6 +36,7 @@ class _Parser(BodyParser, DeclarationParser):
     def program(self) -> list[ast.Statement]:
         statements: list[ast.Statement] = []
         while self.peek().kind is not TokenKind.END:
+            check_time(READING)
             before = self.index
             self.begun = self.peek().span.start
             try:

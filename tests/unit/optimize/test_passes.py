@@ -11,6 +11,7 @@ from emberlog.logical.build import build
 from emberlog.logical.explain import plan_text
 from emberlog.logical.invariants import check_invariants
 from emberlog.logical.nodes import LogicalPlan
+from emberlog.logical.program_invariants import ProgramInvariants
 from emberlog.logical.rule_text import program_lines
 from emberlog.optimize.context import PassContext
 from emberlog.optimize.pipeline import PASS_NAMES, PASSES, RULE_PASSES
@@ -23,9 +24,11 @@ RULE_PASS_NAMES = tuple(one.name for one in RULE_PASSES)
 
 
 def run_rule_passes(program: CheckedProgram, case: Case, names: tuple[str, ...]) -> CheckedProgram:
+    invariants = ProgramInvariants(program)
     for one in RULE_PASSES:
         if one.name in names:
             program = one.run(program, written(case.program)).checked
+            invariants.check(program, one.name)
             check_invariants(build(program), one.name)
     return program
 

@@ -8,10 +8,13 @@ import pytest
 from emberlog.diagnostics import EmberlogError, InternalError
 from emberlog.logical.build import build
 from emberlog.logical.nodes import Join, LogicalPlan, Plan
+from emberlog.logical.statistics import Statistics
 from emberlog.logical.traverse import map_plans, transform
 from emberlog.optimize import pipeline
 from emberlog.optimize.context import PassContext
-from emberlog.optimize.pipeline import PASS_NAMES, PASSES, RULE_PASSES, Pass, optimize, plan_program
+from emberlog.optimize.pipeline import PASS_NAMES, PASSES, RULE_PASSES, Pass, RulePass, optimize, plan_program
+from emberlog.optimize.rewritten import Rewritten
+from emberlog.semantics.model import CheckedProgram
 from tests.programs import checked
 
 
@@ -62,3 +65,13 @@ def test_a_pass_that_breaks_the_plan_is_named(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(pipeline, "PASSES", (Pass(break_it, "A test."),))
     with pytest.raises(InternalError, match=r"DL901: after break_it: there is no column Nowhere below in Join"):
         optimize(plan_of(CLOSURE))
+
+
+def test_a_rule_pass_that_breaks_the_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forget_types(program: CheckedProgram, statistics: Statistics) -> Rewritten:
+        rules = tuple(replace(rule, types={}) for rule in program.rules)
+        return Rewritten(replace(program, rules=rules), "")
+
+    monkeypatch.setattr(pipeline, "RULE_PASSES", (RulePass(forget_types, "A test."),))
+    with pytest.raises(InternalError, match=r"DL901: after forget_types: X has no type in CoreRule"):
+        plan_program(checked(CLOSURE, params={}))

@@ -81,8 +81,8 @@ class AsyncWorker(RoundsWorker):
             for position in range(len(runner.chain.steps))
             if runner.next_send(position) == position
         ]
-        self._leaving: dict[int, list[tuple[Lanes, Lane]]] = {}
-        """Copies and valuations for others, by channel: rows, and the values that say where to."""
+        self._leaving: dict[int, list[tuple[Lanes, Lane | None]]] = {}
+        """Copies and valuations for others, by channel: rows, and the values that say where to, if not to all."""
         self._arrived: list[tuple[ChainRunner, int, Lanes]] = []
         """Valuations from others, with the step that they have come to."""
         self._totals = [0] * task.workers
@@ -186,8 +186,13 @@ class AsyncWorker(RoundsWorker):
             copy.store.add(self._keep_own(self._first_copy + place, lanes, route))
             copy.advance()
 
-    def _keep_own(self, channel: int, lanes: Lanes, route: Lane) -> Lanes:
-        """The rows that belong here; the others leave with the next shipment."""
+    def _keep_own(self, channel: int, lanes: Lanes, route: Lane | None) -> Lanes:
+        """The rows that belong here; the others, or all of those that go to every worker, leave with the next
+        shipment."""
+        if route is None:
+            if lanes.shape[1] and self.task.workers > 1:
+                self._leaving.setdefault(channel, []).append((lanes, None))
+            return lanes
         owner = self.partitioning.owners(route)
         is_own = owner == self.task.number
         if not is_own.all():
@@ -217,7 +222,9 @@ class AsyncWorker(RoundsWorker):
                 self.post(mail, self.channels[name], lanes, self.route(name, lanes))
         for channel, parts in self._leaving.items():
             lanes = joined([lanes for lanes, _ in parts], parts[0][0].shape[0])
-            self.post(mail, channel, lanes, np.concatenate([route for _, route in parts]))
+            routes = [route for _, route in parts if route is not None]
+            self.post(mail, channel, lanes, np.concatenate(routes) if routes else None)
+            mail[self.task.number].batches.pop(channel, None)  # what is for all went on here at once
         self._leaving = {}
         installing = self._installing
         for peer, message in enumerate(mail):

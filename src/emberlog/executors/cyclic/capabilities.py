@@ -65,8 +65,8 @@ def _of_joins(fixpoint: Fixpoint) -> Iterator[str]:
             if fixpoint.recursion.case in (RecursionCase.BOUNDED, RecursionCase.STAGED):
                 yield f"rule {chain.name} joins two relations of a recursion that goes by rounds or stages"
             relation = members[step.atom.relation]
-            if not any(relation.columns[key].lane < relation.keys for key in step.keys):
-                yield f"rule {chain.name} joins two relations of the recursion that share no column"
+            if step.keys and not any(relation.columns[key].lane < relation.keys for key in step.keys):
+                yield f"rule {chain.name} looks a relation of the recursion up by an aggregated value"
 
 
 def _of_plan(plan: Plan) -> Iterator[str]:

@@ -87,6 +87,16 @@ class RelationAccess(ABC):
         """Those matches that can lead anywhere, given all that is bound."""
         return self.matches(atom, keys, values)
 
+    def contains(self, atom: Atom, keys: tuple[int, ...], values: Lanes) -> Mask:
+        """For which values the atom has a row that agrees with them in the key columns."""
+        found = np.zeros(values.shape[1], np.bool_)
+        if keys:
+            for match in self.matches(atom, keys, values):
+                found[match.probes] = True
+        elif len(found):
+            found[:] = next(iter(self.matches(atom, keys, values[:, :1])), None) is not None
+        return found
+
     @abstractmethod
     def column(self, atom: Atom, keys: tuple[int, ...], column: int, rows: Lane) -> Lane:
         """The values of a column in the rows that `matches` found by these keys."""
@@ -122,13 +132,13 @@ class ChainRunner:
         bound: set[str] = set()
         for step in self.chain.steps[:position]:
             bound |= binds(step)
-        return sorted(bound & self.needed[position])
+        return sorted(bound & (self.needed[position] | reads(self.chain.steps[position])))
 
-    def route(self, position: int) -> str:
-        """The variable by which the Send step at this position moves valuations."""
+    def send(self, position: int) -> Send:
+        """The Send step at this position."""
         step = self.chain.steps[position]
         assert isinstance(step, Send)
-        return step.variable
+        return step
 
     def run(self, begin: int, end: int, batches: Iterator[Batch]) -> Iterator[Batch]:
         """Takes batches through the steps `[begin, end)`."""
@@ -225,6 +235,8 @@ class ChainRunner:
         atom = self.chain.steps[0].atom
         for lanes in self.access.started(atom):
             batch = self._named(atom, lanes, self.needed[0])
+            if atom.asks:
+                batch = _without_repeats(batch)
             self._record(0, batch.rows)
             yield batch
 
@@ -274,6 +286,10 @@ class ChainRunner:
     def _probe(self, atom: Atom, keys: tuple[int, ...], batch: Batch, needed: frozenset[str]) -> Iterator[Batch]:
         values = _stacked(batch, tuple(atom.variables[key] for key in keys))
         kept = _only(batch, needed)
+        new = [name for column, name in enumerate(atom.variables) if column not in keys]
+        if atom.asks and needed.isdisjoint(new) and len(set(new)) == len(new):
+            yield kept.kept(self.access.contains(atom, keys, values))
+            return
         for found in self.access.partners(atom, keys, values, batch.lanes):
             if len(found.probes) >= WORTH_A_LOOK:
                 check()
@@ -355,6 +371,13 @@ def _tail(chain: RuleChain) -> int:
         ):
             place = position
     return place
+
+
+def _without_repeats(batch: Batch) -> Batch:
+    if not batch.lanes:
+        return replace(batch, rows=min(batch.rows, 1))
+    lanes = np.unique(np.stack(list(batch.lanes.values())), axis=1)
+    return Batch(dict(zip(batch.lanes, lanes, strict=True)), lanes.shape[1])
 
 
 def _only(batch: Batch, needed: frozenset[str]) -> Batch:

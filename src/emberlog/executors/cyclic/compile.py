@@ -1,8 +1,4 @@
-"""From a fixpoint's plan to what the workers execute: resident relations, and rules as chains of steps.
-
-A chain begins with the atom that changed and goes on with whatever is bound already, so that a small delta costs
-little; conditions and negated atoms come as soon as they can.
-"""
+"""From a fixpoint's plan to what the workers execute: resident relations, and rules as chains of steps."""
 
 from __future__ import annotations
 
@@ -10,42 +6,31 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from emberlog.datatypes import FLOAT, INT, DataType
-from emberlog.executors.cyclic.atom_estimates import estimate_of
-from emberlog.executors.cyclic.conjunctions import Conjunction, ScannedAtom, flatten, parts_of
+from emberlog.deadline import check_time
+from emberlog.executors.cyclic.conjunctions import flatten, parts_of
 from emberlog.executors.cyclic.rules import (
-    Assign,
-    Atom,
     ColumnLane,
     Combine,
-    Keep,
-    Probe,
-    Refute,
     ResidentRelation,
     RuleChain,
     Shown,
-    Start,
-    Step,
 )
+from emberlog.executors.cyclic.step_order import Members, Ordering
 from emberlog.language.registry import AGGREGATES
-from emberlog.logical.expressions import columns_of, condition_columns
 from emberlog.logical.nodes import (
     AggregateColumn,
-    Condition,
+    Distinct,
     Fixpoint,
     FixpointRelation,
     Plan,
     Project,
     Values,
-    Version,
 )
 from emberlog.logical.properties import is_set
 from emberlog.logical.statistics import NO_STATISTICS, Statistics
-from emberlog.logical.traverse import walk
-from emberlog.optimize.cardinality import NotKnown
-from emberlog.optimize.join_order import best_order
-from emberlog.semantics.model import Compare, Fact, Recursion, RecursionCase
-from emberlog.semantics.totality import can_fail, condition_can_fail, type_of
-from emberlog.syntax.ast import ComparisonOperator, Constant, Expression, Variable
+from emberlog.logical.traverse import PLANNING, walk
+from emberlog.semantics.model import Fact, Recursion, RecursionCase
+from emberlog.syntax.ast import Constant, Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +66,7 @@ def compile_fixpoint(
 ) -> CyclicProgram:
     """The program of a fixpoint that has no obstacles (see `capabilities`). `unique` has columns that no two rows of a
     relation agree in, where that is known."""
-    members = _Members(frozenset(relation.name for relation in fixpoint.relations), unique or {}, statistics)
+    members = Members(frozenset(relation.name for relation in fixpoint.relations), unique or {}, statistics)
     facts: list[SeedFacts] = []
     seeds: list[RuleChain] = []
     rules: list[RuleChain] = []
@@ -104,15 +89,6 @@ def compile_fixpoint(
         tuple(rules),
         fixpoint.recursion,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Members:
-    """The relations of the recursion, and what is known of those that it reads."""
-
-    names: frozenset[str]
-    unique: Mapping[str, frozenset[int]]
-    statistics: Statistics
 
 
 def _drivers(plan: Plan, members: frozenset[str], case: RecursionCase) -> Iterator[int]:
@@ -147,9 +123,14 @@ def _resident(relation: FixpointRelation) -> ResidentRelation:
         types,
         largest_per_key,
         counts_nothing,
-        comes_once=not relation.rules and not relation.aggregates and is_set(relation.seed),
+        comes_once=not relation.rules and not relation.aggregates and _comes_once(relation.seed),
         location=next((place for place, one in enumerate(relation.columns) if one.name == relation.location), None),
     )
+
+
+def _comes_once(seed: Plan) -> bool:
+    """What only has to be there is there on every worker that has a row of it."""
+    return is_set(seed) and not any(isinstance(node, Distinct) for node in walk(seed))
 
 
 _KERNELS = {
@@ -201,8 +182,9 @@ def _chain(
     plan: Plan,
     position: int | None,
     static_types: dict[str, tuple[DataType, ...]],
-    members: _Members,
+    members: Members,
 ) -> RuleChain:
+    check_time(PLANNING)
     conjunction = flatten(plan)
     for atom in conjunction.atoms:
         if atom.relation not in members.names:
@@ -210,7 +192,7 @@ def _chain(
     for negated in conjunction.negated:
         static_types[negated.relation] = tuple(negated.types)
     columns = dict(zip((field.name for field in plan.columns), conjunction.head, strict=True))
-    steps = tuple(_Ordering(conjunction, position, members).steps())
+    steps = tuple(Ordering(conjunction, position, members).steps())
     return RuleChain(name, relation.name, steps, _head_lanes(relation, columns), dict(conjunction.types))
 
 
@@ -236,167 +218,3 @@ def _fact_lanes(relation: FixpointRelation, row: Fact) -> Fact:
     for column in relation.aggregates:
         lanes += [values[one] if isinstance(one, str) else one for one in _contributed(column, types)]
     return tuple(lanes)
-
-
-class _Ordering:
-    """Puts a conjunction into the order of a chain."""
-
-    def __init__(self, conjunction: Conjunction, position: int | None, known: _Members) -> None:
-        members = known.names
-        self.conjunction = conjunction
-        self.members = members
-        self.unique = known.unique
-        self.statistics = known.statistics
-        # Where valuations move to other workers on the way, the order of steps is the same for all of them.
-        self.may_be_early = sum(atom.relation in members for atom in conjunction.atoms) <= 1
-        self.atoms = [
-            _versioned(atom, index, conjunction, position, members) for index, atom in enumerate(conjunction.atoms)
-        ]
-        self.computed = dict(conjunction.computed)
-        self.conditions = list(conjunction.conditions)
-        self.negated = list(conjunction.negated)
-        self.bound: set[str] = set()
-
-    def steps(self) -> Iterator[Step]:
-        first = next((atom for atom in self.atoms if atom.version is Version.DELTA), None)
-        if first is None and self.atoms:
-            first = self.atoms[0]
-        planned = self._by_statistics(first) if first is not None else None
-        if first is not None:
-            first = planned[0] if planned else first
-            self.atoms.remove(first)
-            yield Start(first)
-            self.bound.update(first.variables)
-        yield from self._ready()
-        while self.atoms:
-            if planned:
-                atom = planned[-len(self.atoms)]
-            else:
-                atom = max(self.atoms, key=lambda one: self._bound_share(one, self.bound))
-            self.atoms.remove(atom)
-            keys = tuple(index for index, name in enumerate(atom.variables) if name in self.bound)
-            yield Probe(atom, keys)
-            self.bound.update(atom.variables)
-            yield from self._ready()
-
-    def _by_statistics(self, first: Atom) -> list[Atom] | None:
-        """All atoms in the order whose intermediate results are smallest; None where that cannot be told, or where
-        valuations move between workers on the way: then it counts more that they can be joined where they are."""
-        changing = sum(atom.relation in self.members for atom in self.atoms)
-        if len(self.atoms) < 3 or changing > 1 or self._binds_by_computing():
-            return None
-        order = self._by_bound_columns(first)
-        try:
-            estimates = [estimate_of(atom, self.statistics) for atom in order]
-        except NotKnown:
-            return None
-        safe = [one for one in self.conditions if not condition_can_fail(one, self.conjunction.types)]
-        best = best_order(estimates, safe, keeps_first=changing == 1)
-        return [order[place] for place in best.inputs]
-
-    def _binds_by_computing(self) -> bool:
-        """Whether some variable of an atom can get its value from an expression, which no estimate knows of."""
-        in_atoms = {name for atom in self.atoms for name in atom.variables}
-        equations = [
-            one
-            for one in self.conditions
-            if isinstance(one, Compare)
-            and one.operator is ComparisonOperator.EQUAL
-            and not isinstance(one.left, Constant)
-            and not isinstance(one.right, Constant)
-        ]
-        return bool(equations) or not in_atoms.isdisjoint(self.computed)
-
-    def _by_bound_columns(self, first: Atom) -> list[Atom]:
-        order, left = [first], [atom for atom in self.atoms if atom is not first]
-        bound = set(first.variables)
-        while left:
-            atom = max(left, key=lambda one: self._bound_share(one, bound))
-            left.remove(atom)
-            order.append(atom)
-            bound.update(atom.variables)
-        return order
-
-    def _bound_share(self, atom: Atom, names: set[str]) -> tuple[bool, int, bool]:
-        """One that has a single row first, then that with most bound columns, then one that does not change."""
-        bound = {column for column, name in enumerate(atom.variables) if name in names}
-        key = self.unique.get(atom.relation)
-        return key is not None and key <= bound, len(bound), atom.relation not in self.members
-
-    def _ready(self) -> Iterator[Step]:
-        """Everything that the bound variables allow. What can fail waits until all else has had its say, so that it is
-        not tried for valuations that the rule does not have."""
-        is_last = not self.atoms
-        while (step := self._next_safe() or (self._next_risky() if is_last else self._next_early())) is not None:
-            yield step
-
-    def _next_safe(self) -> Step | None:
-        types = self.conjunction.types
-        for condition in self.conditions:
-            if not condition_can_fail(condition, types) and (step := self._condition(condition)) is not None:
-                self.conditions.remove(condition)
-                return step
-        for negated in self.negated:
-            if set(negated.variables) <= self.bound:
-                self.negated.remove(negated)
-                keys, variables = tuple(negated.keys), tuple(negated.variables)
-                return Refute(negated.relation, keys, variables, tuple(negated.guards))
-        for name, expression in self.computed.items():
-            if not can_fail(expression, types) and columns_of(expression) <= self.bound:
-                return self._assigned(name)
-        return None
-
-    def _next_risky(self) -> Step | None:
-        # A condition may be what keeps a value from being computed that there is none of.
-        for condition in self.conditions:
-            if (step := self._condition(condition)) is not None:
-                self.conditions.remove(condition)
-                return step
-        for name, expression in self.computed.items():
-            if columns_of(expression) <= self.bound:
-                return self._assigned(name)
-        return None
-
-    def _next_early(self) -> Step | None:
-        """What can fail but most often does not is computed before a join repeats it."""
-        for name, expression in self.computed.items():
-            if self.may_be_early and name not in self.bound and columns_of(expression) <= self.bound:
-                del self.computed[name]
-                self.bound.add(name)
-                return Assign(name, expression, is_early=True)
-        return None
-
-    def _assigned(self, name: str) -> Step:
-        expression = self.computed.pop(name)
-        if name in self.bound:  # an atom has it, too
-            return Keep(Compare(ComparisonOperator.EQUAL, Variable(name), expression))
-        self.bound.add(name)
-        return Assign(name, expression)
-
-    def _condition(self, condition: Condition) -> Step | None:
-        if condition_columns(condition) <= self.bound:
-            return Keep(condition)
-        if isinstance(condition, Compare) and condition.operator is ComparisonOperator.EQUAL:
-            for target, value in ((condition.left, condition.right), (condition.right, condition.left)):
-                if (
-                    isinstance(target, Variable)
-                    and target.name not in self.bound
-                    and not isinstance(value, Constant)
-                    and columns_of(value) <= self.bound
-                    and type_of(value, self.conjunction.types) == self.conjunction.types[target.name]
-                ):
-                    self.bound.add(target.name)
-                    return Assign(target.name, value)
-        return None
-
-
-def _versioned(
-    atom: ScannedAtom, index: int, conjunction: Conjunction, position: int | None, members: frozenset[str]
-) -> Atom:
-    """Atoms of the stratum before the one that drives the chain read what was known before the delta."""
-    variables = tuple(atom.variables)
-    if atom.relation not in members or position is None:
-        return Atom(atom.relation, variables)
-    order = sum(other.relation in members for other in conjunction.atoms[:index])
-    version = Version.DELTA if order == position else Version.BEFORE if order < position else Version.FULL
-    return Atom(atom.relation, variables, version)

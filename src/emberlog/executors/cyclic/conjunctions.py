@@ -40,6 +40,8 @@ class ScannedAtom:
     relation: str
     variables: list[str]
     version: Version
+    asks: bool = False
+    """Whether one of the rows that agree is enough."""
 
 
 @dataclass(slots=True)
@@ -115,8 +117,27 @@ class _Flattener:
                 visible = self.read(left)
                 self._negated(right, on, visible)
                 return visible
+            case Distinct(inner):
+                return self._asked(inner)
             case _:
                 raise NotAConjunction(type(plan).__name__)
+
+    def _asked(self, plan: Plan) -> dict[str, Expression]:
+        """A set inside a rule stands where nobody counts: of the rows that look the same from there one is enough."""
+        result = self.result
+        atoms, conditions = len(result.atoms), len(result.conditions)
+        visible = self.read(plan)
+        if len(result.atoms) != atoms + 1:
+            raise NotAConjunction("a set of more than a scan")
+        (atom,) = result.atoms[atoms:]
+        tests = [_constant_test(condition) for condition in result.conditions[conditions:]]
+        names = [name for name, _ in filter(None, tests)]
+        # What has to be equal to constants can be looked up; with any other condition, rows have to be looked at.
+        if len(set(names)) == len(tests) and not result.computed.keys() & set(names):
+            atom.asks = True
+            result.computed.update(filter(None, tests))
+            del result.conditions[conditions:]
+        return visible
 
     def _joined(
         self, left: dict[str, Expression], right: dict[str, Expression], on: Iterable[str]

@@ -8,9 +8,10 @@ from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.cyclic.factored import DoesNotFactor, factor
 from emberlog.executors.cyclic.mode import Mode, needs_rounds
 from emberlog.executors.cyclic.multiway import multiway_of
-from emberlog.executors.cyclic.placement import NO_HOME, Placement, has_one_group
+from emberlog.executors.cyclic.placement import Placement, has_one_group
 from emberlog.executors.cyclic.split_rule_by_location import located_rules
 from emberlog.executors.cyclic.stage import Stage, StageStratum, plan_stage
+from emberlog.executors.cyclic.static_placement import NO_HOME
 from emberlog.logical.nodes import Definition, LogicalPlan
 from emberlog.optimize.derived_statistics import with_relations_of
 from emberlog.semantics.model import RecursionCase
@@ -88,7 +89,7 @@ def _exchanges(stratum: StageStratum) -> Iterator[str]:
     homes = stratum.placement.homes
     for chain in stratum.placement.rules:
         *moving, last = located_rules(chain, homes)
-        yield from (f"{one} Exchanged." for one in moving)
+        yield from (f"{one} {'Sent to every worker' if one.is_for_all else 'Exchanged'}." for one in moving)
         home = homes[chain.relation]
         where = "one worker" if home == NO_HOME else f"{chain.relation} by column {home + 1}"
         yield f"{last} Combined, then exchanged: {where}."

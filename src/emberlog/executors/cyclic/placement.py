@@ -15,12 +15,9 @@ from emberlog.executors.cyclic.compile import CyclicProgram
 from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.rules import Assign, Keep, Probe, ResidentRelation, RuleChain, Start
 from emberlog.executors.cyclic.split_rule_by_location import split_rule_by_location
-from emberlog.executors.cyclic.static_placement import spread_statics
+from emberlog.executors.cyclic.static_placement import NO_HOME, spread_statics
 from emberlog.semantics.model import Compare
 from emberlog.syntax.ast import ComparisonOperator, Constant, Expression, Variable
-
-NO_HOME = -1
-"""The home of a relation without keys, which one worker has alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -480,8 +480,8 @@ class RoundsWorker(Worker, KeepsHistory):
         return self._probed(atom, keys).column(column, rows)
 
     def _probed(self, atom: Atom, keys: tuple[int, ...]) -> Resident:
-        """The copy that has all rows of these keys on this worker."""
-        if self.task.workers == 1 or self.task.placement.homes[atom.relation] in keys:
+        """The copy that has all rows of these keys on this worker; without keys, this worker's part of the relation."""
+        if self.task.workers == 1 or not keys or self.task.placement.homes[atom.relation] in keys:
             return self.residents[atom.relation]
         return next(copy for (name, column), copy in self.copies.items() if name == atom.relation and column in keys)
 

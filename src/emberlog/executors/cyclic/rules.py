@@ -24,6 +24,8 @@ class Atom:
     relation: str
     variables: tuple[str, ...]
     version: Version = Version.FULL
+    asks: bool = False
+    """Whether it only has to have a row: one that differs in variables which nothing else reads says the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +72,11 @@ class Keep:
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Moves each valuation to the worker that owns the value of the variable."""
+    """Moves each valuation to the worker that owns the value of the variable, or copies it to every worker."""
 
     variable: str
+    to_all: bool = False
+    """The variable is then any that is bound, so that there is something to send."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 A relation of the recursion lives by the value of one column, its home, and where a rule looks it up by others by a copy
 partitioned by one of these. So a valuation is at the worker that owns the value of some variable, which is a property
 of each step of a rule; a `Send` stands exactly where the next step's data is at another variable. What is in front of
-it is a rule of its own, whose facts, with no more columns than what follows reads, are what is exchanged.
+it is a rule of its own, whose facts, with no more columns than what follows reads, are what is exchanged. A relation
+that a rule looks up by nothing is joined where each of its parts is, with valuations that are sent to every worker.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from emberlog.executors.cyclic.compile import CyclicProgram
-from emberlog.executors.cyclic.rules import Probe, RuleChain, Send, Start, Step, binds, needed_after
+from emberlog.executors.cyclic.rules import Probe, RuleChain, Send, Start, Step, binds, needed_after, reads
+from emberlog.executors.cyclic.static_placement import home_variable
 from emberlog.executors.cyclic.step_text import step_text
 from emberlog.logical.rule_text import atom_text
 from emberlog.syntax.ast import Variable
@@ -32,10 +34,11 @@ def split_rule_by_location(chain: RuleChain, program: CyclicProgram, homes: Mapp
     steps: list[Step] = []
     copies: dict[tuple[str, int], None] = {}
     at: str | None = None
-    for step in chain.steps:
+    bound: set[str] = set()
+    for step, needed in zip(chain.steps, needed_after(chain), strict=True):
         match step:
             case Start(atom):
-                at = atom.variables[homes[atom.relation]] if atom.relation in names else None
+                at = home_variable(atom, homes)
             case Probe(atom, keys) if atom.relation in names and keys:
                 column = _probe_column(atom.relation, keys, program, homes)
                 if column != homes[atom.relation]:
@@ -44,10 +47,14 @@ def split_rule_by_location(chain: RuleChain, program: CyclicProgram, homes: Mapp
                     at = atom.variables[column]
                     steps.append(Send(at))
             case Probe(atom, ()) if atom.relation in names:
-                raise AssertionError("DL901: a join of two deltas without a shared column")
+                # Each worker has a part of the relation. To send it what is to be joined costs as much as to send it
+                # the other parts of the relation, and no memory.
+                steps.append(Send(min(bound & needed or bound), to_all=True))
+                at = None
             case _:
                 pass
         steps.append(step)
+        bound |= binds(step)
     return Split(replace(chain, steps=tuple(steps)), tuple(copies))
 
 
@@ -66,6 +73,8 @@ class LocatedRule:
     """The variable whose value says on which worker; None where every worker has a share."""
     head: str
     body: tuple[str, ...]
+    is_for_all: bool = False
+    """Whether its facts go to every worker."""
 
     def __str__(self) -> str:
         where = "anywhere" if self.at is None else f"where {self.at} is"
@@ -79,10 +88,10 @@ def located_rules(chain: RuleChain, homes: Mapping[str, int]) -> Iterator[Locate
     number, body, bound = 1, list[str](), set[str]()
     for place, step in enumerate(chain.steps):
         if isinstance(step, Send):
-            carried = tuple(Variable(name) for name in sorted(bound & needed[place]))
+            carried = tuple(Variable(name) for name in sorted(bound & needed[place] | reads(step)))
             head = atom_text(f"{chain.name}.{number}", carried)
-            yield LocatedRule(at, head, tuple(body))
-            at, number, body = step.variable, number + 1, [head]
+            yield LocatedRule(at, head, tuple(body), step.to_all)
+            at, number, body = None if step.to_all else step.variable, number + 1, [head]
         else:
             body.append(step_text(step))
             bound |= binds(step)
@@ -91,7 +100,7 @@ def located_rules(chain: RuleChain, homes: Mapping[str, int]) -> Iterator[Locate
 
 def _begin(chain: RuleChain, homes: Mapping[str, int]) -> str | None:
     match chain.steps[:1]:
-        case (Start(atom),) if atom.relation in homes:
-            return atom.variables[homes[atom.relation]]
+        case (Start(atom),):
+            return home_variable(atom, homes)
         case _:
             return None

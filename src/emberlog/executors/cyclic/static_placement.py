@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from emberlog.executors.cyclic.rules import Probe, Refute, RuleChain, Send, Start
+from emberlog.executors.cyclic.rules import Atom, Probe, Refute, RuleChain, Send, Start
 
 EVERYWHERE = None
+
+NO_HOME = -1
+"""The home of a relation without keys, which one worker has alone."""
 
 
 def spread_statics(
@@ -40,6 +43,12 @@ def spread_statics(
     return spread
 
 
+def home_variable(atom: Atom, homes: Mapping[str, int | None]) -> str | None:
+    """The variable whose value says on which worker a row of the atom is; None where none does."""
+    home = homes.get(atom.relation)
+    return None if home is None or home == NO_HOME else atom.variables[home]
+
+
 def _chosen(allowed: set[int], preferred: int | None) -> int | None:
     if preferred is EVERYWHERE or not allowed:
         return EVERYWHERE
@@ -52,10 +61,9 @@ def _looked_up(chain: RuleChain, homes: Mapping[str, int | None]) -> Iterable[tu
     for step in chain.steps:
         match step:
             case Start(atom):
-                home = homes.get(atom.relation)
-                at = None if home is None else atom.variables[home]
-            case Send(variable):
-                at = variable
+                at = home_variable(atom, homes)
+            case Send(variable, to_all):
+                at = None if to_all else variable
             case Probe(atom, keys):
                 yield atom.relation, {key for key in keys if atom.variables[key] == at}
             case Refute(relation, keys, variables):

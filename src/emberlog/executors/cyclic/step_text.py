@@ -24,14 +24,14 @@ def step_text(step: Step) -> str:
             return f"{variable} = {print_expression(expression)}"
         case Keep(condition):
             return literal_text(condition)
-        case Send(variable):
-            return f"to the worker of {variable}"
+        case Send(variable, to_all):
+            return "to every worker" if to_all else f"to the worker of {variable}"
     assert_never(step)
 
 
 def _atom(atom: Atom) -> str:
     delta = "Δ" if atom.version is Version.DELTA else ""
-    return f"{delta}{atom.relation}({', '.join(atom.variables)})"
+    return f"{'∃ ' if atom.asks else ''}{delta}{atom.relation}({', '.join(atom.variables)})"
 
 
 def _bound(sign: str, bound: Bound) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from emberlog.executors.cyclic.compile import CyclicProgram
-from emberlog.executors.cyclic.placement import NO_HOME, Placement
+from emberlog.executors.cyclic.placement import Placement
 from emberlog.executors.cyclic.rules import Atom, Probe, RuleChain, Start
+from emberlog.executors.cyclic.static_placement import NO_HOME
 from emberlog.syntax.ast import Variable
 
 

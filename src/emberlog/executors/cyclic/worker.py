@@ -29,11 +29,12 @@ from emberlog.executors.cyclic.kernels.hashing import rows_of_owner
 from emberlog.executors.cyclic.lanes import Lane, Lanes, Mask, joined, no_rows
 from emberlog.executors.cyclic.memory import check
 from emberlog.executors.cyclic.partitioning import Hashed, Partitioning
-from emberlog.executors.cyclic.placement import NO_HOME, Placement
+from emberlog.executors.cyclic.placement import Placement
 from emberlog.executors.cyclic.profile import Recorder
 from emberlog.executors.cyclic.representation import Representation
 from emberlog.executors.cyclic.resident import Resident
 from emberlog.executors.cyclic.rules import Atom, Intersect, Probe
+from emberlog.executors.cyclic.static_placement import NO_HOME
 from emberlog.executors.cyclic.stores import StaticStore, Store
 from emberlog.language.faults import Fault
 from emberlog.syntax.ast import Constant
@@ -169,6 +170,11 @@ class Worker(RelationAccess):
     def column(self, atom: Atom, keys: tuple[int, ...], column: int, rows: Lane) -> Lane:
         return self.static_index(atom.relation, keys).column(column, rows)
 
+    def contains(self, atom: Atom, keys: tuple[int, ...], values: Lanes) -> Mask:
+        if atom.relation in self.members:
+            return super().contains(atom, keys, values)
+        return self.static_index(atom.relation, keys).contains(values)
+
     def refuted(self, relation: str, keys: tuple[int, ...], values: Lanes) -> Mask:
         return self.static_index(relation, keys).contains(values)
 
@@ -266,12 +272,14 @@ class Worker(RelationAccess):
             ]
         return self._remaining(finished, under_way)
 
-    def leaving(self, runner: ChainRunner, begin: int, send: int, batches: Iterator[Batch]) -> tuple[Lanes, Lane]:
-        """Valuations that have come to a Send step: what they carry, and the values that say where to."""
-        names, route = runner.carried(send), runner.route(send)
+    def leaving(
+        self, runner: ChainRunner, begin: int, send: int, batches: Iterator[Batch]
+    ) -> tuple[Lanes, Lane | None]:
+        """Valuations that have come to a Send step: what they carry, and the values that say where to unless to all."""
+        names, step = runner.carried(send), runner.send(send)
         moved = list(self._timed(runner, runner.run(begin, send, batches)))
         lanes = joined([_stacked(batch, names) for batch in moved], len(names))
-        return lanes, np.concatenate([batch.lanes[route] for batch in moved]) if moved else np.empty(0, np.int64)
+        return lanes, None if step.to_all else lanes[names.index(step.variable)]
 
     def _remaining(
         self,
@@ -300,9 +308,14 @@ class Worker(RelationAccess):
     def empty_mail(self, *numbers: int) -> Mail:
         return [Message(numbers) for _ in range(self.task.workers)]
 
-    def post(self, mail: Mail, channel: int, lanes: Lanes, route: Lane) -> None:
-        """Puts each row into the message to the worker that owns its value in `route`; once for each channel."""
-        if not len(route):
+    def post(self, mail: Mail, channel: int, lanes: Lanes, route: Lane | None) -> None:
+        """Puts each row into the message to the worker that owns its value in `route`, or into every message; once for
+        each channel."""
+        if not lanes.shape[1]:
+            return
+        if route is None:
+            for message in mail:
+                message.batches[channel] = lanes
             return
         owner = self.partitioning.owners(route)
         for worker, message in enumerate(mail):

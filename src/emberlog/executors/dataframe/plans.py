@@ -98,7 +98,8 @@ class PlanCompiler:
             case Union(inputs):
                 return self._union(inputs, plan.columns, rules)
             case Distinct(source):
-                return self._ordered(source, rules).distinct()
+                # Spark groups by columns; of rows without any, one is as good as all.
+                return self._ordered(source, rules).distinct() if source.columns else self.frame(source, rules).limit(1)
             case Aggregate(source, keys, aggregates):
                 aggregator = Aggregator(keys, aggregates, self.functions, rules or rules_in(source))
                 types = {spark_name(field.name): field.type for field in source.columns}

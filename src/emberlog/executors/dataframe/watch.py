@@ -12,6 +12,7 @@ from threading import Timer
 from pyspark.sql import SparkSession
 
 from emberlog.config import Limits
+from emberlog.deadline import end_of
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.events import IterationFinished, Listener
 from emberlog.executors.dataframe.faults import Places, is_cancelled
@@ -45,7 +46,8 @@ class Watch:
         """While this is entered, jobs are stopped when time is up, and when the person presses Ctrl-C."""
         timer: Timer | None = None
         if self._limits.timeout is not None:
-            timer = Timer(self._limits.timeout, self._stop_for_time)
+            left = end_of(self._limits.timeout) - time.monotonic()
+            timer = Timer(max(left, 0.0), self._stop_for_time)
             timer.daemon = True
             timer.start()
         self._jobs.begin()

@@ -16,7 +16,7 @@ from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.engine import Engine, Outputs, Request, StreamOutputs
 from emberlog.executors.local.dated_facts import dated
 from emberlog.executors.local.recursion import plan_here
-from emberlog.executors.local.run import FEW_DERIVED, FEW_READ, INTERPRETER, MANY_READ, how_it_runs, run
+from emberlog.executors.local.run import FEW_DERIVED, FEW_HANDLED, FEW_READ, INTERPRETER, MANY_READ, how_it_runs, run
 from emberlog.executors.recording import Recording, recursion_cases
 from emberlog.executors.streaming.whole_streams import window_of_relations
 from emberlog.executors.streaming.window_facts import WindowFacts
@@ -74,7 +74,7 @@ class LocalEngine(Engine[LocalRelation]):
                 lines.append(f"{names}: {how_it_runs(placement, self._workers)}; {why}")
         if any(isinstance(stratum.root, Fixpoint) for stratum in plan.strata):
             small = f"reads up to {FEW_READ:,} facts and derives up to {FEW_DERIVED:,}"
-            lines.append(f"a recursion that {small} stays with {INTERPRETER}")
+            lines.append(f"a recursion that {small} stays with {INTERPRETER}, up to {FEW_HANDLED:,} rows handled")
         return tuple(lines)
 
     def stream(self, request: Request) -> StreamOutputs[LocalRelation]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits, refuse_options
 from emberlog.datatypes import INT
+from emberlog.deadline import end_of
 from emberlog.diagnostics import InternalError, fail
 from emberlog.events import (
     ExecutorChosen,
@@ -36,7 +37,7 @@ from emberlog.executors.interpreter_operators import Facts, Rows
 from emberlog.executors.recording import ITERATION, Recording
 from emberlog.io.local_relation import LocalRelation
 from emberlog.logical.needed_strata import needed_strata
-from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, PlannedStratum, Version
+from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, Plan, PlannedStratum, Version
 from emberlog.logical.repeated_rows import inputs_that_must_be_sets
 from emberlog.logical.traverse import plans_of, scans
 from emberlog.optimize.refinement import Refinement
@@ -52,6 +53,9 @@ INTERPRETER = "the plan interpreter"
 FEW_READ = 1_000
 FEW_DERIVED = 20_000
 """A recursion that reads and derives at most so many facts is small."""
+FEW_HANDLED = 500_000
+"""Rows that the nodes of its plan give, all together: one that handles more is not small, however few come of it. They
+take about half a second."""
 MANY_READ = 20_000
 """A relation without recursion that reads more is for the workers."""
 
@@ -104,7 +108,7 @@ class _Known(Facts):
 
 
 class _NotSmall(Exception):
-    """The recursion has derived too many facts for the interpreter."""
+    """The recursion has derived too many facts for the interpreter, or looked at too many rows for them."""
 
 
 class _Run:
@@ -124,6 +128,8 @@ class _Run:
         self.interpret_small = interpret_small
         self.most_facts: int | None = None
         """How many the stratum may have before the workers take over."""
+        self.handled = 0
+        """Rows that the nodes of the stratum gave while the interpreter had it."""
         self.limits = limits
         self.listener = listener
         self.execution = execution
@@ -135,7 +141,7 @@ class _Run:
         self.histories = recording.histories
         self.refinement = Refinement(plan)
         self.strata, _ = needed_strata(plan)
-        self.watch = Watch(limits, self._heard)
+        self.watch = Watch(limits, self._heard, self._saw)
         self.stratum: PlannedStratum | None = None
         self.iterations = 0
         self.rows: int | None = None
@@ -143,6 +149,9 @@ class _Run:
         self.efforts: tuple[WorkerEffort, ...] = ()
         self.representation, self.spilled = "", ""
         self.began = self.iteration_began = time.monotonic()
+        timeout = limits.timeout
+        self.timed_from = self.began if timeout is None else end_of(timeout) - timeout
+        """When the time began that the timeout is for: what came before the run counts, too."""
 
     def run(self) -> dict[str, LocalRelation]:
         self.listener(RunStarted(len(self.strata)))
@@ -206,7 +215,7 @@ class _Run:
         if reasons:
             return self._by_interpreter(stratum, fixpoint, "; ".join(reasons))
         if self.interpret_small and self._read_rows(fixpoint) <= FEW_READ:
-            self.most_facts = FEW_DERIVED
+            self.most_facts, self.handled = FEW_DERIVED, 0
             try:
                 return self._by_interpreter(stratum, fixpoint, "it is small")
             except _NotSmall:
@@ -255,7 +264,7 @@ class _Run:
             self.must_be_sets,
             self.limits,
             lambda progress: self._heard(progress.iteration, progress.changed, progress.total),
-            self.began,
+            self.timed_from,
             self.places,
         )
         self.rows, self.efforts = outcome.rows, outcome.efforts
@@ -275,6 +284,11 @@ class _Run:
         self.iterations = iteration
         seconds, self.iteration_began = now - self.iteration_began, now
         self.listener(IterationFinished(self.stratum.index, self.stratum.relations, iteration, changed, total, seconds))
+
+    def _saw(self, _node: Plan, rows: int) -> None:
+        self.handled += rows
+        if self.most_facts is not None and self.handled > FEW_HANDLED:
+            raise _NotSmall
 
     def _output(self, name: str) -> LocalRelation:
         relation = self.relations[name]

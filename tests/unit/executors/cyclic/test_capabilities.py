@@ -18,6 +18,7 @@ from tests.unit.executors.cyclic.test_compile import fixpoint
         "o(A, msum<(B, N)>) :- d(A, B, N). o(A, msum<(B, N)>) :- o(B, N), d(A, B, _), N > 1.",
         "@iterations(20).\nr(X, sum<V>) :- node(X), V = 0.15. r(Y, sum<V>) :- r(X, R), arc(X, Y), V = 0.85 * R.",
         "pr(X, 0, sum<P>) :- n(X, P). pr(Y, I + 1, sum<P>) :- pr(X, I, P), arc(X, Y), I < 20.",
+        "p(X) :- n(X). p(Z) :- p(X), p(Y), Z = X + Y, Z < 9.",
         "n(0.5). n(Y) :- n(X), Y = sqrt(X) + pow(X, 2.0), Y < 10.0.",
     ],
 )
@@ -34,7 +35,10 @@ def test_nothing_in_the_way(text: str) -> None:
         ('s(1, "a"). s(X, min<T>) :- s(Y, T), arc(Y, X).', "aggregates text"),
         ("@iterations(3).\nr(X, countd<V>) :- n(X, V). r(Y, countd<V>) :- r(X, V), arc(X, Y).", "countd"),
         ("@iterations(3).\nr(X, sum<V>) :- n(X, V). r(X, sum<V>) :- r(X, A), r(X, B), V = A + B.", "joins two"),
-        ("p(X) :- n(X). p(Z) :- p(X), p(Y), Z = X + Y, Z < 9.", "share no column"),
+        (
+            "m(X, min<D>) :- e(X, D). @premappable m(Y, min<D>) :- m(X, D), m(Y, D).",
+            "looks a relation of the recursion up by an aggregated value",
+        ),
     ],
 )
 def test_in_the_way(text: str, reason: str) -> None:

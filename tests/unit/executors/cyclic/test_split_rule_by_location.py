@@ -8,13 +8,16 @@ from hypothesis import given
 
 from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.cyclic.compile import CyclicProgram, compile_fixpoint
+from emberlog.executors.cyclic.description import described
 from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.placement import Placement, place
 from emberlog.executors.cyclic.rules import Probe, Refute, RuleChain, Send, Start
 from emberlog.executors.cyclic.split_rule_by_location import located_rules
+from emberlog.executors.cyclic.static_placement import home_variable
 from emberlog.logical.nodes import Fixpoint, LogicalPlan
 from emberlog.optimize.pipeline import plan_program
 from tests.golden.test_golden import WITH_ANSWERS
+from tests.programs import checked
 from tests.property.programs import RandomProgram
 from tests.property.shapes import programs
 from tests.property.test_programs import properties, read
@@ -47,6 +50,17 @@ def test_each_rule_of_the_sequence_is_evaluated_where_its_data_is() -> None:
     ]
 
 
+def test_what_shares_no_column_is_sent_to_every_worker() -> None:
+    text = "declare n(int a). p(X) :- n(X). p(Z) :- p(X), p(Y), Z = (X + Y) mod 9."
+    assert located(text) == [
+        "where X is: r2.1(X) :- Δp(X).",
+        "anywhere: p((X + Y) mod 9) :- r2.1(X), p(Y).",
+        "where Y is: r2.1(Y) :- Δp(Y).",
+        "anywhere: p((X + Y) mod 9) :- r2.1(Y), p(X).",
+    ]
+    assert any("Sent to every worker." in line for line in described(plan_program(checked(text)).plan))
+
+
 def test_a_mark_in_the_head_says_where_facts_live_and_so_what_moves() -> None:
     rules = "declare arc(int a, int b). tc({0}X, {1}Y) :- arc(X, Y). tc({0}X, {1}Y) :- tc(X, Z), arc(Z, Y)."
     assert located(rules.format("", "#")) == ["where Z is: tc(X, Y) :- Δtc(X, Z), arc(Z, Y)."]
@@ -73,7 +87,12 @@ def check_moves_of(chain: RuleChain, program: CyclicProgram, placement: Placemen
     for step in steps:
         match step:
             case Start(atom):
-                at = atom.variables[placement.homes[atom.relation]]
+                at = home_variable(atom, placement.homes)
+            case Send(to_all=True):
+                at = None
+                step = next(steps)
+                assert isinstance(step, Probe) and step.atom.relation in members, "nothing there needs it"
+                assert not step.keys, "it is not needed everywhere"
             case Send(variable):
                 assert variable != at, "it is there already"
                 at = variable

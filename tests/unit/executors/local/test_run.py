@@ -215,3 +215,12 @@ def test_rows_that_come_twice_are_one_fact(program: str, execution: Execution) -
     assert {name: (relation.facts, relation.to_arrow().num_rows) for name, relation in found.items()} == {
         name: (facts, len(facts)) for name, facts in expected.items()
     }
+
+
+def test_a_recursion_that_handles_many_rows_is_not_small_however_few_it_derives(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(local_run, "FEW_HANDLED", 20)
+    facts, events = ran(TC, interpret_small=True)
+    assert chosen(events) == ["interpreter", "cyclic"]
+    assert facts["tc"] == closure(CHAIN)
