@@ -201,6 +201,13 @@ CASES = (
         {},
     ),
     PassCase(
+        "whom somebody knows, if anybody paid",
+        "ask_for_existence",
+        "known(Y) :- knows(_, Y), paid(_, _).",
+        _payments(200, 20),
+        {},
+    ),
+    PassCase(
         "closure of a long path",
         "derive_delta_rules",
         _STEP + "tc(X, Z), arc(Z, Y).",

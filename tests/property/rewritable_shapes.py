@@ -172,7 +172,7 @@ def aggregates_of_joins(draw: st.DrawFn, draft: Draft) -> None:
 REWRITABLE: tuple[Shape, ...] = (
     closure_of_steps,
     closure_of_lengths,
-    best_of_all,
+    *(best_of_all, best_of_all),
     read_once,
     bodies_in_bodies,
     part_of_a_recursion,

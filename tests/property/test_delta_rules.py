@@ -77,7 +77,9 @@ def first_set_recursion(plan: LogicalPlan) -> Fixpoint | None:
 @given(programs(recursive_only=True))
 @properties
 def test_each_derivation_is_found_exactly_once(random: RandomProgram) -> None:
-    stratum = first_set_recursion(optimize(build(checked(random.text, params={}))).plan)
+    # What only has to be there is there in every round that adds some of it: that is no derivation twice.
+    plan = optimize(build(checked(random.text, params={})), off={"ask_for_existence"}).plan
+    stratum = first_set_recursion(plan)
     if stratum is None:
         return
     relations = Relations(dict(random.facts), stratum)
