@@ -12,7 +12,6 @@ from typing import NoReturn, assert_never
 
 from emberlog.datatypes import DataType, join_types, type_of_value
 from emberlog.diagnostics import InternalError
-from emberlog.logical.expressions import type_of
 from emberlog.semantics.model import (
     Absent,
     Bind,
@@ -29,6 +28,7 @@ from emberlog.semantics.model import (
     Stratum,
     Term,
 )
+from emberlog.semantics.totality import type_of
 from emberlog.syntax.ast import Binary, Call, Constant, Expression, Parameter, Unary, Variable, Wildcard
 
 

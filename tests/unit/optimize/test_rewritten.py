@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from emberlog.datatypes import INT
-from emberlog.executors import reference
 from emberlog.logical.build import LONGEST_BODY
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import Column, Fact
 from tests.local_runs import run_locally
+from tests.oracle import evaluate as reference
 from tests.programs import checked
 from tests.statistics import counted
 
