@@ -12,10 +12,9 @@ from itertools import product
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, DataType, list_of, pair_of
 from emberlog.language.comparisons import COMPARISONS
-from emberlog.language.conversions import WIDEN
 from emberlog.language.entry import ANY, NUMBER, ORDERED, PAIR, Function
 from emberlog.language.numbers import NEGATE, OPERATORS
-from emberlog.language.registry import SCALAR_FUNCTIONS
+from emberlog.language.registry import INTERNAL, SCALAR_FUNCTIONS
 from emberlog.language.values import CellValue
 from emberlog.semantics.model import Compare
 from emberlog.syntax.ast import (
@@ -154,7 +153,7 @@ def code(name: str) -> str:
 
 def rows() -> Iterator[Row]:
     """Yields the whole table."""
-    for name, function in {**SCALAR_FUNCTIONS, WIDEN.name: WIDEN}.items():
+    for name, function in {**SCALAR_FUNCTIONS, **INTERNAL}.items():
         for types in _type_choices(function):
             yield _row(name, function, types, Call(name, _variables(types)))
     for types in ((INT,), (FLOAT,)):

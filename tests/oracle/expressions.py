@@ -355,6 +355,7 @@ _FUNCTIONS: Mapping[str, Callable[..., CellValue]] = {
     "int": _to_int,
     "float": _to_float,
     "float!": _exactly_float,
+    "halves!": lambda upper, lower: _number(upper) * 2**32 + _number(lower),
     "string": _to_string,
     "encd": lambda first, second: (first, second),
     "decd_first": lambda pair: _pair(pair)[0],

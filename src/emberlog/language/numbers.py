@@ -552,6 +552,38 @@ def _extreme_function(name: str, meaning: str, choose: Callable[..., Any], vecto
     )
 
 
+HALF = 2**32
+"""What the upper half of an int counts."""
+
+
+def _halves_vectors(upper: Vector, lower: Vector) -> tuple[Vector, Bad]:
+    import numpy as np
+
+    far = (upper > HALF) | (upper < -HALF)
+    top = np.where(far, HALF, upper) + (lower >> 32)
+    return (top << 32) | (lower & (HALF - 1)), _any((top < -(2**31)) | (top >= 2**31))
+
+
+def _halves_columns(scope: Scope, operands: list[Typed]) -> Typed:
+    from emberlog.language import spark_columns as spark
+
+    return spark.put_together(*(scope.bound(operand) for operand in operands))
+
+
+HALVES = Function(
+    name="halves!",
+    parameters=(INT, INT),
+    result=always(INT),
+    signature="halves!(Upper, Lower)",
+    meaning="Upper times 2³², and Lower: the sum of numbers whose halves were added up apart",
+    python=_checked(lambda upper, lower: upper * HALF + lower),
+    vector=_halves_vectors,
+    spark=_halves_columns,
+    fails=sometimes,
+    leaves_range=True,
+)
+"""What the optimizer writes where parts of a sum need not fit. Programs cannot write it."""
+
 FUNCTIONS = (
     Function(
         name="abs",

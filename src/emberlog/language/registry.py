@@ -18,6 +18,9 @@ from emberlog.language.values import CellValue, in_range
 SCALAR_FUNCTIONS = {one.name: one for one in (*numbers.FUNCTIONS, *texts.FUNCTIONS, *conversions.FUNCTIONS)}
 AGGREGATES = {one.name: one for one in _AGGREGATES}
 
+INTERNAL = {one.name: one for one in (WIDEN, numbers.HALVES)}
+"""What rewrites put into expressions, and programs cannot write."""
+
 PROCEDURES = {
     "larger": "larger(A, X, Y): A is the larger of X and Y",
     "largest": "largest(A, X, …): A is the largest of the others",
@@ -35,15 +38,15 @@ class Functions:
     aggregates: Mapping[str, Aggregate]
 
     def __getitem__(self, name: str) -> Function:
-        """Returns the scalar function of an expression, one that only the type checker writes included."""
-        return WIDEN if name == WIDEN.name else self.scalars[name]
+        """Returns the scalar function of an expression, one that programs cannot write included."""
+        return INTERNAL[name] if name in INTERNAL else self.scalars[name]
 
     def find(self, name: str) -> Function | None:
         """Returns the scalar function of this name, or None."""
-        return WIDEN if name == WIDEN.name else self.scalars.get(name)
+        return INTERNAL.get(name) or self.scalars.get(name)
 
     def __contains__(self, name: str) -> bool:
-        return name in self.scalars or name == WIDEN.name
+        return name in self.scalars or name in INTERNAL
 
     def with_scalar(
         self, name: str, implementation: Callable[..., object], parameters: Sequence[DataType], result: DataType

@@ -269,6 +269,15 @@ def widened(one: Typed) -> Typed:
     return opened(F.when(is_equal, nearest), FLOAT, [one], check, conditions=1)
 
 
+def put_together(upper: Typed, lower: Typed) -> Typed:
+    """Returns `upper * 2**32 + lower`, which fails only where that does not fit."""
+    near = F.when((upper.column <= F.lit(2**32)) & (upper.column >= F.lit(-(2**32))), upper.column)
+    top = near + F.shiftright(lower.column, 32)
+    fits = (top >= F.lit(-(2**31))) & (top < F.lit(2**31))
+    total = F.shiftleft(top, 32).bitwiseOR(lower.column.bitwiseAND(F.lit(2**32 - 1)))
+    return opened(F.when(fits, total), INT, [upper, lower], conditions=1)
+
+
 def clamped(column: Column, limit: int) -> Column:
     """Returns the number, or the end of the range from 0 to the limit that is nearest to it."""
     return F.least(F.greatest(column, F.lit(0).cast("long")), F.lit(limit).cast("long"))

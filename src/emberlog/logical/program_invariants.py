@@ -28,7 +28,7 @@ from emberlog.semantics.model import (
     Stratum,
     Term,
 )
-from emberlog.semantics.totality import type_of
+from emberlog.semantics.totality import FAILS, TRY, type_of
 from emberlog.syntax.ast import Binary, Call, Constant, Expression, Parameter, Unary, Variable, Wildcard
 
 
@@ -212,7 +212,7 @@ class ProgramInvariants:
                 self._evaluable(left, bound, rule)
                 self._evaluable(right, bound, rule)
             case Call(function, arguments):
-                if function not in self._checked.functions.scalars:
+                if function not in self._checked.functions and function not in (TRY, FAILS):
                     self._violated(f"there is no function {function}", rule)
                 for argument in arguments:
                     self._evaluable(argument, bound, rule)

@@ -6,8 +6,9 @@ conditions and groups read stay or go together. So there are as many valuations 
 a value of one input is in as many of them as the product of the numbers of the others. What repeats change nothing of
 needs no numbers. A count of nothing at all is 0, which a sum is not: a row of zeros is added where a count would be 0.
 
-Only ints are added up: the last digits of a float depend on what is added first. A mean, a list and the aggregates
-that users write are no sum of parts, and stay.
+Only ints are added up: the last digits of a float depend on what is added first. Parts of a sum need not fit where the
+sum does, so the upper and the lower halves of its numbers are added up apart, and put together in the end. A mean, a
+list and the aggregates that users write are no sum of parts, and stay.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from emberlog.datatypes import INT
+from emberlog.language.numbers import HALF, HALVES
 from emberlog.language.registry import AGGREGATES
 from emberlog.logical.expressions import columns_of, condition_columns
 from emberlog.logical.nodes import (
@@ -39,7 +41,7 @@ from emberlog.optimize.context import PassContext
 from emberlog.optimize.join_region import Region, put_together, region_of
 from emberlog.optimize.repeated_inputs import SideRelations, with_side_relations
 from emberlog.semantics.model import Compare
-from emberlog.syntax.ast import Binary, BinaryOperator, ComparisonOperator, Constant, Expression, Variable
+from emberlog.syntax.ast import Binary, BinaryOperator, Call, ComparisonOperator, Constant, Expression, Variable
 
 NUMBER = "number"
 """Of the rows that an input has for one: no variable of a program has a name with a dot in it."""
@@ -149,12 +151,14 @@ def _with_groups(plan: Aggregate, region: Region, groups: Sequence[_Group], besi
     assert isinstance(plan.input, Project)
     parts = [_parts(one, plan, groups) for one in plan.aggregates]
     aggregates = tuple(
-        one if part is None else replace(one, function=_of_parts(one), arguments=(part.field.name,))
-        for one, part in zip(plan.aggregates, parts, strict=True)
+        column
+        for one, own in zip(plan.aggregates, parts, strict=True)
+        for column in (_combined(one, own) if own else (one,))
     )
     read = {*plan.keys, *(argument for one in aggregates for argument in one.arguments)}
     kept = (output for output in plan.input.outputs if output.field.name in read)
-    outputs = (*kept, *(part for part in parts if part is not None))
+    made = [part for own in parts for part in own]
+    outputs = (*kept, *made)
     wanted = frozenset(name for output in outputs for name in columns_of(output.expression))
     inputs = list(region.inputs)
     for group in groups:
@@ -162,30 +166,59 @@ def _with_groups(plan: Aggregate, region: Region, groups: Sequence[_Group], besi
     joined = put_together(replace(region, inputs=tuple(inputs)), range(len(inputs)), wanted)
     head: Plan = Project(joined, outputs, plan.input.rule)
     if is_zero_for_nothing(plan):
-        zeros = tuple(0 if part in parts else None for part in outputs)
+        zeros = tuple(0 if part in made else None for part in outputs)
         head = Union((head, Values(head.columns, (zeros,))))
-    return Aggregate(head, plan.keys, aggregates)
+    combined = Aggregate(head, plan.keys, aggregates)
+    if not any(map(_is_sum, plan.aggregates)):
+        return combined
+    return Project(combined, tuple(_put_together(field, plan) for field in plan.columns))
 
 
-def _parts(aggregate: AggregateColumn, plan: Aggregate, groups: Sequence[_Group]) -> Output | None:
-    """What is put together above the join; None where it is what it was."""
+UPPER, LOWER = "upper", "lower"
+
+
+def _parts(aggregate: AggregateColumn, plan: Aggregate, groups: Sequence[_Group]) -> tuple[Output, ...]:
+    """What is put together above the join: nothing where it is what it was, and the halves of a sum."""
     found = _folded_in(aggregate, groups)
     if found is None and takes_repeats(aggregate):
-        return None
-    own, terms = None, list[Expression]()
-    if found is not None:
-        own, name = found
-        terms.append(Variable(_folded_name(name, aggregate)))
-    elif not _is_count(aggregate):
-        terms += [_computed(plan)[argument] for argument in aggregate.arguments]
-    if not takes_repeats(aggregate):
-        terms += [Variable(group.number.name) for group in groups if group is not own]
+        return ()
+    own, name = (None, "") if found is None else found
+    numbers = [Variable(group.number.name) for group in groups if group is not own]
+    if not _is_sum(aggregate):
+        folded = [] if own is None else [Variable(_folded_name(name, aggregate))]
+        return (_part(aggregate, "parts", [*folded, *([] if takes_repeats(aggregate) else numbers)]),)
+    if own is not None:
+        halves = {half: Variable(f"{_folded_name(name, aggregate)}.{half}") for half in (UPPER, LOWER)}
+        return tuple(_part(aggregate, half, [value, *numbers]) for half, value in halves.items())
+    (argument,) = (_computed(plan)[argument] for argument in aggregate.arguments)
+    return tuple(_part(aggregate, half, [value, *numbers]) for half, value in _halves(argument).items())
+
+
+def _part(aggregate: AggregateColumn, name: str, terms: Sequence[Expression]) -> Output:
     product = reduce(lambda left, right: Binary(BinaryOperator.MULTIPLY, left, right), terms)
-    return Output(Field(f"{aggregate.field.name}.parts", aggregate.field.type), product)
+    return Output(Field(f"{aggregate.field.name}.{name}", aggregate.field.type), product)
 
 
-def _of_parts(aggregate: AggregateColumn) -> str:
-    return "sum" if _is_count(aggregate) else aggregate.function
+def _halves(value: Expression) -> dict[str, Expression]:
+    """An int as so many times 2³² and a rest, neither of which can fail."""
+    return {
+        UPPER: Binary(BinaryOperator.INTEGER_DIVIDE, value, Constant(HALF)),
+        LOWER: Binary(BinaryOperator.MODULO, value, Constant(HALF)),
+    }
+
+
+def _combined(aggregate: AggregateColumn, parts: Sequence[Output]) -> Iterator[AggregateColumn]:
+    for part in parts:
+        field = part.field if len(parts) > 1 else aggregate.field
+        function = "sum" if _is_count(aggregate) else aggregate.function
+        yield AggregateColumn(field, function, (part.field.name,))
+
+
+def _put_together(field: Field, plan: Aggregate) -> Output:
+    if not any(one.field == field and _is_sum(one) for one in plan.aggregates):
+        return Output(field, Variable(field.name))
+    halves = tuple(Variable(f"{field.name}.{half}") for half in (UPPER, LOWER))
+    return Output(field, Call(HALVES.name, halves))
 
 
 def _folded_name(column: str, aggregate: AggregateColumn) -> str:
@@ -198,7 +231,14 @@ def _grouped(group: _Group, plan: Plan, wanted: frozenset[str], beside: SideRela
         for name, aggregates in group.folded.items()
         for one in aggregates
     }
-    columns, names = list(folded.values()), [column.field for column in folded.values()]
+    sums = {name: one for name, one in folded.items() if _is_sum(one)}
+    columns = [one for name, one in folded.items() if name not in sums]
+    for name, one in sums.items():
+        halves = {Field(f"{name}.{half}", INT): value for half, value in _halves(Variable(one.arguments[0])).items()}
+        columns += [AggregateColumn(field, "sum", (field.name,)) for field in halves]
+        handed = (Output(field, Variable(field.name)) for field in plan.columns)
+        plan = Project(plan, (*handed, *(Output(field, value) for field, value in halves.items())))
+    names = [column.field for column in columns]
     if group.number.name in wanted or not group.kept:
         columns = [AggregateColumn(Field(NUMBER, INT), "count", ()), *columns]
         names = [group.number, *names]
