@@ -98,6 +98,12 @@ def metamorphic(arguments: list[str]) -> int:
     return module("pytest", *tests, *PATIENTLY, *arguments, EMBERLOG_EXAMPLES="1000")
 
 
+def crosscheck_full(arguments: list[str]) -> int:
+    """5,000 programs of the second generator in this process and 300 on Spark, against the second oracle"""
+    sizes = {"EMBERLOG_CROSSCHECK": "5000", "EMBERLOG_SPARK_CROSSCHECK": "300"}
+    return module("pytest", "tests/crosscheck", "tests/spark/test_crosscheck.py", *PATIENTLY, *arguments, **sizes)
+
+
 def async_full(arguments: list[str]) -> int:
     """1,000 random recursions without rounds, with messages that arrive by chance"""
     name = "tests/property/test_async_programs.py"
@@ -166,6 +172,7 @@ TASKS = {
     "property-full": property_full,
     "metamorphic": metamorphic,
     "proofs-full": proofs_full,
+    "crosscheck-full": crosscheck_full,
     "async-full": async_full,
     "streams-full": streams_full,
     "stream-kills": stream_kills,

@@ -1,0 +1,173 @@
+"""The ways to run a program in this process: each takes a program as data and gives what came out."""
+
+from __future__ import annotations
+
+import signal
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from random import Random
+from typing import TypeAlias
+
+from emberlog.config import Execution, Limits
+from emberlog.database import Database
+from emberlog.datatypes import TYPE_NAMES
+from emberlog.diagnostics import EmberlogError
+from emberlog.executors import interpreter, reference
+from emberlog.executors.cyclic.capabilities import obstacles
+from emberlog.executors.cyclic.compile import compile_fixpoint
+from emberlog.executors.cyclic.mode import needs_rounds
+from emberlog.io.local_relation import LocalRelation
+from emberlog.logical.build import build
+from emberlog.logical.nodes import Fixpoint, LogicalPlan
+from emberlog.optimize.pipeline import PASS_NAMES, plan_program
+from emberlog.semantics.model import CheckedProgram, Column, Fact
+from tests.crosscheck.compare import Answered, Crashed, Failed, Outcome
+from tests.crosscheck.programs import Program
+from tests.local_runs import SETUPS, run_locally
+from tests.programs import checked
+from tests.property.made_up_statistics import made_up
+from tests.simulated_post import simulated
+from tests.statistics import counted
+
+LIMITS = Limits(max_iterations=2_000, max_rows=100_000, timeout=60)
+PATIENCE = 10.0
+ASYNC_LIMITS = Limits(max_iterations=50_000, max_rows=100_000, timeout=60)
+
+Answers: TypeAlias = Mapping[str, frozenset[Fact]]
+Engine: TypeAlias = Callable[[Program], Outcome]
+"""Raises NotApplicable where it cannot run the program at all."""
+
+
+class NotApplicable(Exception):
+    """The engine has no way to run such a program, and says so: no recursion without rounds, for example."""
+
+
+class TooLong(Exception):
+    """The engine computes and computes."""
+
+
+@contextmanager
+def patience(seconds: float) -> Iterator[None]:
+    """Raises TooLong after so many seconds of processor time: a limit of the run itself may not be heeded."""
+
+    def stop(number: int, frame: object) -> None:
+        raise TooLong(f"{seconds:.0f} seconds of processor time were not enough")
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def outcome(run: Callable[[], Answers]) -> Outcome:
+    """What came out: answers, the code of the first error, or where a traceback began."""
+    try:
+        with patience(PATIENCE):
+            return Answered({name: frozenset(facts) for name, facts in run().items()})
+    except EmberlogError as error:
+        first = error.diagnostics[0]
+        if first.code.startswith("DL9"):
+            return Crashed(f"{first.code}: {first.message}")
+        return Failed(first.code, first.message)
+    except NotApplicable:
+        raise
+    except TooLong as error:
+        return Crashed(f"no end: {error}")
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = place.filename.rsplit("/src/", 1)[-1]
+        return Crashed(f"{type(error).__name__} in {where}, {place.name}: {error} (line {place.lineno})")
+
+
+def read(program: Program) -> CheckedProgram:
+    columns = {
+        one.name: [Column(f"c{place}", TYPE_NAMES[type_]) for place, type_ in enumerate(one.types)]
+        for one in program.inputs
+        if not one.is_inline and not one.is_declared
+    }
+    return checked(program.text, params={}, inputs=columns)
+
+
+def _by_reference(program: Program) -> Answers:
+    return reference.evaluate(read(program), program.registered, LIMITS)
+
+
+def _as_built(program: Program) -> Answers:
+    return interpreter.run(build(read(program)), program.registered, LIMITS)
+
+
+def planned(program: Program) -> LogicalPlan:
+    """With statistics that are right, wrong or missing."""
+    read_program = read(program)
+    chance = Random(len(program.text))
+    known = chance.choice((counted(read_program, program.registered), made_up(read_program), {}))
+    return plan_program(read_program, statistics=known).plan
+
+
+def _interpreted(program: Program) -> Answers:
+    return interpreter.run(planned(program), program.registered, LIMITS)
+
+
+def _without_a_pass(program: Program) -> Answers:
+    read_program = read(program)
+    off = frozenset({Random(program.text).choice(PASS_NAMES)})
+    known = counted(read_program, program.registered)
+    return interpreter.run(plan_program(read_program, off=off, statistics=known).plan, program.registered, LIMITS)
+
+
+def _by_workers(execution: Execution) -> Callable[[Program], Answers]:
+    def run(program: Program) -> Answers:
+        return run_locally(planned(program), program.registered, LIMITS, execution)
+
+    return run
+
+
+def goes_without_rounds(plan: LogicalPlan) -> bool:
+    """Tells whether workers run some recursion of the plan, and none of these needs rounds."""
+    recursions = [stratum.root for stratum in plan.strata if isinstance(stratum.root, Fixpoint)]
+    run_by_workers = [compile_fixpoint(one) for one in recursions if not obstacles(one)]
+    return bool(run_by_workers) and all(needs_rounds(one) is None for one in run_by_workers)
+
+
+def _without_rounds(workers: int) -> Callable[[Program], Answers]:
+    def run(program: Program) -> Answers:
+        plan = planned(program)
+        if not goes_without_rounds(plan):
+            raise NotApplicable
+        with simulated(len(program.text)):
+            return run_locally(plan, program.registered, ASYNC_LIMITS, Execution(workers=workers, mode="async"))
+
+    return run
+
+
+def _by_database(program: Program) -> Answers:
+    db: Database[LocalRelation] = Database(engine="local")
+    for name, rows in program.registered.items():
+        db[name] = list(rows)
+    result = db.datalog(program.text, limits=LIMITS)
+    return {name: frozenset(result[name].collect()) for name in result}
+
+
+_RUNS: Mapping[str, Callable[[Program], Answers]] = {
+    "reference": _by_reference,
+    "plan as built": _as_built,
+    "interpreter": _interpreted,
+    "without a pass": _without_a_pass,
+    "1 worker": _by_workers(SETUPS["cyclic-1"]),
+    "2 workers": _by_workers(SETUPS["cyclic-2"]),
+    "3 workers": _by_workers(SETUPS["cyclic-3"]),
+    "decomposed": _by_workers(SETUPS["decomposed"]),
+    "without rounds": _without_rounds(2),
+    "database": _by_database,
+}
+
+
+def _engine(run: Callable[[Program], Answers]) -> Engine:
+    return lambda program: outcome(lambda: run(program))
+
+
+IN_PROCESS: Mapping[str, Engine] = {name: _engine(run) for name, run in _RUNS.items()}
