@@ -189,8 +189,11 @@ class Writer:
     def test_call(self, depth: int = 1) -> Call:
         function = self.random.choice(("contains", "starts_with", "matches", "matches"))
         if function == "matches":
-            pattern = self.random.choice(VALID) if self.chance(93) else self.random.choice(tuple(MEANINGS))
-            return Call(function, (self.value(TEXT, depth), Const(pattern)))
+            if self.chance(93):
+                return Call(function, (self.value(TEXT, depth), Const(self.random.choice(VALID))))
+            # A constant that is no pattern is refused before it runs.
+            computed = Call("cat", (Const(self.random.choice(tuple(MEANINGS))), Const("")))
+            return Call(function, (self.value(TEXT, depth), computed))
         return Call(function, (self.value(TEXT, depth), self.value(TEXT)))
 
     # --- conditions -------------------------------------------------------------------------------------------------

@@ -135,7 +135,8 @@ class _Evaluation:
         functions = self._aggregates(name)
         for relation, row in self.program.facts:
             if relation == name:
-                rows.append(tuple([value] if place in functions else value for place, value in enumerate(row)))
+                one_zero = [value + 0.0 if isinstance(value, float) else value for value in row]
+                rows.append(tuple([value] if place in functions else value for place, value in enumerate(one_zero)))
         for rule in self.rules.get(name, ()):
             rows += self._contributed(rule, functions)
         rows = list(self._in_type(name, rows))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from emberlog.semantics.functions import AGGREGATES, PROCEDURES, SCALAR_FUNCTIONS
+from emberlog.language.registry import AGGREGATES, PROCEDURES, SCALAR_FUNCTIONS
 from tests.crosscheck.bodies import evaluated
 from tests.crosscheck.generate import sample
 from tests.crosscheck.meaning import Fault, Near, holds

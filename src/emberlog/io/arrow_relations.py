@@ -112,8 +112,8 @@ def as_relation(table: pa.Table, relation: Relation) -> pa.Table:
 
 
 def _converted(values: pa.ChunkedArray, relation: Relation, column: Column) -> pa.ChunkedArray:
-    found = language_type(values.type)
-    wanted = column.type if column.type.is_known else found
+    found = UNKNOWN if values.null_count == len(values) else language_type(values.type)  # a null is of every type
+    wanted = column.type if column.type.is_known else language_type(values.type)
     is_time = wanted == TIMESTAMP and found == INT  # a clock can be a plain count
     is_wider = wanted == FLOAT and found == INT
     if found is None or wanted is None or not (found in (wanted, UNKNOWN) or is_time or is_wider):

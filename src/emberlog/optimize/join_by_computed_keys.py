@@ -8,12 +8,12 @@ there. The second one reads a handful of facts, and most often none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from emberlog.logical.expressions import columns_of
 from emberlog.logical.statistics import Statistics
-from emberlog.optimize.information_order import bound_by
+from emberlog.optimize.information_order import bound_by, needed_by
 from emberlog.optimize.rewritten import Rewritten, with_rules
 from emberlog.semantics.model import Bind, CheckedProgram, Compare, CoreRule, Holds, Literal, Match
 from emberlog.semantics.totality import FAILS, TRY, can_fail, literal_can_fail, operation, type_of
@@ -43,17 +43,19 @@ def _split(rule: CoreRule) -> list[CoreRule]:
     watchers: list[CoreRule] = []
     known = rule
     for literal in rule.body:
-        key = _key(literal, known)
-        if key is None:
-            continue
-        variable, expression, before = key
-        is_total = not can_fail(expression, rule.types)
-        value = expression if is_total else Call(TRY, (expression,), expression.span)
-        known = _reordered(known, (*before, Bind(variable, value, literal.span)), (*before, literal))
-        if not is_total:
-            own = _literals_for(columns_of(expression), rule, None) or ()
+        for variable, expression in _keys(literal, known):
+            is_total = not can_fail(expression, rule.types)
+            value = expression if is_total else Call(TRY, (expression,), expression.span)
+            bind = Bind(variable, value, literal.span)
+            looked_up = _in_order((bind, *(one for one in known.body if one is not literal)), rule)
             fails = Holds(Call(FAILS, (expression,), expression.span))
-            watchers.append(_reordered(rule, (*own, fails), own))
+            watched = _in_order((fails, *rule.body), rule)
+            if looked_up is None or watched is None:
+                continue
+            known = replace(known, body=looked_up)
+            if not is_total:
+                watchers.append(replace(rule, body=watched))
+            break
     return [known, *watchers]
 
 
@@ -61,46 +63,46 @@ def _is_watch(test: Expression) -> bool:
     return isinstance(test, Call) and test.function == FAILS
 
 
-def _reordered(rule: CoreRule, first: Sequence[Literal], gone: Sequence[Literal]) -> CoreRule:
-    """Returns the rule with these literals first, and then the others of its body."""
-    rest = (one for one in rule.body if all(one is not other for other in gone))
-    return replace(rule, body=(*first, *rest))
-
-
-def _key(literal: Literal, rule: CoreRule) -> tuple[Variable, Expression, tuple[Literal, ...]] | None:
-    """Returns the variable of an atom that an equation computes, the expression, and the literals that it needs; None
-    if the literal is no such equation, or what it needs cannot come before the atom."""
+def _keys(literal: Literal, rule: CoreRule) -> Iterator[tuple[Variable, Expression]]:
+    """Yields the variables of atoms that an equation computes, and the expressions."""
     if not isinstance(literal, Compare) or literal.operator is not ComparisonOperator.EQUAL:
-        return None
+        return
     for variable, expression in ((literal.left, literal.right), (literal.right, literal.left)):
         if not isinstance(variable, Variable) or isinstance(expression, Variable | Constant):
             continue
-        names = columns_of(expression)
-        if names and _is_built_in(expression) and type_of(expression, rule.types) == rule.types.get(variable.name):
-            before = _literals_for(names, rule, variable.name)
-            binds = [one for one in rule.body if variable.name in bound_by(one)]
-            if before is not None and all(isinstance(one, Match) for one in binds):
-                return variable, expression, before
-    return None
+        names, atoms = columns_of(expression), [one for one in rule.body if variable.name in bound_by(one)]
+        is_of_atoms = bool(atoms) and all(isinstance(one, Match) for one in atoms)
+        # What an atom binds together with the variable can only be tested.
+        is_from_others = any(names <= _bound(rule.body, without=one) for one in atoms)
+        is_of_its_type = type_of(expression, rule.types) == rule.types.get(variable.name)
+        if names and is_of_atoms and is_from_others and is_of_its_type and _is_built_in(expression):
+            yield variable, expression
 
 
-def _literals_for(names: frozenset[str], rule: CoreRule, without: str | None) -> tuple[Literal, ...] | None:
-    """Returns literals, in the order of the body, that bind the variables and cannot fail; None if they would bind
-    `without`, too."""
-    missing, chosen = set(names), list[Literal]()
-    while missing:
-        name = min(missing)
-        literal = next((one for one in rule.body if name in bound_by(one)), None)
-        if literal is None or literal_can_fail(literal, rule.types) or without in bound_by(literal):
-            others = (one for one in rule.body if isinstance(one, Match) and name in bound_by(one))
-            literal = next((one for one in others if without not in bound_by(one)), None)
-            if literal is None:
-                return None
-        chosen.append(literal)
-        if isinstance(literal, Bind):
-            missing |= columns_of(literal.expression)
-        missing = missing.difference(*map(bound_by, chosen))
-    return tuple(one for one in rule.body if any(one is other for other in chosen))
+def _bound(body: Sequence[Literal], without: Literal) -> set[str]:
+    return set().union(*(bound_by(one) for one in body if one is not without))
+
+
+def _in_order(literals: Sequence[Literal], rule: CoreRule) -> tuple[Literal, ...] | None:
+    """Returns the literals in an order in which each finds what it needs: an atom comes behind what computes a value
+    for it, and what can fail behind all else. None if there is no such order."""
+    computed = {one.variable.name for one in literals if isinstance(one, Bind)}
+    bindable = set().union(*map(bound_by, literals))
+    pending = [one for one in literals if not literal_can_fail(one, rule.types)]
+    last = [one for one in literals if literal_can_fail(one, rule.types)]
+    ordered, bound = list[Literal](), set[str]()
+    while pending:
+        ready = next((one for one in pending if _needs(one, computed, bindable) <= bound), None)
+        if ready is None:
+            return None
+        pending = [one for one in pending if one is not ready]
+        ordered.append(ready)
+        bound |= bound_by(ready)
+    return (*ordered, *last)
+
+
+def _needs(literal: Literal, computed: set[str], bindable: set[str]) -> set[str]:
+    return bound_by(literal) & computed if isinstance(literal, Match) else needed_by(literal) & bindable
 
 
 def _is_built_in(expression: Expression) -> bool:

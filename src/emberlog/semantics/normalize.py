@@ -230,7 +230,9 @@ class _DraftWriter:
             hints.append(f'give it one: --param {name}=… or params={{"{name}": …}}')
             self.diagnostics.error("DL211", f"the parameter `${name}` has no value", span, *hints)
             return ast.Parameter(name, span)
-        return ast.Constant(given[name], span)
+        value = given[name]
+        # There is one zero: -0.0 is 0.0.
+        return ast.Constant(value + 0.0 if isinstance(value, float) else value, span)
 
     def _check_call(self, call: ast.Call) -> None:
         function = self.vocabulary.functions.scalars.get(call.function)

@@ -87,27 +87,41 @@ def infer_types(rules: Iterable[CoreRule], signatures: Mapping[str, Signature], 
     """The types of the columns, as far as the program tells."""
     rules = tuple(rules)
     table = TypeTable(signatures)
-    silent = Diagnostics()
-    changed = True
-    while changed:
-        changed = False
-        for rule in rules:
-            check_time(CHECKING)
-            types = variable_types(rule, table, functions)
-            typer = ExpressionTyper(types, functions, silent)
-            for literal in rule.body:
-                if isinstance(literal, Match) and not signatures[literal.relation].is_derived:
-                    for index, term in enumerate(literal.terms):
-                        found = (
-                            types.get(term.name, UNKNOWN) if isinstance(term, Variable) else type_of_value(term.value)
-                        )
-                        changed |= table.widen(literal.relation, index, found, term.span)
-            for index, value in enumerate(rule.head):
-                changed |= table.widen(rule.relation, index, _head_type(value, typer), _head_span(rule, index))
+    # Comparisons say something only about what is of no other type: an int may be compared with a float.
+    for by_comparison in (False, True):
+        while _infer_more(rules, table, signatures, functions, by_comparison=by_comparison):
+            pass
     return table
 
 
-def variable_types(rule: CoreRule, table: TypeTable, functions: Functions) -> dict[str, DataType]:
+def _infer_more(
+    rules: Sequence[CoreRule],
+    table: TypeTable,
+    signatures: Mapping[str, Signature],
+    functions: Functions,
+    *,
+    by_comparison: bool,
+) -> bool:
+    """Takes what every rule says about its columns into the table; tells whether that was more than it had."""
+    silent = Diagnostics()
+    changed = False
+    for rule in rules:
+        check_time(CHECKING)
+        types = variable_types(rule, table, functions, by_comparison=by_comparison)
+        typer = ExpressionTyper(types, functions, silent)
+        for literal in rule.body:
+            if isinstance(literal, Match) and not signatures[literal.relation].is_derived:
+                for index, term in enumerate(literal.terms):
+                    found = types.get(term.name, UNKNOWN) if isinstance(term, Variable) else type_of_value(term.value)
+                    changed |= table.widen(literal.relation, index, found, term.span)
+        for index, value in enumerate(rule.head):
+            changed |= table.widen(rule.relation, index, _head_type(value, typer), _head_span(rule, index))
+    return changed
+
+
+def variable_types(
+    rule: CoreRule, table: TypeTable, functions: Functions, *, by_comparison: bool = True
+) -> dict[str, DataType]:
     """The types of the rule's variables; where two do not fit, the first."""
     types: dict[str, DataType] = {}
 
@@ -125,7 +139,7 @@ def variable_types(rule: CoreRule, table: TypeTable, functions: Functions) -> di
             case Bind(variable, expression):
                 note(variable, typer.type_of(expression))
             case Compare(_, left, right):
-                for side, other in ((left, right), (right, left)):
+                for side, other in ((left, right), (right, left)) if by_comparison else ():
                     if isinstance(side, Variable) and types.get(side.name, UNKNOWN) == UNKNOWN:
                         note(side, typer.type_of(other))
             case Holds():

@@ -63,7 +63,8 @@ class ExpressionParser(TokenReader):
         if number.kind in (TokenKind.INT, TokenKind.FLOAT):
             self.take()
             assert isinstance(number.value, int | float)
-            return ast.Constant(-number.value, token.span.to(number.span))
+            # There is one zero: -0.0 is 0.0.
+            return ast.Constant(-number.value or number.value, token.span.to(number.span))
         self.deeper()
         operand = self._signed()
         self.depth -= 1
