@@ -27,7 +27,7 @@ from emberlog.events import (
 )
 from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.cyclic.failures import NotHere
-from emberlog.executors.cyclic.faults import told
+from emberlog.executors.cyclic.faults import SUSPICION, told
 from emberlog.executors.cyclic.handover import Outgrown
 from emberlog.executors.cyclic.launcher import Launcher, StaticInput
 from emberlog.executors.cyclic.multiway import multiway_of
@@ -246,6 +246,8 @@ class _Run:
             self.listener(ExecutorChosen(stratum.index, stratum.relations, "dataframe", how, str(problem)))
             return None
         except Fault as fault:
+            if fault.code == SUSPICION:
+                return None
             raise told(fault, self.places) from None
         self.session.watch.leave(sum(result.rows for result in results.values()))
         return results
@@ -294,7 +296,9 @@ class _Run:
             except NotHere as problem:
                 found = (str(problem),)
             except Fault as fault:
-                raise told(fault, self.places) from None
+                if fault.code != SUSPICION:
+                    raise told(fault, self.places) from None
+                found, is_forced = (fault.message,), False
         if is_forced:
             raise fail("DL333", f"the cyclic executor cannot run {', '.join(names)}: {'; '.join(found)}")
         self.listener(ExecutorChosen(index, names, "dataframe", "a series of jobs", "; ".join(found)))

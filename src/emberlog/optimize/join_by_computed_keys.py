@@ -89,16 +89,17 @@ def _in_order(literals: Sequence[Literal], rule: CoreRule) -> tuple[Literal, ...
     computed = {one.variable.name for one in literals if isinstance(one, Bind)}
     bindable = set().union(*map(bound_by, literals))
     pending = [one for one in literals if not literal_can_fail(one, rule.types)]
-    last = [one for one in literals if literal_can_fail(one, rule.types)]
     ordered, bound = list[Literal](), set[str]()
     while pending:
         ready = next((one for one in pending if _needs(one, computed, bindable) <= bound), None)
-        if ready is None:
+        if ready is None and any(isinstance(one, Match) for one in pending):
             return None
+        if ready is None:
+            break  # the rest reads what can fail
         pending = [one for one in pending if one is not ready]
         ordered.append(ready)
         bound |= bound_by(ready)
-    return (*ordered, *last)
+    return (*ordered, *(one for one in literals if all(one is not other for other in ordered)))
 
 
 def _needs(literal: Literal, computed: set[str], bindable: set[str]) -> set[str]:

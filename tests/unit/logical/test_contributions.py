@@ -58,7 +58,7 @@ def test_mcount_of_a_key_counts_one() -> None:
 
 def test_ints_beside_floats_become_floats() -> None:
     assert projections("p(avg<X>) :- q(X, _, _). p(avg<F>) :- q(_, _, F).") == [
-        "Project X = float(X)  [r1]",
+        "Project X = float!(X)  [r1]",
         "Project X = F  [r2]",
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, DataType
-from emberlog.executors.cyclic.compile import compile_fixpoint
+from emberlog.executors.cyclic.compile import compile_fixpoint, watched_part
 from emberlog.executors.cyclic.conjunctions import NotAConjunction, flatten, parts_of
 from emberlog.executors.cyclic.rules import Probe
 from emberlog.language.registry import AGGREGATES, BUILT_IN
@@ -70,6 +70,14 @@ def _of_joins(fixpoint: Fixpoint) -> Iterator[str]:
 
 
 def _of_plan(plan: Plan) -> Iterator[str]:
+    watched = watched_part(plan)
+    if watched is not None:
+        try:
+            if len(flatten(watched).atoms) != 1:
+                yield "a rule looks up a value that is computed from several atoms"
+        except NotAConjunction as problem:
+            yield f"a rule has {problem}"
+        return
     if isinstance(plan, Values):
         if any(cell is None or isinstance(cell, tuple) for row in plan.rows for cell in row):
             yield "a fact has a null"

@@ -9,6 +9,7 @@ from emberlog.datatypes import FLOAT, INT, DataType
 from emberlog.deadline import check_time
 from emberlog.executors.cyclic.conjunctions import flatten, parts_of
 from emberlog.executors.cyclic.rules import (
+    Atom,
     ColumnLane,
     Combine,
     ResidentRelation,
@@ -19,7 +20,9 @@ from emberlog.executors.cyclic.step_order import Members, Ordering
 from emberlog.language.registry import AGGREGATES
 from emberlog.logical.nodes import (
     AggregateColumn,
+    Condition,
     Distinct,
+    Filter,
     Fixpoint,
     FixpointRelation,
     Plan,
@@ -29,8 +32,9 @@ from emberlog.logical.nodes import (
 from emberlog.logical.properties import is_set
 from emberlog.logical.statistics import NO_STATISTICS, Statistics
 from emberlog.logical.traverse import PLANNING, walk
-from emberlog.semantics.model import Fact, Recursion, RecursionCase
-from emberlog.syntax.ast import Constant, Expression
+from emberlog.semantics.model import Fact, Holds, Recursion, RecursionCase
+from emberlog.semantics.totality import FAILS
+from emberlog.syntax.ast import Call, Constant, Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,16 @@ class SeedFacts:
 
     relation: str
     rows: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """A condition that no row of a relation should satisfy: a value that is looked up would not exist."""
+
+    rule: str
+    atom: Atom
+    condition: Condition
+    types: Mapping[str, DataType]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +68,8 @@ class CyclicProgram:
     rules: tuple[RuleChain, ...]
     """In the incremental cases one per atom of the stratum in a body, beginning with its delta; else one per rule."""
     recursion: Recursion
+    watches: tuple[Watch, ...] = ()
+    """Values that are computed from what does not change, and looked up."""
 
     def relation(self, name: str) -> ResidentRelation:
         return next(relation for relation in self.relations if relation.name == name)
@@ -71,13 +87,19 @@ def compile_fixpoint(
     seeds: list[RuleChain] = []
     rules: list[RuleChain] = []
     static_types: dict[str, tuple[DataType, ...]] = {}
+    watches: list[Watch] = []
     for relation in fixpoint.relations:
         for part in parts_of(relation.seed):
-            if isinstance(part, Values):
+            if (watched := watched_part(part)) is not None:
+                watches += _watches(_rule_name(part), watched, members.names)
+            elif isinstance(part, Values):
                 facts.append(SeedFacts(relation.name, tuple(_fact_lanes(relation, row) for row in part.rows)))
             else:
                 seeds.append(_chain(_rule_name(part), relation, part, None, static_types, members))
         for rule in relation.rules:
+            if (watched := watched_part(rule.plan)) is not None:
+                watches += _watches(rule.name, watched, members.names)
+                continue
             for position in _drivers(rule.plan, members.names, fixpoint.recursion.case):
                 rules.append(_chain(rule.name, relation, rule.plan, position, static_types, members))
     return CyclicProgram(
@@ -88,7 +110,34 @@ def compile_fixpoint(
         tuple(seeds),
         tuple(rules),
         fixpoint.recursion,
+        tuple(watches),
     )
+
+
+def watched_part(plan: Plan) -> Filter | None:
+    """The part of a rule's plan that tells whether a value that is looked up does not exist; None for other rules. Such
+    a rule only says what fails the program: workers look out for it, and leave the rest to others."""
+    for node in walk(plan):
+        if isinstance(node, Filter) and any(map(_is_watch, node.conditions)):
+            return node
+    return None
+
+
+def _is_watch(condition: Condition) -> bool:
+    match condition:
+        case Holds(Call(function), negated):
+            return function == FAILS and not negated
+        case _:
+            return False
+
+
+def _watches(rule: str, part: Filter, members: frozenset[str]) -> Iterator[Watch]:
+    """What is computed from a relation that changes is met by the rule that looks it up, as it comes."""
+    conjunction = flatten(part)
+    (atom,) = conjunction.atoms
+    if atom.relation not in members:
+        for condition in filter(_is_watch, conjunction.conditions):
+            yield Watch(rule, Atom(atom.relation, tuple(atom.variables)), condition, dict(conjunction.types))
 
 
 def _drivers(plan: Plan, members: frozenset[str], case: RecursionCase) -> Iterator[int]:

@@ -9,6 +9,7 @@ from typing import assert_never
 import numpy as np
 
 from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
+from emberlog.executors.cyclic.faults import suspicion
 from emberlog.executors.cyclic.kernels.floats import floats_to_lane, lane_to_floats
 from emberlog.executors.cyclic.lanes import Lane, Mask
 from emberlog.language.comparisons import COMPARISONS
@@ -70,6 +71,8 @@ class Evaluator:
         match condition:
             case Holds(test, negated):
                 found = self._vector(test, lanes, rows)
+                if negated and isinstance(test, Call) and test.function == FAILS and found.values.any():
+                    raise suspicion(self.rule)
                 holds = found.values.astype(np.bool_, copy=False)
                 holds = ~holds if negated else holds
                 return (holds if found.null is None else holds & ~found.null), found.bad

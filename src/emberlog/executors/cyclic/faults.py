@@ -15,6 +15,19 @@ def overflow(rule: str) -> Fault:
     return Fault("DL502", f"{OVERFLOW} in rule {rule}", "float(…) of an operand makes it a float", rule=rule)
 
 
+SUSPICION = "suspicion"
+"""The code of what is no error yet: a value that is looked up does not exist. Whether that fails the program, another
+executor says, which joins as written."""
+
+
+class Suspicious(Exception):
+    """Says that another executor has to compute a stratum: a value that is looked up does not exist."""
+
+
+def suspicion(rule: str) -> Fault:
+    return Fault(SUSPICION, f"a value that rule {rule} looks up does not exist", rule=rule)
+
+
 def told(fault: Fault, places: Mapping[str, Span]) -> EmberlogError:
     """Returns the error for people. `places` say where the rules stand."""
     span = places.get(fault.rule, NOWHERE)

@@ -22,6 +22,7 @@ from emberlog.executors.cyclic.closing_joins import keys_of
 from emberlog.executors.cyclic.compile import CyclicProgram
 from emberlog.executors.cyclic.effort import Effort
 from emberlog.executors.cyclic.evaluate import Evaluator
+from emberlog.executors.cyclic.faults import suspicion
 from emberlog.executors.cyclic.indexes import Matches, PackedIndex
 from emberlog.executors.cyclic.intersections import Intersection, SortedLists
 from emberlog.executors.cyclic.joined import Contribution, Joined, rows_of, written_out
@@ -198,6 +199,7 @@ class Worker(RelationAccess):
 
     def seed_contributions(self) -> Iterator[tuple[str, Contribution]]:
         """What the facts of the program and its rules without recursion contribute, this worker's share of it."""
+        self._look_out()
         if self.task.number == 0:
             for facts in self.program.facts:
                 yield facts.relation, self._fact_lanes(facts.relation, facts.rows)
@@ -205,6 +207,15 @@ class Worker(RelationAccess):
             if runner.first_step == 0 and self.task.number != 0:
                 continue  # a rule without atoms has one valuation, and one worker has it
             yield from self.heads(runner, runner.first_step, runner.start())
+
+    def _look_out(self) -> None:
+        """Raises a suspicion if a value that is looked up does not exist for a row of what does not change."""
+        for watch in self.program.watches:
+            evaluator = Evaluator(watch.rule, watch.types, self.task.codes)
+            for lanes in self.started(watch.atom):
+                named = dict(zip(watch.atom.variables, lanes, strict=True))
+                if evaluator.mask(watch.condition, named, len(lanes[0])).any():
+                    raise suspicion(watch.rule)
 
     def _fact_lanes(self, relation: str, rows: tuple[tuple[object, ...], ...]) -> Lanes:
         evaluator = Evaluator(relation, {}, self.task.codes)

@@ -15,7 +15,7 @@ from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.executors.cyclic.definition_plans import as_fixpoint
 from emberlog.executors.cyclic.definitions import DefinitionWorker
 from emberlog.executors.cyclic.factored_worker import FactoredWorker
-from emberlog.executors.cyclic.faults import told
+from emberlog.executors.cyclic.faults import SUSPICION, Suspicious, told
 from emberlog.executors.cyclic.history import KeepsHistory
 from emberlog.executors.cyclic.lanes import Lanes
 from emberlog.executors.cyclic.libraries import load_libraries
@@ -91,6 +91,8 @@ class LocalStage:
             with allowed(memory * self.workers if memory is not None else memory_for_each(1)):
                 return self._facts(relations, must_be_sets, limits, tell, began)
         except Fault as fault:
+            if fault.code == SUSPICION:
+                raise Suspicious(fault.message) from None
             raise told(fault, places) from None
         except (TooLarge, MemoryError) as problem:
             names = ", ".join(relation.name for relation in self.stage.main.program.relations)

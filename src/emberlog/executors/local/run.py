@@ -28,6 +28,7 @@ from emberlog.events import (
     ignore,
 )
 from emberlog.executors.cyclic.capabilities import obstacles
+from emberlog.executors.cyclic.faults import Suspicious
 from emberlog.executors.cyclic.mode import Mode
 from emberlog.executors.cyclic.placement import Placement
 from emberlog.executors.interpreter import answers, run_definition
@@ -200,7 +201,10 @@ class _Run:
         if self._read_rows(definition) > few and not any(self._nulls(definition)):
             planned = self._planned(stratum)
             if planned is not None:
-                return self._by_workers(stratum, planned, f"it reads more than {MANY_READ:,} facts")
+                try:
+                    return self._by_workers(stratum, planned, f"it reads more than {MANY_READ:,} facts")
+                except Suspicious as reason:
+                    self._tell_interpreter(stratum, str(reason))
         facts = run_definition(definition, _Known(self.relations), self.watch, self.plan.functions)
         return {definition.relation: _relation(definition.plan.columns, facts)}
 
@@ -224,7 +228,10 @@ class _Run:
                 self.most_facts = None
         planned = self._planned(stratum)
         assert planned is not None
-        return self._by_workers(stratum, planned, planned.stage.main.placement.why)
+        try:
+            return self._by_workers(stratum, planned, planned.stage.main.placement.why)
+        except Suspicious as reason:
+            return self._by_interpreter(stratum, fixpoint, str(reason))
 
     def _planned(self, stratum: PlannedStratum) -> LocalStage | None:
         """None where the workers cannot do it."""
@@ -244,8 +251,7 @@ class _Run:
         return (f"{name} has nulls" for name in self._read(root) if self.relations[name].has_nulls)
 
     def _by_interpreter(self, stratum: PlannedStratum, fixpoint: Fixpoint, why: str) -> dict[str, LocalRelation]:
-        _log.info("%s: evaluated by %s: %s", ", ".join(stratum.relations), INTERPRETER, why)
-        self.listener(ExecutorChosen(stratum.index, stratum.relations, "interpreter", INTERPRETER, why))
+        self._tell_interpreter(stratum, why)
         histories: Histories | None = {} if self.execution.provenance else None
         new = run_fixpoint(fixpoint, _Known(self.relations), self.watch, self.plan.functions, histories)
         for relation in fixpoint.relations:
@@ -253,6 +259,10 @@ class _Run:
                 columns = (*relation.columns, Field(ITERATION, INT))
                 self.histories[relation.name] = _relation(columns, frozenset(histories[relation.name]))
         return {relation.name: _relation(relation.columns, new[relation.name]) for relation in fixpoint.relations}
+
+    def _tell_interpreter(self, stratum: PlannedStratum, why: str) -> None:
+        _log.info("%s: evaluated by %s: %s", ", ".join(stratum.relations), INTERPRETER, why)
+        self.listener(ExecutorChosen(stratum.index, stratum.relations, "interpreter", INTERPRETER, why))
 
     def _by_workers(self, stratum: PlannedStratum, planned: LocalStage, why: str) -> dict[str, LocalRelation]:
         main = planned.stage.main

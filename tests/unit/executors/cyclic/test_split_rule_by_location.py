@@ -54,9 +54,9 @@ def test_what_shares_no_column_is_sent_to_every_worker() -> None:
     text = "declare n(int a). p(X) :- n(X). p(Z) :- p(X), p(Y), Z = (X + Y) mod 9."
     assert located(text) == [
         "where X is: r2.1(X) :- Δp(X).",
-        "anywhere: p((X + Y) mod 9) :- r2.1(X), p(Y).",
+        "anywhere: p(X.2) :- r2.1(X), p(Y), X.2 = (X + Y) mod 9.",
         "where Y is: r2.1(Y) :- Δp(Y).",
-        "anywhere: p((X + Y) mod 9) :- r2.1(Y), p(X).",
+        "anywhere: p(X.2) :- r2.1(Y), p(X), X.2 = (X + Y) mod 9.",
     ]
     assert any("Sent to every worker." in line for line in described(plan_program(checked(text)).plan))
 
