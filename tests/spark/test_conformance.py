@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from emberlog.datatypes import INT
 from emberlog.diagnostics import EmberlogError
+from emberlog.executors.dataframe.aggregates import Aggregator
 from emberlog.executors.dataframe.columns import spark_name
 from emberlog.executors.dataframe.expressions import ExpressionCompiler
 from emberlog.executors.dataframe.faults import coded_errors
@@ -16,9 +17,11 @@ from emberlog.io.local_rows import fact_of, local_frame
 from emberlog.language.registry import BUILT_IN
 from emberlog.language.spark_columns import Scope
 from emberlog.language.values import CellValue
+from emberlog.logical.nodes import AggregateColumn, Field
 from emberlog.semantics.model import Compare
 from emberlog.semantics.totality import FAILS, TRY
 from emberlog.syntax.ast import Call, Expression
+from tests.conformance.bags import Bag, Bags, all_bags
 from tests.conformance.table import Row, is_code, rows
 
 TABLE = list(rows())
@@ -92,3 +95,28 @@ def test_codes_of_spark(spark: SparkSession, row: Row) -> None:
         with pytest.raises(EmberlogError) as caught, coded_errors({}):
             compiled(spark, [alone], [("value", row.subject)])
         assert caught.value.diagnostics[0].code == expected, arguments
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("bags", list(all_bags()), ids=lambda bags: bags.title)
+def test_aggregates_of_spark(spark: SparkSession, bags: Bags) -> None:
+    """All bags that have a value at once, as groups; then one that has none."""
+    failing = [bag for bag in bags.bags if is_code(bags.expected(bag))]
+    groups = [bag for bag in bags.bags if bag and not is_code(bags.expected(bag))]
+    found = aggregated(spark, bags, groups)
+    for number, bag in enumerate(groups):
+        assert bags.agrees(found[number], bags.expected(bag), bag), (bag, found[number], bags.expected(bag))
+    if failing:
+        with pytest.raises(EmberlogError) as caught, coded_errors({}):
+            aggregated(spark, bags, failing[:1])
+        assert caught.value.diagnostics[0].code == bags.expected(failing[0])
+
+
+def aggregated(spark: SparkSession, bags: Bags, groups: Sequence[Bag]) -> dict[int, CellValue]:
+    names = [f"V{place}" for place in range(len(bags.types))]
+    types = {spark_name(name): type_ for name, type_ in zip(("G", *names), (INT, *bags.types), strict=True)}
+    rows = [(number, *arguments) for number, bag in enumerate(groups) for arguments in bag]
+    frame = local_frame(spark, list(types), list(types.values()), rows)
+    column = AggregateColumn(Field("value", bags.result), bags.aggregate.name, tuple(names))
+    made = Aggregator(("G",), (column,), BUILT_IN, "r1").combine(frame, types).collect()
+    return {fact[0]: fact[1] for fact in map(fact_of, made)}  # type: ignore[misc]

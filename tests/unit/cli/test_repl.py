@@ -48,7 +48,7 @@ def test_on_a_terminal(emberlog: Emberlog, monkeypatch: pytest.MonkeyPatch) -> N
     outcome = emberlog("repl")
     assert outcome.code == 0
     assert outcome.out.startswith(
-        "Emberlog 0.1.0. Rules and facts end with a full stop, queries with a question mark.\n"
+        f"Emberlog {emberlog.__version__}. Rules and facts end with a full stop, queries with a question mark.\n"
     )
     assert "Answers come from this process" in outcome.out
     assert "> … tc: 2 rules\n" in outcome.out
