@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -35,6 +35,21 @@ class Sig:
     kinds: tuple[Kind, ...]
 
 
+FORMS: Mapping[str, tuple[int, ...]] = {
+    "new": (45, 45, 20),
+    "old": (40, 40, 80, 10),
+    "repeated": (0, 3, 15),
+    "constant": (0, 3, 3, 20),
+    "anything": (0, 10, 10, 50),
+    "computed": (0, 4, 4, 20),
+}
+"""What an argument of an atom can be, with weights to choose from."""
+
+APART = {"new": 30, "constant": 20, "anything": 50}
+TOGETHER = {"new": 10, "old": 90}
+"""For bodies that are all cross products, and for those that join on everything."""
+
+
 @dataclass
 class Draft:
     random: Random
@@ -48,6 +63,10 @@ class Draft:
 
     def __post_init__(self) -> None:
         self.pools = pools(self.random)
+        self.forms = {form: self.random.choice(weights) for form, weights in FORMS.items()}
+        """Other weights for each program: some are all constants, some all joins, which chance alone never makes."""
+        self.is_graph = self.chance(35)
+        """Whether nearly all columns are small ints, so that joins and queries find partners everywhere."""
 
     def chance(self, percent: int) -> bool:
         return self.random.random() * 100 < percent
@@ -71,6 +90,8 @@ class Draft:
 
     def some_kinds(self, least: int, most: int, *, hostile: int = 40) -> list[Kind]:
         """Columns for a relation: mostly small ints, which recursion goes along."""
+        if self.is_graph and self.chance(85):
+            return [SMALL] * self.random.randint(least, most)
         tame, wild = (SMALL, SMALL, SMALL, TEXT, BOOL, TAME), (BIG, WILD, TEXT)
         number = self.random.randint(least, most)
         return [self.random.choice(wild if self.chance(hostile) else tame) for _ in range(number)]
@@ -89,7 +110,7 @@ class Draft:
         has_nulls = not is_inline and self.chance(25)
         rows = [
             tuple(None if has_nulls and self.chance(15) else self.pools.one(kind) for kind in sig.kinds)
-            for _ in range(self.random.choices((1 if is_inline else 0, 3, 6, 9, 14), (1, 2, 4, 4, 4))[0])
+            for _ in range(self.random.choices((1 if is_inline else 0, 3, 6, 9, 14, 24), (1, 2, 4, 4, 4, 1))[0])
         ]
         is_telling = all(any(row[place] is not None for row in rows) for place in range(len(sig.kinds)))
         is_declared = not is_telling or self.chance(60)
@@ -104,6 +125,7 @@ class BodyDraft(Writer):
     def __init__(self, draft: Draft, *, is_closed: bool = False) -> None:
         super().__init__(draft.random, draft.pools, {}, is_closed)
         self.draft = draft
+        self.forms = self.random.choices((draft.forms, APART, TOGETHER), (74, 16, 10))[0]
         self.literals: list[Literal] = []
         self.count = 0
 
@@ -129,10 +151,10 @@ class BodyDraft(Writer):
             return self.fresh(kind)
         old = [name for name, one in before.items() if one.type == kind.type and one.parts == kind.parts]
         own = [name for name, one in self.bound.items() if one == kind and name not in before]
-        joined = 40 if kind == SMALL else 12
-        form = self.random.choices(
-            ("new", "old", "repeated", "constant", "anything", "computed"), (45, joined, 3, 3, 10, 4)
-        )[0]
+        weights = dict(self.forms)
+        if kind != SMALL and "old" in weights:
+            weights["old"] //= 3  # hardly any value of another kind comes twice
+        form = self.random.choices(tuple(weights), tuple(weights.values()))[0]
         if form == "old" and old:
             return Var(self.random.choice(old))
         if form == "repeated" and own:

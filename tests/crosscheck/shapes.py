@@ -98,8 +98,9 @@ def _argument(body: BodyDraft, function: str, kind: Kind) -> Expr:
 
 def _aggregate_form(draft: Draft) -> tuple[str, tuple[Kind, ...], Kind]:
     """A function with the kinds of its arguments and of its value."""
-    kind, key = draft.random.choice(PLAIN), draft.random.choice(PLAIN)
-    amount = draft.random.choice((SMALL, BIG, TAME, WILD))
+    plain_kinds = (SMALL,) if draft.is_graph else PLAIN
+    kind, key = draft.random.choice(plain_kinds), draft.random.choice(plain_kinds)
+    amount = SMALL if draft.is_graph else draft.random.choice((SMALL, BIG, TAME, WILD))
     total = BIG if amount in (SMALL, BIG) else NEAR
     match draft.random.choice(
         (
@@ -170,10 +171,8 @@ def _set_rule(draft: Draft, relation: Sig, recursive: Sequence[Sig]) -> None:
     body = BodyDraft(draft, is_closed=True)
     for own in recursive:
         body.atom(own, only_new=draft.chance(35))
-    body.extend(
-        draft.random.choice((0, 1, 1)) if recursive else draft.random.choice((1, 1, 2)),
-        draft.random.choice((0, 0, 1, 2)),
-    )
+    others = draft.random.choice((0, 0, 1, 2))
+    body.extend(draft.random.choice((0, 1, 1, 2) if recursive else (1, 1, 2, 3)), others)
     # A value that comes from outside the closed set of a column would make the set larger in every round.
     head = [body.head_term(kind) for kind in relation.kinds]
     draft.rule(relation, head, body.literals)
