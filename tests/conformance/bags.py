@@ -63,7 +63,8 @@ class Bags:
         values = [abs(float(one[-1])) for one in bag if one[-1] is not None and not isinstance(one[-1], str | tuple)]
         slack = 0.0
         if self.aggregate.is_numeric or self.aggregate.by_key:
-            slack = len(values) * 2**-52 * math.fsum(values) / (len(values) if self.aggregate.name == "avg" else 1)
+            shares = [value / len(values) if self.aggregate.name == "avg" else value for value in values]
+            slack = math.fsum(len(values) * 2**-52 * share for share in shares)
         return abs(found - expected) <= slack
 
 

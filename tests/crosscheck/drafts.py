@@ -45,6 +45,10 @@ FORMS: Mapping[str, tuple[int, ...]] = {
 }
 """What an argument of an atom can be, with weights to choose from."""
 
+APART = {"new": 30, "constant": 20, "anything": 50}
+TOGETHER = {"new": 10, "old": 90}
+"""For bodies that are all cross products, and for those that join on everything."""
+
 
 @dataclass
 class Draft:
@@ -121,6 +125,7 @@ class BodyDraft(Writer):
     def __init__(self, draft: Draft, *, is_closed: bool = False) -> None:
         super().__init__(draft.random, draft.pools, {}, is_closed)
         self.draft = draft
+        self.forms = self.random.choices((draft.forms, APART, TOGETHER), (74, 16, 10))[0]
         self.literals: list[Literal] = []
         self.count = 0
 
@@ -146,8 +151,8 @@ class BodyDraft(Writer):
             return self.fresh(kind)
         old = [name for name, one in before.items() if one.type == kind.type and one.parts == kind.parts]
         own = [name for name, one in self.bound.items() if one == kind and name not in before]
-        weights = dict(self.draft.forms)
-        if kind != SMALL:
+        weights = dict(self.forms)
+        if kind != SMALL and "old" in weights:
             weights["old"] //= 3  # hardly any value of another kind comes twice
         form = self.random.choices(tuple(weights), tuple(weights.values()))[0]
         if form == "old" and old:

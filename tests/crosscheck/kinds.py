@@ -81,7 +81,7 @@ class Pools:
 
 def pools(random: Random) -> Pools:
     values: dict[Kind, tuple[bool | int | float | str, ...]] = {
-        SMALL: tuple(range(random.choice((4, 5, 6, 10)))),
+        SMALL: tuple(range(random.choice((4, 6, 10)))),
         BIG: tuple(random.sample(BIGS, 6)),
         TAME: tuple(random.sample((0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 2.5, -0.0), 5)),
         WILD: tuple(random.sample(WILDS, 6)),

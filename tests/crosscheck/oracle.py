@@ -135,8 +135,7 @@ class _Evaluation:
         functions = self._aggregates(name)
         for relation, row in self.program.facts:
             if relation == name:
-                one_zero = [value + 0.0 if isinstance(value, float) else value for value in row]
-                rows.append(tuple([value] if place in functions else value for place, value in enumerate(one_zero)))
+                rows.append(tuple([value] if place in functions else value for place, value in enumerate(_stored(row))))
         for rule in self.rules.get(name, ()):
             rows += self._contributed(rule, functions)
         rows = list(self._in_type(name, rows))
@@ -238,7 +237,12 @@ def _intake(given: Input) -> list[Fact]:
         if (type_ == "float" if given.is_declared else any(isinstance(row[place], float) for row in given.rows))
     }
     rows = [tuple(widened(v) if place in floats else v for place, v in enumerate(row)) for row in given.rows]
-    return list(dict.fromkeys(tuple(v + 0.0 if isinstance(v, float) else v for v in row) for row in rows))
+    return list(dict.fromkeys(map(_stored, rows)))
+
+
+def _stored(row: Fact) -> Fact:
+    """There is one zero."""
+    return tuple(value + 0.0 if isinstance(value, float) else value for value in row)
 
 
 def _answers(queries: list[Query], facts: Iterable[Fact]) -> Iterator[Fact]:

@@ -51,6 +51,8 @@ def shrunk(program: Program, is_interesting: Callable[[Program], bool]) -> Progr
 
 def _smaller(program: Program) -> Iterator[Program]:
     """Large steps first."""
+    for name in sorted({rule.relation for rule in program.rules}):
+        yield _without_relation(program, name)
     for rules in _without_one(program.rules):
         yield _cleared(replace(program, rules=rules))
     for queries in _without_one(program.queries):
@@ -71,6 +73,24 @@ def _smaller(program: Program) -> Iterator[Program]:
     for relation, arity in _arities(program):
         for column in range(arity if arity > 1 else 0):
             yield _without_column(program, relation, column)
+
+
+def _without_relation(program: Program, name: str) -> Program:
+    """Without its rules, without what reads it, and so on: rules that depend on each other go together."""
+    rules = tuple(
+        replace(rule, body=tuple(literal for literal in rule.body if name not in read_relations([literal])))
+        for rule in program.rules
+        if rule.relation != name
+    )
+    rest = replace(
+        program,
+        rules=tuple(rule for rule in rules if rule.body),
+        facts=tuple(fact for fact in program.facts if fact[0] != name),
+        queries=tuple(query for query in program.queries if query.relation != name),
+    )
+    defined = {*(rule.relation for rule in rest.rules), *(fact[0] for fact in rest.facts)}
+    lost = {rule.relation for rule in rules} - defined
+    return _without_relation(rest, min(lost)) if lost else _cleared(rest)
 
 
 def _without_one(parts: Sequence[Part]) -> Iterator[tuple[Part, ...]]:

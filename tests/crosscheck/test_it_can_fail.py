@@ -87,7 +87,7 @@ def test_a_planted_mistake_is_found_and_made_small(planted: Planted) -> None:
     assert found.difference.kind == planted.kind
     small = smallest(found, engines)
     assert small.difference.kind == planted.kind
-    assert len(small.program.rules) <= 3
+    assert len(small.program.rules) <= 2
     assert len(small.program.text) <= len(found.program.text)
     assert f"seed {found.seed}, planted" in str(small)
 

@@ -214,6 +214,12 @@ def test_widening_must_not_lose_anything() -> None:
     assert judged(program).must == {"DL506"}
 
 
+def test_there_is_one_zero() -> None:
+    rule = Rule("p", (X,), (Atom("a", (X,)),))
+    program = Program((given("a", (-0.0,), (0.0,), type_="float"),), (), (("p", (-0.0,)),), (rule,), ())
+    assert repr(judged(program).answers["p"]) == "frozenset({(0.0,)})"
+
+
 # --- the generator --------------------------------------------------------------------------------------------------
 
 

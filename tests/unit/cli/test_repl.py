@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from emberlog import __version__
 from tests.unit.cli.conftest import Emberlog
 
 SESSION = "arc(1, 2). arc(2, 3).\ntc(X, Y) :- arc(X, Y).\ntc(X, Y) :- tc(X, Z),\n  arc(Z, Y).\ntc(1, Y)?\n"
@@ -48,7 +49,7 @@ def test_on_a_terminal(emberlog: Emberlog, monkeypatch: pytest.MonkeyPatch) -> N
     outcome = emberlog("repl")
     assert outcome.code == 0
     assert outcome.out.startswith(
-        f"Emberlog {emberlog.__version__}. Rules and facts end with a full stop, queries with a question mark.\n"
+        f"Emberlog {__version__}. Rules and facts end with a full stop, queries with a question mark.\n"
     )
     assert "Answers come from this process" in outcome.out
     assert "> … tc: 2 rules\n" in outcome.out

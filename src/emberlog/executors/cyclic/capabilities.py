@@ -92,7 +92,8 @@ def _of_plan(plan: Plan) -> Iterator[str]:
     guards = [guard for negated in conjunction.negated for guard in negated.guards]
     for condition in (*conjunction.conditions, *guards):
         yield from _of_condition(condition, conjunction.types)
-    for data_type in conjunction.types.values():
+    refuted = (data_type for negated in conjunction.negated for data_type in negated.types)
+    for data_type in (*conjunction.types.values(), *refuted):
         if data_type not in LANE_TYPES:
             yield f"a rule reads a column of type {data_type}"
 

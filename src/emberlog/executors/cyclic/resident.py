@@ -121,13 +121,11 @@ class Resident:
 
     def _growth_of_largest(self, largest: KeyedStore, contributions: Lanes) -> Lanes:
         """Contributions to the sum: by how much the largest value of each key grew."""
+        refuse_negative(self.relation, contributions)
         keys = self.relation.keys + 1
         if contributions.shape[0] == keys:  # mcount<Key>: every key counts as 1
             contributions = np.vstack([contributions, np.ones((1, contributions.shape[1]), np.int64)])
         is_float = self.relation.combine[0] is Combine.SUM_FLOAT
-        values = lane_to_floats(contributions[keys]) if is_float else contributions[keys]
-        if bool((values < 0).any()):
-            raise Fault("DL504", f"a contribution to the monotone sum of `{self.relation.name}` is negative")
         largest.add(np.vstack([contributions, np.zeros((1, contributions.shape[1]), np.int64)]))
         largest.advance()
         rows = largest.delta_rows
@@ -215,16 +213,22 @@ class Resident:
         return [shown(column.shown, lanes, column.lane, everything) for column in self.relation.columns]
 
 
+def refuse_negative(relation: ResidentRelation, contributions: Lanes) -> None:
+    """Raises a fault for a negative contribution to a monotone sum. Floats are in the order of ints."""
+    keys = relation.keys + 1
+    if relation.largest_per_key and contributions.shape[0] > keys and bool((contributions[keys] < 0).any()):
+        raise Fault("DL504", f"a contribution to the monotone sum of `{relation.name}` is negative")
+
+
 def shown(how: Shown, lanes: Lanes, lane: int, rows: Lane | slice) -> Lane:
     """A column as rules and people see it."""
     match how:
         case Shown.LANE:
             return lanes[lane, rows]
         case Shown.FLOAT_SUM:
-            return floats_to_lane(lanes[lane, rows].view(np.float64))
+            return floats_to_lane(_finite(lanes[lane, rows].view(np.float64)))
         case Shown.MEAN:
-            sums = lanes[lane, rows].view(np.float64)
-            return floats_to_lane(sums / lanes[lane + 1, rows])
+            return floats_to_lane(_finite(lanes[lane, rows].view(np.float64)) / lanes[lane + 1, rows])
         case Shown.WIDE_SUM:
             if lanes[lane + 1, rows].any():
                 raise Fault("DL502", "a sum does not fit in a 64-bit int")
@@ -233,6 +237,12 @@ def shown(how: Shown, lanes: Lanes, lane: int, rows: Lane | slice) -> Lane:
             return floats_to_lane(_wide_means(lanes[lane, rows], lanes[lane + 1, rows], lanes[lane + 2, rows]))
         case _:
             assert_never(how)
+
+
+def _finite(sums: Floats) -> Floats:
+    if not np.isfinite(sums).all():
+        raise Fault("DL502", "a sum is not a finite number")
+    return sums
 
 
 EXACT_FLOATS = 1 << 53

@@ -33,7 +33,7 @@ from emberlog.executors.cyclic.partitioning import Hashed, Partitioning
 from emberlog.executors.cyclic.placement import Placement
 from emberlog.executors.cyclic.profile import Recorder
 from emberlog.executors.cyclic.representation import Representation
-from emberlog.executors.cyclic.resident import Resident
+from emberlog.executors.cyclic.resident import Resident, refuse_negative
 from emberlog.executors.cyclic.rules import Atom, Intersect, Probe
 from emberlog.executors.cyclic.static_placement import NO_HOME
 from emberlog.executors.cyclic.stores import StaticStore, Store
@@ -248,8 +248,11 @@ class Worker(RelationAccess):
             yield self.contributions_of(runner, batch)
 
     def contributions_of(self, runner: ChainRunner, batch: Batch) -> Lanes:
-        """The heads of valuations that have come to the end of a rule."""
-        return runner.contributions(batch)
+        """The heads of valuations that have come to the end of a rule. What is negative is refused here: workers hand
+        on only the largest contribution of a key."""
+        lanes, relation = runner.contributions(batch), self.program.relation(runner.chain.relation)
+        refuse_negative(relation, lanes)
+        return lanes
 
     def keep(self, store: Resident | Store, contribution: Contribution) -> None:
         """Enters contributions, and counts those that are new there if someone wants to know."""
