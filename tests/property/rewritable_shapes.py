@@ -169,15 +169,30 @@ def aggregates_of_joins(draw: st.DrawFn, draft: Draft) -> None:
     draft.readable.append(relation)
 
 
+def neighbours(draw: st.DrawFn, draft: Draft) -> None:
+    """Facts that are looked up by what is computed from others, once or in a recursion."""
+    relation = draft.define(INT, INT)
+    name = relation.name
+    step = draw(st.sampled_from(("Y - 1", "1 + Y", "Y * 2", "4 div Y", "Y - X", "least(Y, 2)")))
+    other = draw(st.sampled_from(("road({}, Z, _)", "link({}, Z)", "edge(Z, {})")))
+    looked_up = draw(st.sampled_from(((other.format(step),), (other.format("W"), f"W = {step}"))))
+    more = draw(st.sampled_from(((), (), ("Y != 0",), ("!node(Z)",), ("Z < 3",))))
+    draft.rule(f"{name}(X, Z)", (f"{edges(draw, draft)}(X, Y)", *looked_up, *more))
+    if draw(st.booleans()):
+        draft.rule(f"{name}(X, Z)", (f"{name}(X, Y)", *looked_up, *more))
+    draft.readable.append(relation)
+
+
 REWRITABLE: tuple[Shape, ...] = (
     closure_of_steps,
     closure_of_lengths,
     *(best_of_all, best_of_all),
-    read_once,
+    *(read_once, read_once),
     bodies_in_bodies,
     part_of_a_recursion,
     joined_on_both_sides,
     aggregates_of_joins,
+    neighbours,
 )
 
 

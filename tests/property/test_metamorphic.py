@@ -31,7 +31,7 @@ def test_a_program_written_differently_has_the_same_answer(metamorphosis: Metamo
     def check(random: RandomProgram, data: st.DataObject) -> None:
         program = read(random)
         expected = by_reference(program, random)
-        assume(expected != "an error")  # which of two comes first is nobody's business
+        assume(not isinstance(expected, str))  # which of two comes first is nobody's business
         changed = metamorphosis(data.draw, random, program)
         try:
             rewritten = read(changed)
@@ -66,7 +66,7 @@ def test_random_programs_give_every_pass_that_rewrites_bodies_something_to_do() 
 
     @seed(20261115)
     @given(rewritable_programs())
-    @settings(max_examples=240, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=400, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     def look(random: RandomProgram) -> None:
         program = read(random)
         optimized = plan_program(program, statistics=made_up(program))

@@ -102,6 +102,8 @@ def compile_fixpoint(
                 continue
             for position in _drivers(rule.plan, members.names, fixpoint.recursion.case):
                 rules.append(_chain(rule.name, relation, rule.plan, position, static_types, members))
+    for watch in watches:
+        static_types.setdefault(watch.atom.relation, tuple(watch.types[name] for name in watch.atom.variables))
     return CyclicProgram(
         tuple(_resident(relation) for relation in fixpoint.relations),
         tuple(static_types),
