@@ -37,7 +37,8 @@ class ProgramInvariants:
 
     def __init__(self, analysed: CheckedProgram) -> None:
         self._analysed = analysed
-        self._parameters: set[str] = set()
+        terms = (term for query in analysed.queries for term in query.terms)
+        self._parameters = {term.name for term in terms if isinstance(term, Parameter)}
         """Those that are left open: a program can be planned before its parameters have values."""
         self._may_be_open = True
         self.check(analysed, "analysis")

@@ -40,3 +40,9 @@ def test_a_program_is_planned_and_run(text: str) -> None:
     facts = {name: facts[name] for name in program.inputs}
     plan = plan_program(program, statistics=counted(program, facts)).plan
     assert run_locally(plan, facts) == reference.evaluate(program, facts)
+
+
+def test_a_query_with_an_open_parameter_is_planned() -> None:
+    """As `explain` does before somebody gives it a value."""
+    text = "declare arc(int a, int b). tc(X, Y) :- arc(X, Y). tc(X, Y) :- tc(X, Z), arc(Z, Y). tc($source, Y)?"
+    assert "demand for tc" in str(plan_program(checked(text)).plan)
