@@ -139,8 +139,8 @@ def variables_of(step: Step) -> frozenset[str]:
         case Intersect(variable, atoms, lows, highs):
             own = frozenset(name for atom in atoms for name in atom.variables)
             return own | _limiting(lows + highs) | {variable}
-        case Refute(_, _, variables):
-            return frozenset(variables)
+        case Refute(_, _, variables, guards):
+            return frozenset(variables).union(*map(condition_columns, guards))
         case Assign(variable, expression):
             return columns_of(expression) | {variable}
         case Keep(condition):
@@ -173,8 +173,8 @@ def reads(step: Step) -> frozenset[str]:
             return frozenset(atom.variables[key] for key in keys)
         case Intersect(variable):
             return variables_of(step) - {variable}
-        case Refute(_, _, variables):
-            return frozenset(variables)
+        case Refute(_, _, variables, guards):
+            return frozenset(variables).union(*map(condition_columns, guards))
         case Assign(_, expression):
             return columns_of(expression)
         case Keep(condition):

@@ -143,7 +143,7 @@ class Ordering:
                 self.bound.add(unknown)
                 return first
         for negated in self.negated:
-            if set(negated.variables) <= self.bound:
+            if set(negated.variables).union(*map(condition_columns, negated.guards)) <= self.bound:
                 self.negated.remove(negated)
                 keys, variables = tuple(negated.keys), tuple(negated.variables)
                 return Refute(negated.relation, keys, variables, tuple(negated.guards))
