@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from emberlog.datatypes import TIMESTAMP, DataType
+from emberlog.datatypes import TIMESTAMP, UNKNOWN, DataType
 from emberlog.io.arrow_relations import plain_table, table_of_pandas
 from emberlog.io.local_rows import local_frame
 from emberlog.semantics.model import Fact
@@ -33,4 +33,6 @@ def frame_of_rows(
     for column, type_ in zip(names, types, strict=True):
         if type_ == TIMESTAMP:
             frame = frame.withColumn(column, F.timestamp_micros(F.col(column)))
+        elif type_ == UNKNOWN:  # nothing but nulls, which are of every type
+            frame = frame.withColumn(column, F.lit(None))
     return frame
