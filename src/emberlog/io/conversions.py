@@ -14,6 +14,7 @@ from pyspark.sql import types as spark_types
 
 from emberlog.datatypes import BOOL, FIRST, FLOAT, INT, SECOND, STRING, TIMESTAMP, UNKNOWN, DataType, list_of, pair_of
 from emberlog.diagnostics import EmberlogError, fail
+from emberlog.language.spark_columns import nearest_float
 from emberlog.semantics.model import Column as RelationColumn
 from emberlog.semantics.model import Relation
 
@@ -137,8 +138,7 @@ def _as_type(value: Column, given: spark_types.DataType, wanted: DataType, where
 
 def _widened(value: Column, where: str) -> Column:
     """The float that is equal to an int; a fault where there is none."""
-    near = value.cast("double")
-    is_equal = (near < F.lit(float(2**63))) & (near.cast("long") == value)
+    near, is_equal = nearest_float(value)
     text = F.concat(F.lit(f"error[DL506]: {where} is of floats, and "), value.cast("string"))
     fault = F.raise_error(F.concat(text, F.lit(" has no equal float; give all values as ints ¶")))
     return F.when(value.isNotNull(), F.when(is_equal, near).otherwise(fault))

@@ -139,7 +139,7 @@ def _multiply_vectors(left: Vector, right: Vector) -> tuple[Vector, Bad]:
         return _finite(product)
     if not len(left) or _largest(left) * _largest(right) <= INT_MAX:
         return product, None
-    # Half the bits of each factor at a time: the product fits if its upper half is the sign of the lower one.
+    # Python knows the whole product: it fits if its upper half is the sign of the lower one.
     high = np.array([(a * b) >> 64 for a, b in zip(left.tolist(), right.tolist(), strict=True)], np.int64)
     return product, _any(high != (product >> 63))
 

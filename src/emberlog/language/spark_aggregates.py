@@ -9,7 +9,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from emberlog.datatypes import BOOL, FLOAT, INT, TIMESTAMP, DataType
-from emberlog.language.spark_columns import raise_fault
+from emberlog.language.spark_columns import joined_halves, raise_fault
 from emberlog.language.values import NOT_FINITE, OVERFLOW
 
 
@@ -138,9 +138,7 @@ def _sum_of_ints(argument: Column, overflow: Column) -> Parts:
     high, low = _halves(argument)
 
     def finish(results: Sequence[Column]) -> Column:
-        top = results[0] + F.shiftright(results[1], 32)
-        fits = (top >= F.lit(-(2**31))) & (top < F.lit(2**31))
-        sum_ = F.shiftleft(top, 32).bitwiseOR(results[1].bitwiseAND(F.lit(2**32 - 1)))
+        sum_, fits = joined_halves(results[0], results[1])
         return F.when(fits, sum_).when(~fits, overflow)
 
     return Parts((F.sum(high), F.sum(low)), finish)

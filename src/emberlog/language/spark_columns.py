@@ -263,18 +263,28 @@ def whole(column: Column, source: Typed) -> Typed:
 
 def widened(one: Typed) -> Typed:
     """Returns the float that is equal to an int; there is none for some ints beyond 2⁵³."""
-    nearest = one.column.cast("double")
-    is_equal = (nearest < F.lit(BEYOND_INTS)) & (nearest.cast("long") == one.column)
+    nearest, is_equal = nearest_float(one.column)
     check = Check(~is_equal, "DL506", " has no equal float", one.column.cast("string"))
     return opened(F.when(is_equal, nearest), FLOAT, [one], check, conditions=1)
+
+
+def nearest_float(whole: Column) -> tuple[Column, Column]:
+    """Returns the float that is nearest to an int, and whether it is equal to it."""
+    nearest = whole.cast("double")
+    return nearest, (nearest < F.lit(BEYOND_INTS)) & (nearest.cast("long") == whole)
+
+
+def joined_halves(upper: Column, lower: Column) -> tuple[Column, Column]:
+    """Returns `upper * 2**32 + lower`, and whether it fits. Neither half may be near the end of the range."""
+    top = upper + F.shiftright(lower, 32)
+    fits = (top >= F.lit(-(2**31))) & (top < F.lit(2**31))
+    return F.shiftleft(top, 32).bitwiseOR(lower.bitwiseAND(F.lit(2**32 - 1))), fits
 
 
 def put_together(upper: Typed, lower: Typed) -> Typed:
     """Returns `upper * 2**32 + lower`, which fails only where that does not fit."""
     near = F.when((upper.column <= F.lit(2**32)) & (upper.column >= F.lit(-(2**32))), upper.column)
-    top = near + F.shiftright(lower.column, 32)
-    fits = (top >= F.lit(-(2**31))) & (top < F.lit(2**31))
-    total = F.shiftleft(top, 32).bitwiseOR(lower.column.bitwiseAND(F.lit(2**32 - 1)))
+    total, fits = joined_halves(near, lower.column)
     return opened(F.when(fits, total), INT, [upper, lower], conditions=1)
 
 

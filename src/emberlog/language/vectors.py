@@ -45,14 +45,14 @@ def apply(function: Function, operands: Sequence[Vector], types: Sequence[DataTy
     columns = [one.values for one in operands]
     if function.widens(types):
         columns = [column.astype(np.float64) if column.dtype.kind == "i" else column for column in columns]
-    missing = either(missing_of(operands), either_of(one.null for one in operands))
+    null, missing_values = either_of(one.null for one in operands), missing_of(operands)
+    missing = either(missing_values, null)
     with np.errstate(all="ignore"):
         if function.vector is not None and not (missing is not None and columns[0].dtype == object):
             values, bad = function.vector(*columns)
         else:
             values, bad = _row_by_row(function, columns, types, missing)
-    null = either_of(one.null for one in operands)
-    bad = either(bad, missing_of(operands))
+    bad = either(bad, missing_values)
     if bad is not None and null is not None:
         bad = bad & ~null
     return Vector(values, bad, null)
