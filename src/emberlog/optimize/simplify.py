@@ -111,7 +111,8 @@ def _simplify_filter(plan: Filter) -> Plan:
     match plan.input:
         case source if is_empty(source) or not plan.conditions:
             return source
-        case Filter(source, conditions) if not node_can_fail(plan.input):
+        case Filter(source, conditions) if not node_can_fail(plan.input) and not node_can_fail(plan):
+            # A filter that can fail stays above the others, where `push_down_filter` leaves it.
             return Filter(source, conditions + plan.conditions)
         case _:
             return plan
