@@ -118,7 +118,7 @@ def streams_full(arguments: list[str]) -> int:
 
 def stream_kills(arguments: list[str]) -> int:
     """100 stream queries, killed at points around their commits and started again: about ten minutes"""
-    tests = ("tests/unit/executors/streaming/test_exactly_once.py", "tests/spark/test_stream_kills.py")
+    tests = ("tests/unit/streams/test_exactly_once.py", "tests/spark/test_stream_kills.py")
     return module("pytest", *tests, *PATIENTLY, *arguments, EMBERLOG_KILLS="100")
 
 

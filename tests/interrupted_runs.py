@@ -11,11 +11,12 @@ from pathlib import Path
 from unittest import mock
 
 from emberlog.config import Recovery
-from emberlog.executors.cyclic.checkpoints import FOLDER, Checkpoints
-from emberlog.executors.cyclic.definitions import DefinitionWorker
-from emberlog.executors.cyclic.local import run_workers, worker_for
-from emberlog.executors.cyclic.resuming import Resume, resumed
-from emberlog.executors.cyclic.worker import Progress, Worker
+from emberlog.workers.fixpoint.definitions import DefinitionWorker
+from emberlog.workers.fixpoint.team import run_workers, worker_for
+from emberlog.workers.fixpoint.worker import Worker
+from emberlog.workers.recover.checkpoints import FOLDER, Checkpoints
+from emberlog.workers.recover.resuming import Resume, resumed
+from emberlog.workers.wire.messages import Progress
 
 
 class BrokenOff(Exception):
@@ -44,9 +45,9 @@ def broken_off_within(checkpoints: int, batch: int = 1, portion: int = 1 << 62) 
     after each portion of so many bytes that workers send each other."""
     always = Recovery(checkpoint_seconds=1e-9)
     with (
-        mock.patch("emberlog.executors.cyclic.rounds.NO_LIMIT", portion),
-        mock.patch("emberlog.executors.cyclic.rounds.BATCH", batch),
-        mock.patch("emberlog.executors.cyclic.checkpoint_pace.MOST_OF_THE_TIME", 1e9),
+        mock.patch("emberlog.workers.fixpoint.rounds.NO_LIMIT", portion),
+        mock.patch("emberlog.workers.fixpoint.rounds.BATCH", batch),
+        mock.patch("emberlog.workers.recover.checkpoint_pace.MOST_OF_THE_TIME", 1e9),
         _all_recursions(_Breaking(always, after_checkpoints=checkpoints)) as found,
     ):
         yield found
@@ -63,7 +64,7 @@ def _all_recursions(breaking: _Breaking) -> Iterator[list[Resume | None]]:
         with tempfile.TemporaryDirectory() as folder:
             found.append(_broken_off(workers, Path(folder), breaking))
 
-    with mock.patch("emberlog.executors.local.recursion.run_workers", run):
+    with mock.patch("emberlog.engines.local.recursion.run_workers", run):
         yield found
 
 

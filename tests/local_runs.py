@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from emberlog.config import DEFAULT_LIMITS, Execution, Limits
+from emberlog.engines.interpreter.inputs import read_input
+from emberlog.engines.local.run import run
 from emberlog.events import Listener, ignore
-from emberlog.executors.interpreter_inputs import read_input
-from emberlog.executors.local.run import run
 from emberlog.io.local_relation import LocalRelation
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.semantics.model import Fact

@@ -322,8 +322,8 @@ class Checker:
             case BeyondStages(limit):
                 recursion = self.strata[pattern.relation].recursion
                 assert recursion is not None and recursion.stage_limit == limit
-                stage = pattern.values[recursion.stage_columns[pattern.relation]]
-                assert isinstance(stage, int) and stage > limit
+                worker_plan = pattern.values[recursion.stage_columns[pattern.relation]]
+                assert isinstance(worker_plan, int) and worker_plan > limit
             case NoRule(rules):
                 own = [rule for rule in self.checked.rules if rule.relation == pattern.relation]
                 assert [failed.rule for failed in rules] == [rule.name for rule in own]

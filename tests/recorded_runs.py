@@ -6,11 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from emberlog.config import DEFAULT_LIMITS, Execution, Limits
-from emberlog.executors.cyclic.capabilities import obstacles
-from emberlog.executors.cyclic.compile import compile_fixpoint
-from emberlog.executors.cyclic.factored import relations_needed_whole
-from emberlog.executors.local.run import run
-from emberlog.executors.recording import Recording
+from emberlog.engines.local.run import run
+from emberlog.engines.recording import Recording
 from emberlog.io.arrow_shelves import shelf_of
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.shelves import Shelf
@@ -18,6 +15,9 @@ from emberlog.logical.nodes import Fixpoint, LogicalPlan
 from emberlog.optimize.pipeline import plan_program
 from emberlog.provenance.questions import Questions
 from emberlog.semantics.model import CheckedProgram, Fact
+from emberlog.workers.plan.capabilities import obstacles
+from emberlog.workers.plan.compile import compile_fixpoint
+from emberlog.workers.plan.factored import relations_needed_whole
 from tests.local_runs import SETUPS, as_relations
 
 INTERPRETER = "interpreter"

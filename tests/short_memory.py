@@ -9,11 +9,14 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
-from emberlog.executors.cyclic import memory, resident, sectioned_store, slices, spilled_rows
-from emberlog.executors.cyclic.memory import TooLarge
-from emberlog.executors.cyclic.rounds import RoundsWorker
-from emberlog.executors.cyclic.sectioned_store import _Section
-from emberlog.executors.cyclic.worker import Progress, Worker
+from emberlog.workers.fixpoint import slices
+from emberlog.workers.fixpoint.rounds import RoundsWorker
+from emberlog.workers.fixpoint.worker import Worker
+from emberlog.workers.kernels import memory
+from emberlog.workers.kernels.memory import TooLarge
+from emberlog.workers.store import relations, sectioned_store, spilled_rows
+from emberlog.workers.store.sectioned_store import _Section
+from emberlog.workers.wire.messages import Progress
 
 MOST_DIVISIONS = 7
 """One more, each within the last one, is more than is done."""
@@ -35,7 +38,7 @@ def short_memory(seed: int, likely: float = 0.1) -> Iterator[Shortage]:
     random, found = Random(seed), Shortage()
     second_try: set[_Section] = set()
     keep, check_limits = Worker.keep, Worker.check_limits
-    loaded, spill = _Section.loaded, resident.Resident._spill
+    loaded, spill = _Section.loaded, relations.WorkerRelation._spill
 
     def may_divide(worker: RoundsWorker) -> None:
         if worker._goes_by_slices and found.divided < MOST_DIVISIONS and random.random() < likely:
@@ -67,7 +70,7 @@ def short_memory(seed: int, likely: float = 0.1) -> Iterator[Shortage]:
         second_try.discard(section)
         return loaded(section)
 
-    def spills(one: resident.Resident) -> None:
+    def spills(one: relations.WorkerRelation) -> None:
         found.spilled += 1
         spill(one)
 
@@ -77,8 +80,8 @@ def short_memory(seed: int, likely: float = 0.1) -> Iterator[Shortage]:
         patch.object(RoundsWorker, "keep", kept),
         patch.object(RoundsWorker, "check_limits", limits_checked),
         patch.object(RoundsWorker, "_advance", advanced),
-        patch.object(resident, "is_short", lambda: random.random() < likely),
-        patch.object(resident.Resident, "_spill", spills),
+        patch.object(relations, "is_short", lambda: random.random() < likely),
+        patch.object(relations.WorkerRelation, "_spill", spills),
         patch.object(sectioned_store, "is_short", lambda: random.random() < likely),
         patch.object(_Section, "loaded", brought_in),
         patch.object(sectioned_store, "SECTIONS", random.choice((1, 3))),

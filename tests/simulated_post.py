@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from random import Random
 from unittest.mock import patch
 
-from emberlog.executors.cyclic import asynchronous, outbox
-from emberlog.executors.cyclic.asynchronous import AsyncWorker
-from emberlog.executors.cyclic.definitions import DefinitionWorker
-from emberlog.executors.cyclic.local import run_workers
-from emberlog.executors.cyclic.worker import Mail, Message, Running, Worker
-from emberlog.executors.local import recursion
+from emberlog.engines.local import recursion
+from emberlog.workers.fixpoint import asynchronous, outbox
+from emberlog.workers.fixpoint.asynchronous import AsyncWorker
+from emberlog.workers.fixpoint.definitions import DefinitionWorker
+from emberlog.workers.fixpoint.team import run_workers
+from emberlog.workers.fixpoint.worker import Worker
+from emberlog.workers.wire.messages import Mail, Message, Running
 
 LONGEST_DELAYS = (0, 3, 40)
 """In turns of workers."""

@@ -8,20 +8,20 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from emberlog.config import Limits
-from emberlog.executors.streaming.backlog import Backlog, sort_out
-from emberlog.executors.streaming.batch_program import BatchProgram, batch_program
-from emberlog.executors.streaming.evaluator import Slide, SlideEvaluator
-from emberlog.executors.streaming.incremental import IncrementalEvaluator
-from emberlog.executors.streaming.simple import SimpleEvaluator
-from emberlog.executors.streaming.slides import Clock, Due, Schedule
-from emberlog.executors.streaming.window import Window, window_of
-from emberlog.executors.streaming.window_facts import WindowFacts
 from emberlog.io.arrow_values import table_of
 from emberlog.io.local_relation import LocalRelation
 from emberlog.provenance.streams.questions import StreamQuestions
 from emberlog.semantics.analysis import analyze
 from emberlog.semantics.model import CheckedProgram, Column, Fact, TimeRole
 from emberlog.source import Source
+from emberlog.streams.evaluate.evaluator import SlideEvaluator
+from emberlog.streams.evaluate.incremental import IncrementalEvaluator
+from emberlog.streams.evaluate.simple import SimpleEvaluator
+from emberlog.streams.evaluate.window_facts import WindowFacts
+from emberlog.streams.plan.batch_program import BatchProgram, batch_program
+from emberlog.streams.plan.slides import Clock, Due, Schedule
+from emberlog.streams.plan.window import Slide, Window, window_of
+from emberlog.streams.state.backlog import Backlog, sort_out
 from emberlog.syntax.parser import parse
 from tests.oracle.evaluate import evaluate
 

@@ -86,7 +86,7 @@ class EmberlogInterpreter(EmberlogInPython):
     title = "Emberlog, interpreter"
 
     def evaluate(self) -> frozenset[tuple[Any, ...]]:
-        from emberlog.executors.interpreter import run
+        from emberlog.engines.interpreter.interpreter import run
         from emberlog.logical.build import build
         from emberlog.optimize.pipeline import optimize
 

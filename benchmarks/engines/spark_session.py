@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def spark_version() -> str:
     """The version of PySpark, or Unavailable when it or Java is missing."""
     from emberlog.diagnostics import EmberlogError
-    from emberlog.executors.java import find_java
+    from emberlog.engines.spark.java import find_java
 
     try:
         version = importlib.metadata.version("pyspark")
@@ -32,7 +32,7 @@ def spark_version() -> str:
 
 def open_session(settings: Settings, options: Mapping[str, str] | None = None) -> SparkSession:
     """The local session that Emberlog starts by itself, with the threads and the memory of this run."""
-    from emberlog.executors.session import start_session
+    from emberlog.engines.spark.session import start_session
 
     # A partition per core: with many, most of a small iteration would be scheduling.
     conf = {"spark.sql.shuffle.partitions": str(settings.threads), **(options or {})}

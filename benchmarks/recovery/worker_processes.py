@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.engines.process_tree import statuses
 
 _PROC = Path("/proc")
-_DAEMON = b"emberlog.executors.cyclic.daemon"
+_DAEMON = b"emberlog.daemon"
 _PARENT, _USER, _SYSTEM = 1, 11, 12
 """Where they stand in /proc/PID/stat, counted from the field after the name in parentheses."""
 

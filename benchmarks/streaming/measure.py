@@ -16,13 +16,13 @@ import pyarrow as pa
 
 from benchmarks.data.relations import Relations
 from benchmarks.streaming.cases import StreamQuery
-from emberlog.executors.streaming.backlog import Backlog, sort_out
-from emberlog.executors.streaming.methods import Evaluation, slide_evaluator
-from emberlog.executors.streaming.progress import percentile
-from emberlog.executors.streaming.slides import Clock, Schedule
-from emberlog.executors.streaming.window import window_of
 from emberlog.semantics.analysis import analyze
 from emberlog.source import Source
+from emberlog.streams.evaluate.methods import Evaluation, slide_evaluator
+from emberlog.streams.plan.slides import Clock, Schedule
+from emberlog.streams.plan.window import window_of
+from emberlog.streams.state.backlog import Backlog, sort_out
+from emberlog.streams.steps.progress import percentile
 from emberlog.syntax.parser import parse
 
 BATCH = 10_000

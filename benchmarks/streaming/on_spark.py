@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 from benchmarks.streaming.cases import QUERIES, StreamQuery
 from benchmarks.streaming.measure import stream_of
 from emberlog.database import Database
-from emberlog.executors.session import start_session
-from emberlog.executors.streaming.partition_evaluator import why_one_partition
+from emberlog.engines.spark.session import start_session
 from emberlog.semantics.analysis import analyze
 from emberlog.source import Source
+from emberlog.streams.evaluate.partition_evaluator import why_one_partition
 from emberlog.syntax.parser import parse
 
 if TYPE_CHECKING:

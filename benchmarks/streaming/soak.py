@@ -22,15 +22,15 @@ import pyarrow as pa
 from benchmarks.data.streams import organisations
 from emberlog.config import DEFAULT_LIMITS
 from emberlog.datatypes import INT, TIMESTAMP
-from emberlog.executors.streaming.answers import Layout, OutputMode
-from emberlog.executors.streaming.checkpoint import Checkpoint, Record
-from emberlog.executors.streaming.exactly_once import ExactlyOnce
-from emberlog.executors.streaming.methods import output_columns, partition_evaluator
-from emberlog.executors.streaming.slides import Schedule
-from emberlog.executors.streaming.step import Measures, Spec, take_step
-from emberlog.executors.streaming.window import window_of
 from emberlog.semantics.analysis import analyze
 from emberlog.source import Source
+from emberlog.streams.evaluate.methods import output_columns, partition_evaluator
+from emberlog.streams.plan.slides import Schedule
+from emberlog.streams.plan.window import window_of
+from emberlog.streams.steps.answers import Layout, OutputMode
+from emberlog.streams.steps.checkpoint import Checkpoint, Record
+from emberlog.streams.steps.exactly_once import ExactlyOnce
+from emberlog.streams.steps.step import Measures, Spec, take_step
 from emberlog.syntax.parser import parse
 
 MONTH = 30 * 24 * 3600

@@ -8,7 +8,8 @@ import sys
 from collections.abc import Sequence
 
 from emberlog import __version__
-from emberlog.cli import check, doctor, exit_codes, explain, format, repl, run, stream, trace, why, why_not
+from emberlog.cli import check, doctor, exit_codes, explain, format, run, stream, trace, why, why_not
+from emberlog.cli.interactive import repl
 from emberlog.cli.terminal import survive_narrow_encodings
 
 COMMANDS = (run, stream, repl, check, explain, why, why_not, trace, format, doctor)

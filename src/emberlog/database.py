@@ -14,13 +14,13 @@ from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits
 from emberlog.datatypes import TYPE_NAMES, DataType
 from emberlog.deadline import within
 from emberlog.diagnostics import Diagnostics, EmberlogError, fail, nearest
+from emberlog.engines.engine import Engine, Outputs, Request
 from emberlog.events import Listener, ignore
-from emberlog.executors.engine import Engine, Request
 from emberlog.language.registry import BUILT_IN
 from emberlog.logical.build import build
 from emberlog.logical.statistics import NO_STATISTICS, RelationStatistics, Statistics
-from emberlog.optimize.cost_text import cost_text
 from emberlog.optimize.pipeline import plan_program
+from emberlog.render.cost_text import cost_text
 from emberlog.result import Explained, Result
 from emberlog.semantics.analysis import analyze
 from emberlog.semantics.model import CheckedProgram, Column, Match, Relation
@@ -76,13 +76,13 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         conf: Mapping[str, str] | None = None,
     ) -> None:
         if engine == "local":
-            from emberlog.executors.local.engine import LocalEngine
+            from emberlog.engines.local.engine import LocalEngine
 
             given = {"spark": spark is not None, "master": master, "memory": memory, "conf": conf}
             refuse_options("a local database", _set(given), dict.fromkeys(given, "leave it out: there is no Spark"))
             self._engine = cast("Engine[Frame]", LocalEngine(1 if workers is None else workers))
         elif engine == "spark":
-            from emberlog.executors.spark_engine import SparkEngine
+            from emberlog.engines.spark.engine import SparkEngine
 
             if workers is not None:
                 hint = "say datalog(…, execution=Execution(workers=…))"
@@ -99,7 +99,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
     @property
     def spark(self) -> SparkSession:
         """The session; a local database has none."""
-        from emberlog.executors.spark_engine import SparkEngine
+        from emberlog.engines.spark.engine import SparkEngine
 
         if not isinstance(self._engine, SparkEngine):
             raise fail("DL508", "a local database has no Spark session")
@@ -231,8 +231,23 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             listener,
             execution,
         )
-        outputs = self._engine.stream(request) if _has_streams(checked) else self._engine.run(request)
+        outputs = self._engine.run(request) if stream is None else self._stream(request, stream)
         return Result(explained, outputs)
+
+    def _stream(self, request: Request, stream: Relation) -> Outputs[Frame]:
+        """Makes a program over streams ready to be started."""
+        from emberlog.engines.spark.engine import SparkEngine
+
+        if not isinstance(self._engine, SparkEngine):
+            raise fail(
+                "DL320",
+                f"a local database runs no stream programs: `{stream.name}` is a stream",
+                stream.span,
+                "a database on Spark does; `window` asks about one slide here",
+            )
+        from emberlog.streams.spark.stream_answers import StreamAnswers
+
+        return cast("Outputs[Frame]", StreamAnswers.of(self._engine, request))
 
     def window(
         self,
@@ -246,8 +261,9 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         """One slide of a program over streams, to be asked about: `db.window(program).why("way", ("a", "b", None))`. A
         local database has the tuples of the streams as relations. The slide is the last one that is not after `at`,
         otherwise that of the last tuple."""
-        from emberlog.executors.local.engine import LocalEngine
+        from emberlog.engines.local.engine import LocalEngine
         from emberlog.provenance.streams.questions import StreamQuestions
+        from emberlog.streams.evaluate.whole_streams import window_of_relations
 
         if not isinstance(self._engine, LocalEngine):
             hint = 'ask the query that start() gives, or use Database(engine="local")'
@@ -257,7 +273,8 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             raise fail("DL342", "this program reads no stream", None, "datalog(…, provenance=True) answers questions")
         _check_iterations(explained.checked, iterations)
         self._check_inputs(explained)
-        window = self._engine.window(explained.checked, explained.inputs, at)
+        relations = self._engine.inputs(explained.checked, explained.inputs).relations
+        window = window_of_relations(explained.checked, relations, at)
         return StreamQuestions(explained.checked, window, limits)
 
     def rules(self, program: ProgramLike) -> None:
@@ -316,7 +333,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         statistics = self._statistics(checked)
         optimized = plan_program(checked, off=frozenset(off), statistics=statistics, provenance=provenance)
         if _has_streams(checked):
-            from emberlog.executors.streaming.division import evaluation_notes
+            from emberlog.streams.plan.maintenance import evaluation_notes
 
             choices = evaluation_notes(checked)
         else:

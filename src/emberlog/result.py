@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Literal, TypeVar, cast, overload
 
 from emberlog.config import StreamOptions, refuse_options
 from emberlog.diagnostics import fail, nearest
-from emberlog.executors.engine import Outputs, StreamOutputs
-from emberlog.executors.recording import Recording, what_is_recorded
+from emberlog.engines.engine import Outputs
+from emberlog.engines.recording import Recording, what_is_recorded
 from emberlog.io.shelves import Shelf
-from emberlog.logical.explain import explain_text, pass_lines
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.traverse import plans_of, scans
 from emberlog.optimize.pipeline import Optimized, plan_program
@@ -24,6 +23,7 @@ from emberlog.provenance.proof import Proof
 from emberlog.provenance.questions import Questions
 from emberlog.provenance.refutation import Refutation
 from emberlog.provenance.trace_form import Trace
+from emberlog.render.plan_text import explain_text, pass_lines
 from emberlog.semantics.connection_graph import build_connection_graph
 from emberlog.semantics.model import CheckedProgram, CheckedQuery
 from emberlog.source import NOWHERE, Span
@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     import typing_extensions
     from pyspark.sql import DataFrame
 
-    from emberlog.executors.streaming.progress import StreamProgress
     from emberlog.stream_run import StreamRun
+    from emberlog.streams.spark.sinks import ForEach
+    from emberlog.streams.steps.progress import StreamProgress
 
     Frame = typing_extensions.TypeVar("Frame", default=DataFrame)
 else:
@@ -93,7 +94,7 @@ class Explained:
         )
 
     def _repr_html_(self) -> str:
-        from emberlog.logical.pictures.html import explanation_page
+        from emberlog.render.pictures.html import explanation_page
 
         page = explanation_page(self.checked, build_connection_graph(self.checked), self.logical, self.optimized)
         return f'<iframe srcdoc="{html.escape(page)}" style="width: 100%; height: 40em; border: 0"></iframe>'
@@ -166,7 +167,10 @@ class Result(Mapping[str, Frame]):
     ) -> StreamRun:
         """Starts a program over streams, and lets its answers go to files, a table in memory, the console, any format
         of Spark, or a function that gets the frames of a batch by relation, and its number. See docs/streams.md."""
-        if not isinstance(self._outputs, StreamOutputs):
+        from emberlog.stream_run import StreamRun
+        from emberlog.streams.spark.stream_answers import StreamAnswers
+
+        if not isinstance(self._outputs, StreamAnswers):
             raise fail(
                 "DL342", "this program reads no stream: its answers are there already", None, "read or write them"
             )
@@ -186,9 +190,7 @@ class Result(Mapping[str, Frame]):
             evaluation,
             workers,
         )
-        from emberlog.stream_run import StreamRun
-
-        return StreamRun(self._outputs.start(chosen, foreachBatch, listener))
+        return StreamRun(self._outputs.start(chosen, cast("ForEach | None", foreachBatch), listener))
 
     # --- provenance -------------------------------------------------------------------------------------------------
 

@@ -9,10 +9,10 @@ from typing import Any
 from pyspark.errors import PySparkException
 
 from emberlog.diagnostics import EmberlogError, fail
-from emberlog.executors.streaming.progress import StreamProgress
-from emberlog.executors.streaming.started import Started
 from emberlog.provenance.streams.questions import StreamQuestions
 from emberlog.provenance.streams.stream_proof import StreamProof, StreamRefutation
+from emberlog.streams.spark.started import Started
+from emberlog.streams.steps.progress import StreamProgress
 
 
 class StreamRun:

@@ -14,16 +14,16 @@ from emberlog.config import Execution, Limits
 from emberlog.database import Database
 from emberlog.datatypes import TYPE_NAMES
 from emberlog.diagnostics import EmberlogError, Severity
-from emberlog.executors import interpreter
-from emberlog.executors.cyclic.capabilities import obstacles
-from emberlog.executors.cyclic.compile import compile_fixpoint
-from emberlog.executors.cyclic.mode import needs_rounds
+from emberlog.engines.interpreter import interpreter
 from emberlog.io.local_relation import LocalRelation
 from emberlog.logical.build import build
 from emberlog.logical.nodes import Fixpoint, LogicalPlan
 from emberlog.logical.statistics import Statistics
 from emberlog.optimize.pipeline import PASS_NAMES, plan_program
 from emberlog.semantics.model import CheckedProgram, Column, Fact
+from emberlog.workers.plan.capabilities import obstacles
+from emberlog.workers.plan.compile import compile_fixpoint
+from emberlog.workers.plan.mode import needs_rounds
 from tests.crosscheck.compare import Answered, Crashed, Failed, Outcome
 from tests.crosscheck.programs import Program
 from tests.local_runs import SETUPS, run_locally

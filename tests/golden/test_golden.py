@@ -13,12 +13,12 @@ import pytest
 
 from emberlog.config import Execution
 from emberlog.diagnostics import EmberlogError
-from emberlog.executors import interpreter
+from emberlog.engines.interpreter import interpreter
 from emberlog.io.facts import in_order, read_facts
 from emberlog.logical.build import build
-from emberlog.logical.explain import explain_text
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.optimize.pipeline import plan_program
+from emberlog.render.plan_text import explain_text
 from emberlog.semantics.connection_graph import build_connection_graph
 from emberlog.semantics.model import CellValue, Fact
 from tests.golden.corpus import GoldenCase, PreparedCase, all_cases, warnings_text

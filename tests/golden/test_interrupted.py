@@ -9,11 +9,11 @@ import pytest
 
 from emberlog.config import Execution
 from emberlog.diagnostics import EmberlogError
-from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.io.facts import in_order, read_facts
 from emberlog.logical.needed_strata import needed_strata
 from emberlog.logical.nodes import Fixpoint, LogicalPlan
 from emberlog.semantics.model import RecursionCase
+from emberlog.workers.plan.capabilities import obstacles
 from tests.golden.corpus import GoldenCase, all_cases
 from tests.golden.test_golden import assert_same_facts, planned
 from tests.interrupted_runs import broken_off

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from emberlog.executors import interpreter
+from emberlog.engines.interpreter import interpreter
 from emberlog.io.facts import in_order, read_facts
 from emberlog.optimize.pipeline import PASS_NAMES, plan_program
 from tests.golden.corpus import GoldenCase

@@ -11,11 +11,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from emberlog.config import Execution, Limits
-from emberlog.executors.cyclic.capabilities import obstacles
-from emberlog.executors.cyclic.compile import compile_fixpoint
-from emberlog.executors.cyclic.mode import needs_rounds
 from emberlog.logical.nodes import Fixpoint, LogicalPlan
 from emberlog.optimize.pipeline import plan_program
+from emberlog.workers.plan.capabilities import obstacles
+from emberlog.workers.plan.compile import compile_fixpoint
+from emberlog.workers.plan.mode import needs_rounds
 from tests.local_runs import run_locally
 from tests.property.programs import RandomProgram
 from tests.property.shapes import programs

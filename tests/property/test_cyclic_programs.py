@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.logical.nodes import Fixpoint
 from emberlog.optimize.pipeline import plan_program
+from emberlog.workers.plan.capabilities import obstacles
 from tests.local_runs import SETUPS, run_locally
 from tests.property.programs import RandomProgram
 from tests.property.shapes import programs

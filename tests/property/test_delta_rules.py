@@ -6,8 +6,8 @@ from hypothesis import given, reject
 
 from emberlog.config import DEFAULT_LIMITS
 from emberlog.diagnostics import EmberlogError
-from emberlog.executors.interpreter_limits import Watch
-from emberlog.executors.interpreter_operators import Facts, Operators, Rows
+from emberlog.engines.interpreter.limits import Watch
+from emberlog.engines.interpreter.operators import Facts, Operators, Rows
 from emberlog.language.registry import BUILT_IN
 from emberlog.logical.build import build
 from emberlog.logical.nodes import Fixpoint, LogicalPlan, Version

@@ -18,8 +18,8 @@ import pytest
 from emberlog.diagnostics import EmberlogError, to_json
 from emberlog.language.registry import AGGREGATES, PROCEDURES, SCALAR_FUNCTIONS
 from emberlog.logical.build import build
-from emberlog.logical.explain import explain_text
 from emberlog.optimize.pipeline import optimize
+from emberlog.render.plan_text import explain_text
 from emberlog.semantics.analysis import analyze
 from emberlog.semantics.connection_graph import build_connection_graph
 from emberlog.source import Source

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from emberlog.config import Limits
 from emberlog.diagnostics import EmberlogError
-from emberlog.executors.interpreter import run
+from emberlog.engines.interpreter.interpreter import run
 from emberlog.logical.build import build
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.optimize.pipeline import PASS_NAMES, optimize, plan_program

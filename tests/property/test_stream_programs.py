@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, note, reject, settings
 from hypothesis import strategies as st
 
-from emberlog.executors.streaming.division import RESIDENT, Method, divide
 from emberlog.semantics.model import Fact
+from emberlog.streams.plan.maintenance import RESIDENT, Method, plan_maintenance
 from tests.property.stream_programs import RandomStream, streamed_programs, timed_programs
 from tests.property.test_programs import EXAMPLES, Answers, outcome, properties
 from tests.streams import EVALUATORS, by_arrival, by_definition, by_evaluator, stream_case
@@ -109,9 +109,9 @@ def test_most_relations_are_kept_up_to_date() -> None:
     def look(random: RandomStream) -> None:
         nonlocal kept, anew
         program = stream_case(random.text, random.statics).program
-        division = divide(program)
-        kept += len(set(division.names(*RESIDENT)) - set(program.streams))
-        anew += len(division.names(Method.ANEW))
+        maintenance = plan_maintenance(program)
+        kept += len(set(maintenance.names(*RESIDENT)) - set(program.streams))
+        anew += len(maintenance.names(Method.ANEW))
 
     look()
     assert kept > anew / 2 > 0

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from emberlog.config import DEFAULT_LIMITS
 from emberlog.diagnostics import EmberlogError
-from emberlog.executors.streaming.evaluator import Slide
 from emberlog.provenance.streams.expiry import Certainty
 from emberlog.provenance.streams.questions import StreamQuestions
 from emberlog.provenance.streams.stream_proof import StreamProof
 from emberlog.provenance.streams.window_runs import question_program
 from emberlog.semantics.model import Fact
+from emberlog.streams.plan.window import Slide
 from tests.oracle.evaluate import evaluate
 from tests.proof_checker import Checker
 from tests.property.stream_programs import RandomStream, streamed_programs, timed_programs

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from pyspark.sql import DataFrame, SparkSession
 
 from emberlog.config import DEFAULT_LIMITS, Execution, Limits
+from emberlog.engines.spark.frames.faults import coded_errors
+from emberlog.engines.spark.run import run
 from emberlog.events import Listener, ignore
-from emberlog.executors.dataframe.faults import coded_errors
-from emberlog.executors.run import run
 from emberlog.io.local_rows import fact_of, local_frame
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.optimize.pipeline import plan_program

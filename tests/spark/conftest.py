@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emberlog.database import Database
-from emberlog.executors.session import start_session
+from emberlog.engines.spark.session import start_session
 
 HERE = Path(__file__).parent
 

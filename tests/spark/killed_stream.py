@@ -14,8 +14,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from emberlog.database import Database
-from emberlog.executors.session import start_session
-from emberlog.executors.streaming.folder import Folder
+from emberlog.engines.spark.session import start_session
+from emberlog.streams.steps.folder import Folder
 from tests.spark.conftest import QUICK_TO_START
 from tests.spark.test_streams import CHEAP_PATH, rides
 

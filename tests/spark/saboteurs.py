@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from emberlog.executors.cyclic.memory import TooLarge
-from emberlog.executors.cyclic.sabotage import Phase
-from emberlog.executors.cyclic.task import TaskRun
+from emberlog.engines.spark.fault_injection import Phase
+from emberlog.engines.spark.task import TaskRun
+from emberlog.workers.kernels.memory import TooLarge
 
 
 @dataclass

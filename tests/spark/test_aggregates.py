@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, DataType, list_of, pair_of
 from emberlog.diagnostics import EmberlogError
-from emberlog.executors.dataframe.aggregates import Aggregator
-from emberlog.executors.dataframe.columns import spark_name
-from emberlog.executors.dataframe.faults import coded_errors
+from emberlog.engines.spark.frames.aggregates import Aggregator
+from emberlog.engines.spark.frames.columns import spark_name
+from emberlog.engines.spark.frames.faults import coded_errors
 from emberlog.io.local_rows import fact_of, local_frame
 from emberlog.language.registry import BUILT_IN, Functions
 from emberlog.logical.nodes import AggregateColumn, Field

@@ -17,9 +17,9 @@ from pyspark.sql import SparkSession
 from emberlog.config import Execution, Recovery
 from emberlog.database import Database
 from emberlog.diagnostics import EmberlogError
+from emberlog.engines.spark.frames.settings import CHANGED
 from emberlog.events import Event, ExecutorChosen
-from emberlog.executors.cyclic.memory import used_memory
-from emberlog.executors.dataframe.settings import CHANGED
+from emberlog.workers.kernels.memory import used_memory
 from tests.spark.answers import facts_of
 from tests.spark.leftovers import nothing_but, python_workers, traces
 from tests.spark.test_cyclic_security import set_before_the_session

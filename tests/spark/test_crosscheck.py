@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from emberlog.config import Execution
 from emberlog.database import Database
-from emberlog.executors.dataframe.faults import coded_errors
+from emberlog.engines.spark.frames.faults import coded_errors
 from tests.crosscheck.check import assert_no_findings
 from tests.crosscheck.engines import LIMITS, Answers, Engine, NotApplicable, goes_without_rounds, outcome, planned, read
 from tests.crosscheck.programs import Program

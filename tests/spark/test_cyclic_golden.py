@@ -10,10 +10,10 @@ from pyspark.sql import SparkSession
 from emberlog.config import Execution
 from emberlog.diagnostics import EmberlogError
 from emberlog.events import Event, ExecutorChosen
-from emberlog.executors.cyclic.capabilities import obstacles
 from emberlog.io.facts import in_order, read_facts
 from emberlog.logical.nodes import Fixpoint
 from emberlog.optimize.pipeline import plan_program
+from emberlog.workers.plan.capabilities import obstacles
 from tests.golden.corpus import GoldenCase, all_cases
 from tests.golden.test_golden import assert_same_facts
 from tests.spark.answers import run_dataframe

@@ -14,7 +14,7 @@ from emberlog.config import Execution, Limits
 from emberlog.database import Database
 from emberlog.diagnostics import EmberlogError
 from emberlog.events import Event, ExecutorChosen, IterationFinished, RulesProfiled, StratumFinished
-from emberlog.executors.cyclic.scratch import known_folders
+from emberlog.workers.wire.scratch import existing_folders
 from tests.spark.answers import facts_of
 
 TC = "tc(X, Y) :- arc(X, Y).\ntc(X, Y) :- tc(X, Z), arc(Z, Y).\n"
@@ -27,9 +27,9 @@ CYCLIC = Execution(executor="cyclic")
 @pytest.fixture
 def arcs(database: Database) -> Iterator[Database]:
     database["arc"] = CHAIN
-    before = known_folders()
+    before = existing_folders()
     yield database
-    assert known_folders() == before
+    assert existing_folders() == before
     assert not [thread for thread in threading.enumerate() if thread.name == "emberlog tracker"]
 
 
@@ -44,7 +44,7 @@ def test_results_can_be_read_many_times_and_combined(arcs: Database) -> None:
         assert frame.count() == frame.count() == len(CLOSURE)
         assert frame.union(frame).coalesce(1).take(3)
         assert frame.join(frame.toDF("Y", "Z"), "Y").count() > 0
-        (folder,) = known_folders()
+        (folder,) = existing_folders()
         assert folder.exists()
     assert not folder.exists()
 

@@ -12,9 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from emberlog.config import Execution
 from emberlog.database import Database
+from emberlog.engines.spark.launcher import Launcher
 from emberlog.events import Event, ExecutorChosen, StratumFinished
-from emberlog.executors.cyclic.launcher import Launcher
-from emberlog.executors.cyclic.scratch import known_folders
+from emberlog.workers.wire.scratch import existing_folders
 from tests.oracle.evaluate import evaluate
 from tests.programs import checked
 from tests.spark import saboteurs
@@ -27,9 +27,9 @@ TC = "tc(X, Y) :- arc(X, Y).\ntc(X, Y) :- tc(X, Z), arc(Z, Y).\n"
 
 @pytest.fixture
 def clean(spark: SparkSession, database: Database) -> Iterator[Database]:
-    folders, frames = known_folders(), kept_frames(spark)
+    folders, frames = existing_folders(), kept_frames(spark)
     yield database
-    assert known_folders() == folders
+    assert existing_folders() == folders
     assert kept_frames(spark) == frames
 
 
@@ -129,7 +129,7 @@ ROADS = [(a, b, a % 7 + 1) for a, b in pairwise(range(12))] + [(a, (a * 7) % 12,
 @pytest.fixture
 def full_in_the_third_round(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """After the exchange of the seeds and those of two rounds."""
-    monkeypatch.setattr(Launcher, "saboteur", saboteurs.FillMemory(4))
+    monkeypatch.setattr(Launcher, "injector", saboteurs.FillMemory(4))
     cloudpickle.register_pickle_by_value(saboteurs)  # type: ignore[no-untyped-call]
     yield
     cloudpickle.unregister_pickle_by_value(saboteurs)  # type: ignore[no-untyped-call]

@@ -12,15 +12,15 @@ from pyspark.sql import SparkSession
 from emberlog.config import Execution
 from emberlog.database import Database
 from emberlog.diagnostics import EmberlogError
+from emberlog.engines.spark import launcher
+from emberlog.engines.spark.key_handover import PROPERTY
+from emberlog.engines.spark.slots import ENCRYPTION
 from emberlog.events import Event, ExecutorChosen
-from emberlog.executors.cyclic import launcher
-from emberlog.executors.cyclic.handshake import DRIVER
-from emberlog.executors.cyclic.key_handover import PROPERTY
-from emberlog.executors.cyclic.meeting import Tracker
-from emberlog.executors.cyclic.scratch import known_folders
-from emberlog.executors.cyclic.slots import ENCRYPTION
+from emberlog.workers.wire.handshake import DRIVER
+from emberlog.workers.wire.rendezvous import Tracker
+from emberlog.workers.wire.scratch import existing_folders
 from tests.spark.answers import facts_of
-from tests.unit.executors.cyclic.test_strangers import ATTACKS, Stranger
+from tests.unit.workers.test_strangers import ATTACKS, Stranger
 
 NEAR = "near(X, min<D>) :- X = 0, D = 0.\nnear(Y, min<D>) :- near(X, D1), arc(X, Y), D = D1 + 1.\n"
 CYCLIC = Execution(executor="cyclic")
@@ -81,9 +81,9 @@ def test_with_encrypted_files_facts_are_never_in_ours(
     arcs: Database, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_before_the_session(spark, "spark.io.encryption.enabled", monkeypatch)
-    before = known_folders()
+    before = existing_folders()
     with arcs.datalog(NEAR, execution=CYCLIC) as result:
-        assert known_folders() == before
+        assert existing_folders() == before
         assert facts_of(result["near"]) == DISTANCES
 
 

@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, DataType
 from emberlog.diagnostics import EmberlogError
-from emberlog.executors.dataframe.columns import spark_name
-from emberlog.executors.dataframe.expressions import ExpressionCompiler
-from emberlog.executors.dataframe.faults import coded_errors
+from emberlog.engines.spark.frames.columns import spark_name
+from emberlog.engines.spark.frames.expressions import ExpressionCompiler
+from emberlog.engines.spark.frames.faults import coded_errors
 from emberlog.io.local_rows import fact_of, local_frame
 from emberlog.language.registry import BUILT_IN, Functions
 from emberlog.language.spark_columns import Scope

@@ -19,9 +19,9 @@ from pyspark import cloudpickle
 from emberlog.config import Execution, Recovery
 from emberlog.database import Database
 from emberlog.diagnostics import EmberlogError
+from emberlog.engines.spark.fault_injection import Phase
+from emberlog.engines.spark.launcher import Launcher
 from emberlog.events import Event, IterationFinished, Listener, RecursionRetried
-from emberlog.executors.cyclic.launcher import Launcher
-from emberlog.executors.cyclic.sabotage import Phase
 from tests.spark import saboteurs
 from tests.spark.answers import facts_of
 from tests.spark.leftovers import nothing_but, traces
@@ -77,10 +77,10 @@ def arcs(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def run(
-    arcs: Database, monkeypatch: pytest.MonkeyPatch, program: str, execution: Execution, saboteur: Break | None
+    arcs: Database, monkeypatch: pytest.MonkeyPatch, program: str, execution: Execution, injector: Break | None
 ) -> tuple[object, list[RecursionRetried]]:
     """The facts or the error, and the retries."""
-    monkeypatch.setattr(Launcher, "saboteur", saboteur)
+    monkeypatch.setattr(Launcher, "injector", injector)
     retries: list[RecursionRetried] = []
 
     def hear(event: Event, /) -> None:
@@ -102,7 +102,7 @@ def test_right_answer_or_one_error(
     ways = [way for way, phases in SUITED.items() if phase in phases and way != "stall"]
     # Noticing a stall takes its time.
     way = "stall" if dice.random() < 0.1 else dice.choice(ways)
-    saboteur = Break(way, phase, dice.randrange(2), dice.choice((1, 1, 2, 7)), dice.choice((1, 1, 1, 2, 3)))
+    injector = Break(way, phase, dice.randrange(2), dice.choice((1, 1, 2, 7)), dice.choice((1, 1, 1, 2, 3)))
     program = dice.choice((TC, NEAR))
     execution = Execution(
         "cyclic",
@@ -110,7 +110,7 @@ def test_right_answer_or_one_error(
         representation=dice.choice(("auto", "hash")) if program == TC and mode != "async" else "auto",
         recovery=Recovery(dice.choice((0, 1, 2)), SOON, checkpoint_rounds=dice.choice((1, 5))),
     )
-    outcome, retries = run(arcs, monkeypatch, program, execution, saboteur)
+    outcome, retries = run(arcs, monkeypatch, program, execution, injector)
     assert len(retries) <= execution.recovery.retries
     if isinstance(outcome, EmberlogError):
         (diagnostic,) = outcome.diagnostics

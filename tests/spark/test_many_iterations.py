@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 
+from emberlog.engines.spark.frames.resources import ConnectCheckpoints, Kept, Resources
 from emberlog.events import Event, IterationFinished
-from emberlog.executors.dataframe.resources import ConnectCheckpoints, Kept, Resources
 from tests.programs import checked
 from tests.spark.answers import run_dataframe
 from tests.spark.storage import kept_blocks, kept_frames

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from pyspark.sql import SparkSession
 
 from emberlog.config import Execution
-from emberlog.executors.dataframe import partitions
+from emberlog.engines.spark.frames import partitions
 from tests.property.programs import RandomProgram
 from tests.property.shapes import programs
 from tests.property.test_programs import LIMITS, assert_same, by_reference, outcome, read

@@ -14,6 +14,8 @@ from pyspark.sql import SparkSession
 from emberlog.config import Limits
 from emberlog.datatypes import INT
 from emberlog.diagnostics import EmberlogError
+from emberlog.engines.spark.frames import partitions, stages
+from emberlog.engines.spark.frames.settings import CHANGED
 from emberlog.events import (
     Event,
     ExecutorChosen,
@@ -23,8 +25,6 @@ from emberlog.events import (
     StratumFinished,
     StratumStarted,
 )
-from emberlog.executors.dataframe import partitions, stages
-from emberlog.executors.dataframe.settings import CHANGED
 from emberlog.language.registry import BUILT_IN
 from emberlog.logical.build import build
 from emberlog.optimize.pipeline import optimize

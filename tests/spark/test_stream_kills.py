@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from emberlog.executors.streaming.folder import Folder
+from emberlog.streams.steps.folder import Folder
 from tests.spark.killed_stream import Dealings, run
 from tests.spark.test_streams import facts, put
 

@@ -18,8 +18,8 @@ def test_workers_begin_with_everything_loaded(spark: SparkSession) -> None:
             "pyspark.worker",
             "pandas",
             "numba",
-            "emberlog.executors.cyclic.task",
-            "emberlog.executors.streaming.task",
+            "emberlog.engines.spark.task",
+            "emberlog.streams.spark.task",
         )
         missing = [name for name in wanted if name not in sys.modules]
         zipped = [name for name, module in sys.modules.items() if ".zip" in (getattr(module, "__file__", None) or "")]

@@ -11,11 +11,11 @@ import emberlog
 from emberlog import Limits
 from emberlog.deadline import check_time, end_of, within
 from emberlog.diagnostics import EmberlogError
-from emberlog.executors.cyclic.compile import compile_fixpoint
 from emberlog.logical.build import build
 from emberlog.logical.nodes import Fixpoint
 from emberlog.optimize.pipeline import optimize, plan_program
 from emberlog.semantics.analysis import analyze
+from emberlog.workers.plan.compile import compile_fixpoint
 from tests.programs import checked, parsed
 
 TEXT = "tc(X, Y) :- arc(X, Y). tc(X, Y) :- tc(X, Z), arc(Z, Y). tc(1, Y)?"

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import emberlog
+from emberlog.engines.local.engine import LocalEngine
 from emberlog.events import Event, IterationFinished
-from emberlog.executors.local.engine import LocalEngine
 from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import Relation
 

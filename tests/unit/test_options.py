@@ -18,7 +18,7 @@ from emberlog import Database, EmberlogError, Execution, Limits, Recovery, Resul
 from emberlog.__main__ import _parser, main
 from emberlog.config import EVALUATIONS, StreamOptions
 from emberlog.events import Event, ExecutorChosen, RulesProfiled, StratumFinished
-from emberlog.executors.streaming.methods import slide_evaluator
+from emberlog.streams.evaluate.methods import slide_evaluator
 from tests.streams import by_evaluator, stream_case
 
 TC = "tc(X, Y) :- arc(X, Y). tc(X, Z) :- tc(X, Y), arc(Y, Z)."

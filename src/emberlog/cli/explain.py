@@ -129,11 +129,11 @@ def explanation(
 ) -> str:
     """The explanation of a program in one of the formats, with a final line break."""
     from emberlog.cli.check import check_file
-    from emberlog.executors.cyclic.description import described
-    from emberlog.executors.streaming.division import evaluation_notes
+    from emberlog.engines.spark.description import described
     from emberlog.logical.build import build
     from emberlog.optimize.pipeline import plan_program
     from emberlog.semantics.connection_graph import build_connection_graph
+    from emberlog.streams.plan.maintenance import evaluation_notes
 
     checked = check_file(name, params, iterations)
     graph = build_connection_graph(checked)
@@ -142,28 +142,28 @@ def explanation(
     title = checked.program.source.name
     is_stream = any(relation.is_stream for relation in checked.relations.values())
     if form == "text":
-        from emberlog.logical.explain import explain_text
+        from emberlog.render.plan_text import explain_text
 
         text = explain_text(checked, graph, plan, optimized, passes_in_full=passes_in_full)
         choices = evaluation_notes(checked) if is_stream else described(optimized.plan)
         how = "".join(f"  {line}\n" for line in choices)
         return f"{text}\n\nhow it runs\n{how}" if choices else f"{text}\n"
     if form == "html":
-        from emberlog.logical.pictures.html import explanation_page
+        from emberlog.render.pictures.html import explanation_page
 
         return explanation_page(checked, graph, plan, optimized)
-    from emberlog.logical.pictures.drawing import draw_all
+    from emberlog.render.pictures.drawing import draw_all
 
     drawings = draw_all(graph, plan if is_stream else optimized.plan)
     if form == "dot":
-        from emberlog.logical.pictures.graphviz import drawings_dot
+        from emberlog.render.pictures.graphviz import drawings_dot
 
         return drawings_dot(drawings, title)
     if form == "mermaid":
-        from emberlog.logical.pictures.mermaid import drawings_mermaid
+        from emberlog.render.pictures.mermaid import drawings_mermaid
 
         return drawings_mermaid(drawings, title)
-    from emberlog.logical.pictures.svg import drawings_svg
+    from emberlog.render.pictures.svg import drawings_svg
 
     return drawings_svg(drawings, title)
 

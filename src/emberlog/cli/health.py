@@ -56,7 +56,7 @@ def _python() -> Finding:
 
 
 def _java() -> Finding:
-    from emberlog.executors.java import find_java
+    from emberlog.engines.spark.java import find_java
 
     try:
         java = find_java()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from emberlog.cli.program_files import write_text
 from emberlog.events import Event, Listener
-from emberlog.profile.collector import RunProfile
-from emberlog.profile.text import profile_text
+from emberlog.profile import RunProfile
+from emberlog.render.profile_text import profile_text
 
 
 class Profiling:
@@ -27,7 +27,7 @@ class Profiling:
         text = profile_text(self._profile)
         if self._page is None:
             return text
-        from emberlog.profile.page import profile_page
+        from emberlog.render.pictures.profile_page import profile_page
 
         write_text(self._page, profile_page(name, self._profile))
         return f"{text}\n\nprofile: {self._page}"

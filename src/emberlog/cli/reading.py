@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from emberlog.cli.answers import Answer, answer_of
-from emberlog.executors.dataframe.faults import coded_errors
+from emberlog.engines.spark.frames.faults import coded_errors
 from emberlog.logical.nodes import Fixpoint
 from emberlog.semantics.model import CellValue
 

@@ -19,9 +19,9 @@ from emberlog.logical.summary import counted
 from emberlog.syntax.printer import print_duration
 
 if TYPE_CHECKING:
-    from emberlog.executors.streaming.progress import StreamProgress
-    from emberlog.executors.streaming.sinks import Frames
     from emberlog.stream_run import StreamRun
+    from emberlog.streams.spark.sinks import Frames
+    from emberlog.streams.steps.progress import StreamProgress
 
 _PATIENCE = 1.0
 """Seconds between two looks at a query that runs, so that Ctrl-C is heard."""
@@ -55,8 +55,8 @@ def carry_out(task: Task, wishes: Wishes, *, limits: Limits, master: str | None,
     with told_as_such(), LiveLine(sys.stderr) as line:
         line.begin("  starting Spark")
         from emberlog.database import Database
-        from emberlog.executors.cyclic.scratch import new_folder
         from emberlog.io.stream_folders import stream_of_folder
+        from emberlog.workers.wire.scratch import new_folder
 
         with Database(master=master, conf=conf) as database:
             line.keep(heading(task, database))
@@ -103,7 +103,7 @@ def _wait(run: StreamRun) -> None:
 
 def _show(line: LiveLine, rows: int, frames: Frames, step: int) -> None:
     """The first rows of a batch, on standard output."""
-    from emberlog.executors.streaming.sinks import Console
+    from emberlog.streams.spark.sinks import Console
 
     if rows:
         line.clear()

@@ -10,7 +10,7 @@ from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, DataType
 from emberlog.diagnostics import fail, nearest
 from emberlog.io.moments import time_of
 from emberlog.provenance.facts import FactBase
-from emberlog.provenance.wording import pattern_text
+from emberlog.render.wording import pattern_text
 from emberlog.semantics.model import CellValue, Fact, Relation
 
 

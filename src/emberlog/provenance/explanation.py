@@ -5,11 +5,11 @@ from __future__ import annotations
 import html
 from abc import ABC, abstractmethod
 
-from emberlog.provenance.graphs import outline_graphviz, outline_mermaid
-from emberlog.provenance.json_form import outline_object
-from emberlog.provenance.outline import Outline
-from emberlog.provenance.page import outline_page
-from emberlog.provenance.text import outline_text
+from emberlog.render.outline import Outline
+from emberlog.render.outline_json import outline_object
+from emberlog.render.outline_text import outline_text
+from emberlog.render.pictures.outline_graph import outline_graphviz, outline_mermaid
+from emberlog.render.pictures.outline_page import outline_page
 
 
 class Explanation(ABC):

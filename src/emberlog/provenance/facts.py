@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from emberlog.diagnostics import InternalError
-from emberlog.executors.recording import is_latest
+from emberlog.engines.recording import is_latest
 from emberlog.io.shelves import Shelf
 from emberlog.provenance.lookup import Found, Lookup
 from emberlog.provenance.model import Goal

@@ -9,7 +9,7 @@ from emberlog.provenance.facts import FactBase
 from emberlog.provenance.model import Combination, InputFact, RuleStep, WrittenFact, applications
 from emberlog.provenance.proof_outline import WRITTEN
 from emberlog.provenance.proofs import Prover
-from emberlog.provenance.wording import when_text
+from emberlog.render.wording import when_text
 from emberlog.semantics.model import Fact
 
 MOST_CONTRIBUTIONS = 100

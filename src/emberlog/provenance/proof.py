@@ -6,8 +6,8 @@ from functools import cached_property
 
 from emberlog.provenance.explanation import Explanation
 from emberlog.provenance.model import ProofTree
-from emberlog.provenance.outline import Outline
 from emberlog.provenance.proof_outline import proof_outline
+from emberlog.render.outline import Outline
 from emberlog.semantics.model import CheckedProgram
 
 

@@ -20,8 +20,8 @@ from emberlog.provenance.model import (
     Step,
     WrittenFact,
 )
-from emberlog.provenance.outline import Kind, Node, Outline
-from emberlog.provenance.wording import fact_text, holding_text, named, pattern_text, when_text
+from emberlog.render.outline import Kind, Node, Outline
+from emberlog.render.wording import fact_text, holding_text, named, pattern_text, when_text
 from emberlog.semantics.model import CheckedProgram, Contribution, HeadValue
 from emberlog.syntax.ast import Expression, Variable
 

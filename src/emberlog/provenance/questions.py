@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import TypeAlias
 
-from emberlog.executors.recording import Recording
+from emberlog.engines.recording import Recording
 from emberlog.io.shelves import Shelf
 from emberlog.optimize.demand_for_proofs import Demands
 from emberlog.provenance.alternatives import alternatives

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 
 from emberlog.provenance.explanation import Explanation
-from emberlog.provenance.outline import Outline
 from emberlog.provenance.refutation_outline import refutation_outline
 from emberlog.provenance.refutations import RefutationTree
+from emberlog.render.outline import Outline
 from emberlog.semantics.model import CheckedProgram
 
 

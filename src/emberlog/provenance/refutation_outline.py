@@ -6,7 +6,6 @@ import re
 from typing import assert_never
 
 from emberlog.logical.rule_text import head_text, literal_text
-from emberlog.provenance.outline import Kind, Node, Outline
 from emberlog.provenance.refutations import (
     BeyondStages,
     DisturbingFact,
@@ -22,7 +21,8 @@ from emberlog.provenance.refutations import (
     Refuted,
 )
 from emberlog.provenance.valuations import pattern_values
-from emberlog.provenance.wording import condition_text, fact_text, holding_text, named, pattern_text
+from emberlog.render.outline import Kind, Node, Outline
+from emberlog.render.wording import condition_text, fact_text, holding_text, named, pattern_text
 from emberlog.semantics.model import Absent, CheckedProgram, CoreRule, Match
 
 NO_FACT = "no fact matches it"

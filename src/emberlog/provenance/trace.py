@@ -11,7 +11,7 @@ from emberlog.provenance.facts import FactBase, iteration_in
 from emberlog.provenance.model import Goal, Step
 from emberlog.provenance.proofs import Prover
 from emberlog.provenance.refutations import Pattern
-from emberlog.provenance.wording import pattern_text
+from emberlog.render.wording import pattern_text
 from emberlog.semantics.model import Fact, RecursionCase, Relation
 
 MOST_ROWS = 200_000

@@ -6,11 +6,11 @@ import html
 from collections.abc import Iterator
 from typing import assert_never
 
-from emberlog.provenance.json_form import plain
 from emberlog.provenance.model import Combination, Goal, InputFact, RuleStep, Step, WrittenFact, applications
 from emberlog.provenance.proof_outline import WRITTEN
 from emberlog.provenance.trace import Change, IterationChanges, TraceData
-from emberlog.provenance.wording import fact_text, pattern_text, when_text
+from emberlog.render.outline_json import plain
+from emberlog.render.wording import fact_text, pattern_text, when_text
 from emberlog.semantics.model import CheckedProgram
 
 Line = tuple[str, str, str, str]

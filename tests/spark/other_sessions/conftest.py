@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emberlog.database import Database
-from emberlog.executors.java import find_java, home_to_launch
-from emberlog.executors.session import start_session
+from emberlog.engines.spark.java import find_java, home_to_launch
+from emberlog.engines.spark.session import start_session
 
 KIND = os.environ.get("EMBERLOG_TEST_SESSION")
 collect_ignore_glob = [] if KIND else ["test_*.py"]

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from emberlog.config import Execution, Limits
 from emberlog.database import Database
 from emberlog.diagnostics import EmberlogError
+from emberlog.engines.spark.frames.resources import is_connect
 from emberlog.events import Event, ExecutorChosen
-from emberlog.executors.dataframe.resources import is_connect
 from emberlog.io.facts import in_order, read_facts
 from tests.golden.corpus import all_cases
 from tests.golden.test_golden import assert_same_facts

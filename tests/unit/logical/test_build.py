@@ -8,10 +8,10 @@ import pytest
 
 from emberlog.diagnostics import EmberlogError
 from emberlog.logical.build import LONGEST_BODY, build
-from emberlog.logical.explain import plan_text
 from emberlog.logical.invariants import check_invariants
 from emberlog.logical.nodes import Definition, Fixpoint, LogicalPlan, Values
 from emberlog.optimize.pipeline import optimize
+from emberlog.render.plan_text import plan_text
 from emberlog.semantics.model import RecursionCase
 from tests.programs import checked
 

@@ -8,9 +8,9 @@ import pytest
 
 from emberlog.diagnostics import EmberlogError
 from emberlog.logical.build import build
-from emberlog.logical.explain import plan_text
 from emberlog.logical.invariants import check_invariants
 from emberlog.logical.nodes import Aggregate, Definition
+from emberlog.render.plan_text import plan_text
 from tests.programs import checked
 
 DECLARED = "declare q(int a, string s, float f). "

@@ -6,7 +6,6 @@ from textwrap import dedent
 
 from emberlog.datatypes import INT, STRING
 from emberlog.logical.build import build
-from emberlog.logical.explain import CHANGED_LINES_SHOWN, changed_lines, explain_text, pass_lines, plan_text
 from emberlog.logical.nodes import (
     Aggregate,
     AggregateColumn,
@@ -21,6 +20,7 @@ from emberlog.logical.nodes import (
 )
 from emberlog.logical.summary import aggregate_notes, counted, program_summary, stream_notes
 from emberlog.optimize.pipeline import PASS_NAMES, Optimized, PassChange, optimize, plan_program
+from emberlog.render.plan_text import CHANGED_LINES_SHOWN, changed_lines, explain_text, pass_lines, plan_text
 from emberlog.semantics.analysis import analyze
 from emberlog.semantics.connection_graph import build_connection_graph
 from emberlog.semantics.model import CheckedProgram

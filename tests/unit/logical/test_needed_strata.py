@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emberlog.executors import interpreter
+from emberlog.engines.interpreter import interpreter
 from emberlog.logical.build import build
 from emberlog.logical.needed_strata import only_what_is_needed
 from emberlog.optimize.pipeline import plan_program

@@ -10,13 +10,13 @@ from xml.etree import ElementTree
 import pytest
 
 from emberlog.logical.build import build
-from emberlog.logical.pictures.drawing import Drawing, DrawnNode, Look, draw_all, draw_connection_graph
-from emberlog.logical.pictures.graphviz import drawings_dot
-from emberlog.logical.pictures.html import explanation_page
-from emberlog.logical.pictures.layout import LINES_SHOWN, WIDEST, WRAPPED_AT, Box, lay_out, wrapped
-from emberlog.logical.pictures.mermaid import drawings_mermaid
-from emberlog.logical.pictures.svg import drawing_svg, drawings_svg
 from emberlog.optimize.pipeline import optimize
+from emberlog.render.pictures.drawing import Drawing, DrawnNode, Look, draw_all, draw_connection_graph
+from emberlog.render.pictures.graphviz import drawings_dot
+from emberlog.render.pictures.html import explanation_page
+from emberlog.render.pictures.layout import LINES_SHOWN, WIDEST, WRAPPED_AT, Box, lay_out, wrapped
+from emberlog.render.pictures.mermaid import drawings_mermaid
+from emberlog.render.pictures.svg import drawing_svg, drawings_svg
 from emberlog.semantics.analysis import analyze
 from emberlog.semantics.connection_graph import build_connection_graph
 from emberlog.source import Source

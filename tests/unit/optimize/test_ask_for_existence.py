@@ -9,8 +9,8 @@ import pytest
 
 from emberlog.config import DEFAULT_LIMITS, Execution
 from emberlog.datatypes import INT
+from emberlog.engines.interpreter import interpreter
 from emberlog.events import Event, RulesProfiled
-from emberlog.executors import interpreter
 from emberlog.logical.nodes import Plan
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import CheckedProgram, Column, Fact

@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from emberlog.logical.build import build
-from emberlog.logical.explain import plan_text
 from emberlog.logical.invariants import check_invariants
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.program_invariants import ProgramInvariants
 from emberlog.logical.rule_text import program_lines
 from emberlog.optimize.context import PassContext
 from emberlog.optimize.pipeline import PASS_NAMES, PASSES, RULE_PASSES
+from emberlog.render.plan_text import plan_text
 from emberlog.semantics.model import CheckedProgram
 from tests.programs import checked
 from tests.statistics import written

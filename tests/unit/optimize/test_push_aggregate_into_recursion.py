@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from emberlog.executors import interpreter
+from emberlog.engines.interpreter import interpreter
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import CheckedProgram, Fact
 from tests.local_runs import SETUPS, run_locally

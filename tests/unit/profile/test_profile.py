@@ -18,10 +18,10 @@ from emberlog.events import (
     StratumStarted,
     WorkerEffort,
 )
-from emberlog.executors.cyclic.profile import Profile
-from emberlog.profile.collector import RunProfile
-from emberlog.profile.page import profile_page
-from emberlog.profile.text import MOST_ITERATIONS, profile_text
+from emberlog.profile import RunProfile
+from emberlog.render.pictures.profile_page import profile_page
+from emberlog.render.profile_text import MOST_ITERATIONS, profile_text
+from emberlog.workers.fixpoint.profile import Profile
 
 
 def collected(iterations: int = 3) -> RunProfile:

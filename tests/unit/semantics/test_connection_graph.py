@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textwrap import dedent
 
-from emberlog.logical.graph_text import connection_graph_lines
+from emberlog.render.graph_text import connection_graph_lines
 from emberlog.semantics.analysis import analyze
 from emberlog.semantics.connection_graph import (
     DEEPEST,

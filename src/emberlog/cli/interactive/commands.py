@@ -101,8 +101,8 @@ def _explain(console: Console, argument: str) -> None:
         console.write(entry_text(entry) if entry else f"there is no code {argument.upper()}")
         return
     from emberlog.logical.build import build
-    from emberlog.logical.explain import explain_text
     from emberlog.optimize.pipeline import plan_program
+    from emberlog.render.plan_text import explain_text
     from emberlog.semantics.connection_graph import build_connection_graph
 
     checked = console.checked(parse(Source("query", argument)).statements)

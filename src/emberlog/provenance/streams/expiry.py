@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from emberlog.executors.streaming.monotone_strata import read_by, reasons_against
-from emberlog.executors.streaming.window_facts import WindowFacts
 from emberlog.semantics.model import CheckedProgram
+from emberlog.streams.evaluate.window_facts import WindowFacts
+from emberlog.streams.plan.monotone_strata import read_by, reasons_against
 
 MOST_SLIDES = 64
 """That are looked at one by one."""

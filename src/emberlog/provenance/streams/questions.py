@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from emberlog.config import DEFAULT_LIMITS, Limits
-from emberlog.executors.streaming.batch_program import BatchProgram
-from emberlog.executors.streaming.window_facts import WindowFacts
 from emberlog.provenance.asked import asked_pattern, asked_relation, only_fact, refuse_present
 from emberlog.provenance.model import Goal, InputFact, ProofTree
 from emberlog.provenance.proofs import Prover
@@ -16,6 +14,8 @@ from emberlog.provenance.streams.expiry import Certainty, Expiry, Promise, expir
 from emberlog.provenance.streams.stream_proof import Lasting, StreamProof, StreamRefutation
 from emberlog.provenance.streams.window_runs import WindowRuns, question_program
 from emberlog.semantics.model import CellValue, CheckedProgram, Fact
+from emberlog.streams.evaluate.window_facts import WindowFacts
+from emberlog.streams.plan.batch_program import BatchProgram
 
 
 class StreamQuestions:

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
-from emberlog.executors.streaming.window_facts import WindowFacts
 from emberlog.io.moments import moment_of
 from emberlog.provenance.model import Goal, ProofTree
-from emberlog.provenance.outline import Kind, Moment, Node, Outline, SlideNote
 from emberlog.provenance.proof import Proof
 from emberlog.provenance.refutation import Refutation
 from emberlog.provenance.refutations import RefutationTree
 from emberlog.provenance.streams.expiry import Certainty, Expiry, Promise
-from emberlog.provenance.wording import fact_text
+from emberlog.render.outline import Kind, Moment, Node, Outline, SlideNote
+from emberlog.render.wording import fact_text
 from emberlog.semantics.model import CheckedProgram
+from emberlog.streams.evaluate.window_facts import WindowFacts
 
 
 @dataclass(frozen=True, slots=True)

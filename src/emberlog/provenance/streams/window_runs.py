@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from emberlog.config import Execution, Limits
-from emberlog.executors.local.run import run
-from emberlog.executors.recording import Recording
-from emberlog.executors.streaming.batch_program import BatchProgram, batch_program
-from emberlog.executors.streaming.window_facts import WindowFacts
+from emberlog.engines.local.run import run
+from emberlog.engines.recording import Recording
 from emberlog.io.arrow_shelves import shelf_of
 from emberlog.io.local_relation import LocalRelation
 from emberlog.optimize.pipeline import plan_program
 from emberlog.provenance.facts import FactBase
 from emberlog.semantics.model import CellValue, CheckedProgram, CheckedQuery, Fact
+from emberlog.streams.evaluate.window_facts import WindowFacts
+from emberlog.streams.plan.batch_program import BatchProgram, batch_program
 from emberlog.syntax.ast import Constant, Variable
 
 

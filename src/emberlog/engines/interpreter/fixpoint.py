@@ -1,0 +1,186 @@
+"""Recursive strata: semi-naive where the plan has delta rules, otherwise round by round from the full rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+from emberlog.engines.interpreter.aggregates import Groups
+from emberlog.engines.interpreter.limits import Watch
+from emberlog.engines.interpreter.operators import Facts, Operators, Rows, rule_names
+from emberlog.engines.recording import has_history
+from emberlog.language.faults import Fault
+from emberlog.language.registry import Functions
+from emberlog.logical.nodes import Fixpoint, FixpointRelation, Plan, Version
+from emberlog.logical.python_evaluation import error_in_relation
+from emberlog.logical.traverse import column_names
+from emberlog.semantics.model import Fact
+
+Histories: TypeAlias = dict[str, list[Fact]]
+"""For each relation what `engines/recording.py` calls its history."""
+
+
+def run_fixpoint(
+    fixpoint: Fixpoint, outside: Facts, watch: Watch, functions: Functions, histories: Histories | None = None
+) -> dict[str, frozenset[Fact]]:
+    """The facts of every relation of the stratum; `outside` has those of all others. `histories` are filled, if any."""
+    if histories is not None and has_history(fixpoint.recursion.case):
+        histories.update({relation.name: [] for relation in fixpoint.relations})
+    has_deltas = all(rule.deltas for relation in fixpoint.relations for rule in relation.rules)
+    evaluate = _semi_naive if has_deltas else _naive
+    states = evaluate(fixpoint, outside, watch, functions, histories or {})
+    return {name: frozenset(facts) for name, facts in states.items()}
+
+
+def _record(histories: Histories, iteration: int, facts: Mapping[str, Iterable[Fact]]) -> None:
+    for name, history in histories.items():
+        history += [(*fact, iteration) for fact in facts[name]]
+
+
+class _Stratum(Facts):
+    """What scans see during an iteration."""
+
+    def __init__(self, outside: Facts, relations: Iterable[FixpointRelation]) -> None:
+        self._outside = outside
+        self.full: dict[str, set[Fact]] = {relation.name: set() for relation in relations}
+        self.delta: dict[str, set[Fact]] = {relation.name: set() for relation in relations}
+        self._before: dict[str, set[Fact]] = {}
+
+    def read(self, relation: str, version: Version) -> Rows:
+        if relation not in self.full:
+            return self._outside.read(relation, version)
+        match version:
+            case Version.FULL:
+                return self.full[relation]
+            case Version.DELTA:
+                return self.delta[relation]
+            case Version.BEFORE:
+                if relation not in self._before:
+                    self._before[relation] = self.full[relation] - self.delta[relation]
+                return self._before[relation]
+
+    def advance(self, changes: Mapping[str, tuple[set[Fact], set[Fact]]]) -> None:
+        """Takes what an iteration added and what it replaced."""
+        for name, (added, replaced) in changes.items():
+            self.full[name] -= replaced
+            self.full[name] |= added
+            self.delta[name] = added
+        self._before.clear()
+
+    def size(self) -> int:
+        return sum(map(len, self.full.values()))
+
+
+class _Contributions:
+    """Everything that was ever contributed to one relation, combined."""
+
+    def __init__(self, relation: FixpointRelation, functions: Functions) -> None:
+        self.relation = relation
+        self._functions = functions
+        self._facts: dict[Fact, Fact] = {}
+        """The fact of each key; without aggregates the whole fact is the key."""
+        self._groups = self._new_groups()
+        in_plan = (*relation.keys, *(column.field.name for column in relation.aggregates))
+        self._order = [in_plan.index(field.name) for field in relation.columns]
+
+    def _new_groups(self) -> Groups | None:
+        relation = self.relation
+        if not relation.aggregates:
+            return None
+        return Groups(column_names(relation.seed), relation.keys, relation.aggregates, self._functions)
+
+    def take(self, rows: Iterable[Fact], *, is_first: bool) -> tuple[set[Fact], set[Fact]]:
+        """Combines more contributions; gives the facts that are new, and those that they replace."""
+        if self._groups is None:
+            added = {row for row in rows if row not in self._facts}
+            self._facts.update((row, row) for row in added)
+            return added, set()
+        touched = {self._groups.add(row) for row in rows}
+        if is_first:
+            touched.update(self._groups.keys)  # a count exists even without contributions
+        added, replaced = set(), set()
+        for key in touched:
+            fact = self._fact(self._groups, key)
+            old = self._facts.get(key)
+            if fact != old:
+                added.add(fact)
+                if old is not None:
+                    replaced.add(old)
+                self._facts[key] = fact
+        return added, replaced
+
+    def combined(self, rows: Iterable[Fact]) -> set[Fact]:
+        """The facts that these contributions alone make."""
+        groups = self._new_groups()
+        if groups is None:
+            return set(rows)
+        for row in rows:
+            groups.add(row)
+        return {self._fact(groups, key) for key in groups.keys}
+
+    def _fact(self, groups: Groups, key: Fact) -> Fact:
+        row = groups.row(key)
+        return tuple(row[position] for position in self._order)
+
+    def plans(self) -> list[Plan]:
+        return [self.relation.seed, *(rule.plan for rule in self.relation.rules)]
+
+    def delta_plans(self) -> list[Plan]:
+        return [plan for rule in self.relation.rules for plan in rule.deltas]
+
+
+def _semi_naive(
+    fixpoint: Fixpoint, outside: Facts, watch: Watch, functions: Functions, histories: Histories
+) -> dict[str, set[Fact]]:
+    stratum = _Stratum(outside, fixpoint.relations)
+    operators = Operators(stratum, watch, functions, frozenset(stratum.full))
+    everything = [_Contributions(relation, functions) for relation in fixpoint.relations]
+    number = 0
+    while True:
+        number += 1
+        changes = {}
+        for contributions in everything:
+            relation = contributions.relation
+            # At first there is nothing to recurse on, and the full rules give no rows. They run all the same: a
+            # fault in what they compute before they read their own stratum is reported, as in naive evaluation.
+            plans = contributions.plans() if number == 1 else contributions.delta_plans()
+            try:
+                rows = [row for plan in plans for row in operators.rows(plan)]
+                changes[relation.name] = contributions.take(rows, is_first=number == 1)
+            except Fault as fault:
+                raise error_in_relation(fault, relation.name, rule_names(contributions.plans())) from None
+        stratum.advance(changes)
+        _record(histories, number - 1, stratum.delta)
+        if not any(stratum.delta.values()):
+            return stratum.full
+        watch.finish_iteration(number, list(stratum.delta.items()), stratum.size())
+
+
+def _naive(
+    fixpoint: Fixpoint, outside: Facts, watch: Watch, functions: Functions, histories: Histories
+) -> dict[str, set[Fact]]:
+    """Each round applies all rules, the seed included, to the facts of the round before."""
+    stratum = _Stratum(outside, fixpoint.relations)
+    operators = Operators(stratum, watch, functions, frozenset(stratum.full))
+    everything = [_Contributions(relation, functions) for relation in fixpoint.relations]
+    rounds = fixpoint.recursion.iterations
+    number = 0
+    while rounds is None or number < rounds:
+        number += 1
+        new = {}
+        for contributions in everything:
+            try:
+                rows = [row for plan in contributions.plans() for row in operators.rows(plan)]
+                new[contributions.relation.name] = contributions.combined(rows)
+            except Fault as fault:
+                raise error_in_relation(fault, contributions.relation.name, rule_names(contributions.plans())) from None
+        added = {name: facts - stratum.full[name] for name, facts in new.items()}
+        if rounds is not None:
+            _record(histories, number, new)
+        if new == stratum.full:
+            break
+        if rounds is None:
+            _record(histories, number - 1, added)
+        stratum.full = new
+        watch.finish_iteration(number, list(added.items()), stratum.size())
+    return stratum.full

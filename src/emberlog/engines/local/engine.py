@@ -1,0 +1,176 @@
+"""A database's engine in this process: no Spark, no Java."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from emberlog.config import DEFAULT_EXECUTION, Execution
+from emberlog.engines.engine import Counted, Engine, Inputs, Outputs, Request
+from emberlog.engines.interpreter import interpreter
+from emberlog.engines.local.dated_facts import dated
+from emberlog.engines.local.recursion import plan_here
+from emberlog.engines.local.run import FEW_DERIVED, FEW_HANDLED, FEW_READ, INTERPRETER, MANY_READ, how_it_runs, run
+from emberlog.engines.recording import Recording, recursion_cases
+from emberlog.engines.worker_counts import WorkerCounts
+from emberlog.io.arrow_shelves import shelf_of
+from emberlog.io.local_relation import LocalRelation, statistics_of
+from emberlog.io.local_sources import LocalSource, register
+from emberlog.io.local_writers import write_relations
+from emberlog.io.shelves import Shelf
+from emberlog.logical.nodes import Fixpoint, LogicalPlan, Plan
+from emberlog.logical.statistics import RelationStatistics
+from emberlog.semantics.model import CheckedProgram, Column, Relation
+from emberlog.workers.plan.capabilities import obstacles
+
+
+class LocalEngine(Engine[LocalRelation]):
+    def __init__(self, workers: int) -> None:
+        Execution(workers=workers)  # says what is wrong with the number
+        self._workers = workers
+        self._registered: dict[str, LocalSource] = {}
+
+    def register(
+        self, name: str, data: object, *, columns: Sequence[str] | None, header: bool, format: str | None
+    ) -> None:
+        self._registered[name] = register(name, data, columns=columns, header=header, format=format)
+
+    def forget(self, name: str) -> None:
+        del self._registered[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._registered)
+
+    def original(self, name: str) -> LocalRelation:
+        return self._registered[name].original()
+
+    def columns(self, name: str, declared: Sequence[Column] | None) -> Sequence[Column] | None:
+        return self._registered[name].columns(declared)
+
+    def statistics(self, name: str, relation: Relation) -> RelationStatistics:
+        return statistics_of(self._registered[name].relation(relation))
+
+    def choices(self, plan: LogicalPlan) -> tuple[str, ...]:
+        lines = []
+        for stratum in plan.strata:
+            names = ", ".join(stratum.relations)
+            if not isinstance(stratum.root, Fixpoint):
+                lines.append(f"{names}: {INTERPRETER}, or workers where it reads more than {MANY_READ:,} facts")
+            elif reasons := obstacles(stratum.root):
+                lines.append(f"{names}: {INTERPRETER}; {'; '.join(reasons)}")
+            else:
+                planned = plan_here(plan.strata, stratum, plan.outputs, DEFAULT_EXECUTION, plan.statistics)
+                assert planned is not None
+                placement = planned.worker_plan.main.placement
+                why = "; ".join((placement.why, *planned.folded))
+                lines.append(f"{names}: {how_it_runs(placement, self._workers)}; {why}")
+        if any(isinstance(stratum.root, Fixpoint) for stratum in plan.strata):
+            small = f"reads up to {FEW_READ:,} facts and derives up to {FEW_DERIVED:,}"
+            lines.append(f"a recursion that {small} stays with {INTERPRETER}, up to {FEW_HANDLED:,} rows handled")
+        return tuple(lines)
+
+    def inputs(self, checked: CheckedProgram, names: Sequence[str]) -> Inputs[LocalRelation]:
+        found = {name: self._registered[name].relation(checked.relations[name]) for name in names}
+        return Inputs(found, any(relation.plain_times for relation in found.values()))
+
+    def run(self, request: Request) -> Outputs[LocalRelation]:
+        inputs = self.inputs(request.checked, request.inputs)
+        execution = replace(request.execution, workers=request.execution.workers or self._workers)
+        recording: Recording[LocalRelation] = Recording()
+        run_plan = partial(
+            run,
+            inputs=inputs.relations,
+            limits=request.limits,
+            execution=execution,
+            places=request.places,
+            interpret_small=not request.execution.asks_for_workers,
+        )
+        found = run_plan(request.plan, listener=request.listener, recording=recording)
+        outputs = {name: relation.with_times(plain=inputs.plain_times) for name, relation in found.items()}
+        recorder = _Recorder(recording, run_plan) if execution.provenance else None
+        return LocalOutputs(outputs, recorder, request.checked)
+
+    def counted(self, request: Request) -> Counted:
+        """By the interpreter, which counts every node, or by the workers where much is read: they count steps."""
+        inputs = self.inputs(request.checked, request.inputs).relations
+        if sum(map(len, inputs.values())) > MANY_READ:
+            heard = WorkerCounts()
+            # Bits are not counted one by one, and rows are.
+            execution = replace(request.execution, profile=True, representation="hash")
+            self.run(replace(request, listener=heard, execution=execution))
+            return Counted(request.plan, {}, heard.facts, tuple(heard.rounds), tuple(heard.steps))
+        counts: Counter[int] = Counter()
+
+        def saw(node: Plan, rows: int) -> None:
+            counts[id(node)] += rows
+
+        interpreter.run(request.plan, {name: one.facts for name, one in inputs.items()}, request.limits, saw)
+        return Counted(request.plan, counts)
+
+    def close(self) -> None:
+        self._registered.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class _Recorder:
+    """What a run recorded, and how another plan is run on its inputs."""
+
+    recording: Recording[LocalRelation]
+    run: Callable[..., dict[str, LocalRelation]]
+
+    def recorded(self, plan: LogicalPlan | None) -> Recording[LocalRelation]:
+        if plan is None:
+            return self.recording
+        recording: Recording[LocalRelation] = Recording()
+        self.run(plan, recording=recording)
+        return recording
+
+
+class LocalOutputs(Outputs[LocalRelation]):
+    def __init__(
+        self, relations: dict[str, LocalRelation], recorder: _Recorder | None, checked: CheckedProgram
+    ) -> None:
+        self._relations = relations
+        self._recorder = recorder
+        self._known = checked.relations
+        self._cases = recursion_cases(checked)
+
+    def __getitem__(self, name: str) -> LocalRelation:
+        return self._relations[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._relations)
+
+    def __len__(self) -> int:
+        return len(self._relations)
+
+    def header(self, name: str) -> str:
+        return self._relations[name].header
+
+    def write(self, folder: str | Path, format: str, *, header: bool, iterations: bool) -> None:
+        histories = self.histories if iterations else {}
+        written = {
+            name: dated(relation, histories[name], self._cases[name]) if name in histories else relation
+            for name, relation in self._relations.items()
+        }
+        write_relations(written, folder, format, header=header)
+
+    def recorded(self, plan: LogicalPlan | None = None) -> Recording[Shelf] | None:
+        if self._recorder is None:
+            return None
+        recording = self._recorder.recorded(plan)
+        return Recording(
+            {name: shelf_of(relation) for name, relation in recording.relations.items()},
+            {name: shelf_of(history) for name, history in recording.histories.items()},
+        )
+
+    @property
+    def histories(self) -> Mapping[str, LocalRelation]:
+        histories = self._recorder.recording.histories.items() if self._recorder else ()
+        return {name: history for name, history in histories if name in self._known}
+
+    def close(self) -> None:
+        """There is nothing to give back."""

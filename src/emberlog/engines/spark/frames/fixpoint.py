@@ -1,0 +1,37 @@
+"""Chooses how a recursive stratum is evaluated, and runs it under the settings that its rounds need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from emberlog.engines.spark.frames.environment import Environment, RelationResult, Session
+from emberlog.engines.spark.frames.partitions import Partitions
+from emberlog.engines.spark.frames.resources import Kept
+from emberlog.engines.spark.frames.rounds import WholeRounds, full_plans
+from emberlog.engines.spark.frames.semi_naive import SemiNaive, delta_plans, has_delta_plans
+from emberlog.engines.spark.frames.settings import recursion_settings
+from emberlog.engines.spark.frames.stages import Staged, stage_ranks, staged_plans
+from emberlog.logical.nodes import Fixpoint
+from emberlog.optimize.derive_delta_rules import INCREMENTAL
+from emberlog.semantics.model import RecursionCase
+
+
+def run_fixpoint(
+    session: Session, fixpoint: Fixpoint, known: Mapping[str, Kept] | None = None
+) -> dict[str, RelationResult]:
+    """The facts of the relations of a recursive stratum, computed. `known` contributions are some that the rules give
+    anyway: of a recursion that only grows or improves, so that it may begin with them."""
+    is_incremental = fixpoint.recursion.case in INCREMENTAL and has_delta_plans(fixpoint)
+    environment = Environment(session, fixpoint, delta_plans(fixpoint) if is_incremental else full_plans(fixpoint))
+    environment.prepare(known or {})
+    with recursion_settings(session.spark) as most_partitions:
+        environment.begin(Partitions(session.spark, most_partitions))
+        # A count of nothing is a fact that no change brings about.
+        if is_incremental and not any(one.has_value_of_nothing for one in environment.contributions.values()):
+            return SemiNaive(environment).run()
+        ranks = stage_ranks(fixpoint) if fixpoint.recursion.case is RecursionCase.STAGED else None
+        if ranks is not None:
+            staged = Staged(environment, ranks, staged_plans(fixpoint))
+            if staged.begin():
+                return staged.run()
+        return WholeRounds(environment).run()

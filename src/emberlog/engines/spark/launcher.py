@@ -1,0 +1,491 @@
+"""The driver's side: a whole recursion as one barrier job of Spark, from frames to frames."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from pathlib import Path
+from typing import ClassVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from emberlog.config import Execution, Limits, refuse_options
+from emberlog.datatypes import INT, DataType
+from emberlog.diagnostics import fail
+from emberlog.engines.recording import has_history, is_one_with_result
+from emberlog.engines.spark.failures import NotHere, failure_of
+from emberlog.engines.spark.fault_injection import FaultInjector
+from emberlog.engines.spark.frames.faults import is_cancelled
+from emberlog.engines.spark.frames.job_tag import JobTag
+from emberlog.engines.spark.frames.resources import Kept, Resources
+from emberlog.engines.spark.handover import HandedOver, Outgrown, known_outputs
+from emberlog.engines.spark.key_handover import key_handed_over
+from emberlog.engines.spark.plain_scan import parquet_files, rows_in_plan
+from emberlog.engines.spark.slots import Slots, wait_for_slots
+from emberlog.engines.spark.task import (
+    DONE,
+    FAULT,
+    LOST,
+    SAME_HASH,
+    STALE,
+    UNFIT,
+    UNWRITTEN,
+    Job,
+    Output,
+    Summary,
+    run_task,
+)
+from emberlog.engines.spark.watchdog import Watchdog
+from emberlog.events import WorkerEffort
+from emberlog.io.local_rows import local_frame
+from emberlog.language.faults import Fault
+from emberlog.language.spark_types import schema_of
+from emberlog.workers.fixpoint.profile import Counts, Profile
+from emberlog.workers.fixpoint.worker import spilled_on
+from emberlog.workers.kernels.machine_memory import memory_for_each, memory_from_spark
+from emberlog.workers.kernels.memory import in_words
+from emberlog.workers.plan.worker_plan import WorkerPlan
+from emberlog.workers.recover.checkpoints import FOLDER, Stale
+from emberlog.workers.recover.resuming import Resume, resumed
+from emberlog.workers.store.texts import texts_of
+from emberlog.workers.wire.feeding import Feed, InlineRows, ParquetFiles, Source, StageRows, bytes_on_each
+from emberlog.workers.wire.handshake import Credentials, new_key
+from emberlog.workers.wire.inline_rows import (
+    KINDS,
+    NO_RELATION,
+    SPARK_KINDS,
+    SUMMARY,
+    TAG,
+    InlineLayout,
+    columns_for,
+    kind_of,
+)
+from emberlog.workers.wire.merged_progress import MergedProgress
+from emberlog.workers.wire.messages import Progress
+from emberlog.workers.wire.rendezvous import LAST_WORDS_SECONDS, Tracker
+from emberlog.workers.wire.result_files import Lost, check_files, relation_folder
+from emberlog.workers.wire.scratch import delete, new_folder
+
+LOOPBACK = "127.0.0.1"
+"""Where driver and workers meet that share a machine: nobody else can dial that."""
+
+MOST_INLINE_ROWS = 20_000
+"""Rows that live in the plan and are sent along with the tasks."""
+
+_log = logging.getLogger("emberlog")
+
+MOST_SEEDS = 3
+"""Tries with other hashes of texts."""
+
+
+class SameHashes(Exception):
+    """Two texts have the same hash, and another one is needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class StaticInput:
+    """A relation that the recursion reads: its frame, and whether rows are known not to be repeated."""
+
+    frame: DataFrame
+    is_set: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CyclicResult:
+    frames: dict[str, DataFrame]
+    histories: dict[str, DataFrame]
+    """With provenance, of the relations of the recursion that have one."""
+    rows: dict[str, int]
+    kept: Kept
+    """What has to stay for the frames to be read."""
+    summaries: tuple[Summary, ...]
+
+    @property
+    def iterations(self) -> int:
+        return max(summary.iterations for summary in self.summaries)
+
+    @property
+    def bytes_sent(self) -> int:
+        """Between workers."""
+        return sum(summary.bytes_sent for summary in self.summaries)
+
+    @property
+    def choice(self) -> str:
+        """The representation of the facts and why, where there was a choice."""
+        return next((summary.choice for summary in self.summaries if summary.choice), "")
+
+    @property
+    def spilled(self) -> str:
+        return spilled_on([summary.spilled for summary in self.summaries])
+
+    @property
+    def efforts(self) -> tuple[WorkerEffort, ...]:
+        return tuple(WorkerEffort(one.worker + 1, *one.effort) for one in self.summaries)
+
+    @property
+    def profile(self) -> Profile:
+        """What each rule did, on all workers together."""
+        total = Profile()
+        for summary in self.summaries:
+            own = Profile(
+                {(one[0], one[1], one[2]): Counts(*one[3:]) for one in summary.profile},
+                {(one[0], one[1], one[2], one[3]): one[4] for one in summary.steps},
+            )
+            total.add(own)
+        return total
+
+
+class Launcher:
+    """Of one recursive stratum."""
+
+    injector: ClassVar[FaultInjector | None] = None
+    """Tests have one, nobody else."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        worker_plan: WorkerPlan,
+        inputs: Mapping[str, StaticInput],
+        resources: Resources,
+        execution: Execution,
+        limits: Limits,
+        hear: Callable[[Progress], None],
+        retried: Callable[[int, str, int], None],
+    ) -> None:
+        """`retried` is told the number of an attempt that begins, why the last one ended, and from which iteration it
+        goes on."""
+        self.spark = spark
+        self.worker_plan = worker_plan
+        self.inputs = {name: inputs[name] for name in worker_plan.inputs}
+        self.resources = resources
+        self.limits = limits
+        self.execution = execution
+        self.hear = hear
+        self.retried = retried
+        self.jobs = JobTag(spark)
+        self.slots = Slots.of(spark)
+        if self.slots.obstacle is not None:
+            raise NotHere(self.slots.obstacle)
+        if self.slots.count == 0:
+            raise NotHere(
+                "Spark has no room for a task: no executor has come, or spark.task.cpus is more than one has cores"
+            )
+        self.workers = execution.workers or self.slots.count
+        if self.workers > self.slots.count:
+            raise fail(
+                "DL331",
+                f"{self.workers:,} workers are asked for, and Spark can run {self.slots.count:,} tasks at once",
+                None,
+                "ask for fewer workers, or give the session more cores",
+            )
+        self.outputs = tuple(_outputs(worker_plan, provenance=execution.provenance))
+        self.known = known_outputs(worker_plan.main.program)
+        self.shares_disk = self.slots.is_one_machine and not execution.through_spark and not self.slots.encrypts_files
+        # Workers share this machine if they share a disk; on others they see for themselves.
+        self.memory = execution.memory or (memory_for_each(self.workers) if self.shares_disk else None)
+        self._check_recovery()
+
+    def _check_recovery(self) -> None:
+        """Raises an error if checkpoints are asked for that nobody will write."""
+        execution = self.execution
+        reason = "none are written without a disk that workers and driver share" if not self.shares_disk else None
+        if execution.provenance:
+            reason = "none are written while iterations are recorded, which is done from the first one on"
+        if reason is not None:
+            asked = execution.recovery.asked_checkpoints
+            refuse_options("a run without checkpoints", asked, dict.fromkeys(asked, reason))
+
+    @property
+    def how(self) -> str:
+        workers = f"{self.workers:,} worker{'' if self.workers == 1 else 's'}"
+        if not self.worker_plan.main.is_recursive:
+            return f"one job, {workers}"
+        return f"one job, {self.worker_plan.main.placement.mode.value}, {workers}"
+
+    def run(self) -> CyclicResult:
+        folder = new_folder() if self.shares_disk else None
+        try:
+            return self._until_done(folder)
+        except Outgrown:
+            if folder is not None:
+                self.resources.adopt(Kept(self.spark.range(0), 0, partial(delete, folder)))
+            raise
+        except BaseException:
+            # Before the folder goes: a job that still runs would bring it back.
+            self.jobs.stop()
+            if folder is not None:
+                delete(folder)
+            raise
+
+    def _until_done(self, folder: Path | None) -> CyclicResult:
+        attempt, seed, lost = 1, 0, 0
+        place, resume = self._new_place(folder, attempt), None
+        over: list[Path] = []
+        while True:
+            earlier = place
+            try:
+                result = self._attempt(folder, place, attempt, resume, seed)
+                for one in over:  # only now: it takes as long as a good part of an attempt that goes on
+                    delete(one)
+                return result
+            except SameHashes as problem:
+                seed += 1
+                if seed == MOST_SEEDS:
+                    raise NotHere(str(problem)) from None
+                place, resume = self._new_place(folder, attempt + 1), None
+            except (Lost, Stale) as problem:
+                lost += 1
+                self._may_go_on(lost, problem)
+                place, resume = self._new_place(folder, attempt + 1), None
+                # A profile counts from the first round on, or is wrong.
+                may_resume = isinstance(problem, Lost) and not self.execution.profile
+                if earlier is not None and place is not None and may_resume:
+                    resume = resumed(earlier, place, self.workers)
+                self.retried(attempt + 1, str(problem), resume.iteration if resume else 0)
+            attempt += 1
+            if earlier is not None:
+                over.append(earlier)
+
+    def _may_go_on(self, lost: int, problem: Lost | Stale) -> None:
+        if lost > self.execution.recovery.retries:
+            each = "" if lost == 1 else f" in each of {lost:,} attempts"
+            raise fail(
+                "DL521",
+                f"a recursion lost a worker{each}: {problem}",
+                None,
+                "give the machine less to do, or the workers more memory; the dataframe executor does without workers",
+            ) from None
+        if not wait_for_slots(self.spark, self.workers):
+            raise fail(
+                "DL521",
+                f"a recursion lost a worker, and Spark has no longer room for {self.workers:,}: {problem}",
+                None,
+                "run it again when Spark has all its executors",
+            ) from None
+
+    def _attempt(
+        self, folder: Path | None, place: Path | None, attempt: int, resume: Resume | None, seed: int
+    ) -> CyclicResult:
+        """`place` is the folder of the attempt in that of the run."""
+        sources = {name: self._source(name, one.frame, folder) for name, one in self.inputs.items()}
+        feeds = tuple(self._feed(name, sources[name], one) for name, one in self.inputs.items())
+        self._check_memory(feeds)
+        layout = InlineLayout(
+            {one.tag: self.worker_plan.inputs[name] for name, one in sources.items() if isinstance(one, StageRows)},
+            {} if folder is not None else {one.title: one.types for one in (*self.outputs, *self.known)},
+        )
+        credentials = Credentials(uuid.uuid4().hex, 0, new_key())
+        watchdog = Watchdog(self.jobs.stop)
+        tracker = self._tracker(credentials, watchdog, resume) if folder is not None else None
+        job = Job(
+            credentials.run,
+            None,
+            self.worker_plan,
+            feeds,
+            tuple(dict.fromkeys(text for one in self.worker_plan.strata for text in texts_of(one.program))),
+            seed,
+            self.outputs,
+            self.workers,
+            self.limits,
+            self.execution,
+            self.memory,
+            memory_from_spark(self.slots.settings),
+            tracker.address if tracker else None,
+            str(place) if place else None,
+            layout,
+            self.known,
+            attempt,
+            resume.manifests if resume else (),
+            self.injector,
+        )
+        last_words = 0.0
+        try:
+            self.jobs.begin()
+            with key_handed_over(self.spark, credentials.key) as key:
+                run = partial(run_task, replace(job, key=key))
+                frame = self._stage_input(sources).mapInArrow(run, layout.output_schema, barrier=True)
+                # Rows go through an exchange: a barrier stage that failed is tried again then, and they are plain rows.
+                kept = self.resources.keep(frame.repartition(self.workers)) if place is None else None
+                summaries = _summaries(frame if kept is None else kept.frame.where(F.col(TAG) == NO_RELATION))
+            last_words = LAST_WORDS_SECONDS
+        except Exception as error:
+            if watchdog.reason is not None and is_cancelled(error):
+                raise Lost(watchdog.reason) from None
+            raise failure_of(error) from None
+        finally:
+            self.jobs.end()
+            watchdog.close()
+            if tracker is not None:
+                tracker.close(last_words)
+        try:
+            self._check(summaries)
+        except NotHere as problem:
+            if self.execution.provenance or not self.worker_plan.main.is_recursive:
+                raise  # facts that are known do not say in which iteration they came
+            handed_over = HandedOver(self.spark, self.outputs, self.known, place, kept)
+            raise Outgrown(str(problem), handed_over.of(self.worker_plan.main.program)) from None
+        except BaseException:
+            if kept is not None:
+                self.resources.release(kept)
+            raise
+        counts = {output.title: sum(one.rows[output.title] for one in summaries) for output in self.outputs}
+        for unsaved in {summary.unsaved for summary in summaries if summary.unsaved}:
+            _log.warning("some checkpoints could not be written: %s", unsaved)
+        if kept is None:
+            assert folder is not None
+            assert place is not None
+            check_files(place, list(counts.values()))
+            for done in (folder / "inputs", place / FOLDER):
+                shutil.rmtree(done, ignore_errors=True)
+            kept = Kept(self.spark.range(0), sum(counts.values()), partial(delete, folder))
+            self.resources.adopt(kept)
+        read = {
+            output: self._read(place, kept, index, output, counts[output.title])
+            for index, output in enumerate(self.outputs)
+        }
+        histories = {output.relation: frame for output, frame in read.items() if output.is_history}
+        frames = {name: frame.drop(frame.columns[-1]) for name, frame in histories.items()}
+        frames |= {output.relation: frame for output, frame in read.items() if not output.is_history}
+        # Where there is nothing but a history, its rows are the facts.
+        rows = {output.relation: counts[output.title] for output in sorted(self.outputs, key=_history_first)}
+        return CyclicResult(frames, histories, rows, kept, summaries)
+
+    def _new_place(self, folder: Path | None, attempt: int) -> Path | None:
+        """A worker of an earlier attempt may live a little longer: it finds nothing here that it could spoil."""
+        if folder is None:
+            return None
+        place = folder / f"attempt-{attempt}"
+        for index in range(len(self.outputs) + len(self.known)):
+            (place / relation_folder(index)).mkdir(parents=True)
+        (place / FOLDER).mkdir(parents=True)
+        return place
+
+    def _tracker(self, credentials: Credentials, watchdog: Watchdog, resume: Resume | None) -> Tracker:
+        since = resume.iteration if resume is not None and resume.is_in_step else 0
+        progress = MergedProgress(self.workers, self.hear, self.worker_plan.main.placement.mode, since)
+        stall_seconds = self.execution.recovery.stall_seconds
+        return Tracker(LOOPBACK, self.workers, credentials, progress, watchdog.lost, stall_seconds)
+
+    def _check_memory(self, feeds: Sequence[Feed]) -> None:
+        """What is read has to fit, with its indexes; how much will be derived nobody knows before."""
+        needed = sum(bytes_on_each(one, self.workers) for one in feeds)
+        if self.memory is not None and needed > self.memory:
+            allowed = f"which may use {in_words(self.memory)}"
+            raise NotHere(f"what it reads needs about {in_words(needed)} on each worker, {allowed}")
+
+    def _feed(self, name: str, source: Source, one: StaticInput) -> Feed:
+        types = self.worker_plan.inputs[name]
+        # Rows that may be repeated have to be compared as a whole.
+        used = self.worker_plan.used_columns(name) if one.is_set else frozenset(range(len(types)))
+        return Feed(name, types, source, self.worker_plan.spread[name], one.is_set, used)
+
+    def _source(self, name: str, frame: DataFrame, folder: Path | None) -> Source:
+        types = self.worker_plan.inputs[name]
+        if self.slots.is_classic:
+            rows = rows_in_plan(frame)
+            if rows is not None and rows <= MOST_INLINE_ROWS:
+                return InlineRows(_serialized(frame, types))
+            files = parquet_files(frame) if folder is not None else None
+            if files is not None:
+                return files
+        if folder is None:
+            return StageRows(list(self.inputs).index(name))
+        place = folder / "inputs" / str(list(self.inputs).index(name))
+        if not place.exists():
+            names = [f"c{index}" for index in range(len(types))]
+            writer = frame.toDF(*names).write.option("compression", "uncompressed")
+            writer.option("parquet.enable.dictionary", "false").parquet(place.as_uri())
+        written = tuple(str(path) for path in sorted(place.glob("*.parquet")))
+        length = sum(int(pq.read_metadata(path).num_rows) for path in written)
+        return ParquetFiles(written, tuple(f"c{index}" for index in range(len(types))), length)
+
+    def _stage_input(self, sources: Mapping[str, Source]) -> DataFrame:
+        """A row per worker at least: a stage without rows would have no tasks."""
+        tickets = self.spark.range(0, self.workers, 1, self.workers)
+        tagged = {name: source.tag for name, source in sources.items() if isinstance(source, StageRows)}
+        if not tagged:
+            return tickets
+        columns = InlineLayout({tag: self.worker_plan.inputs[name] for name, tag in tagged.items()}, {}).input_columns
+        parts = [tickets.select(F.lit(NO_RELATION).alias(TAG), *(_missing(name) for name in columns))]
+        for name, tag in tagged.items():
+            used = columns_for(self.worker_plan.inputs[name])
+            frame = self.inputs[name].frame.toDF(*used)
+            chosen = [F.col(column) if column in used else _missing(column) for column in columns]
+            parts.append(frame.select(F.lit(tag).alias(TAG), *chosen))
+        return reduce(DataFrame.unionAll, parts).repartition(self.workers)
+
+    def _check(self, summaries: tuple[Summary, ...]) -> None:
+        # A worker that stops takes the others with it: the one with a reason of its own counts.
+        order = (FAULT, UNFIT, SAME_HASH, UNWRITTEN, STALE, LOST, DONE)
+        for summary in sorted(summaries, key=lambda one: order.index(one.status)):
+            match summary.status:
+                case "fault":
+                    raise Fault(summary.code, summary.message, *summary.notes, rule=summary.rule)
+                case "unfit":
+                    raise NotHere(summary.message)
+                case "same hash":
+                    raise SameHashes(summary.message)
+                case "unwritten":
+                    raise fail(
+                        "DL522",
+                        f"worker {summary.worker:,} could not write its results: {summary.message}",
+                        None,
+                        f"they are written to `{tempfile.gettempdir()}`; TMPDIR names another place",
+                    )
+                case "stale":
+                    raise Stale(summary.message)
+                case "lost":
+                    raise Lost(summary.message)
+        if len(summaries) != self.workers:
+            raise Lost(f"only {len(summaries):,} of {self.workers:,} workers told how they ended")
+
+    def _read(self, place: Path | None, kept: Kept, index: int, output: Output, count: int) -> DataFrame:
+        if not count:
+            return local_frame(self.spark, output.names, list(output.types), ())
+        if place is not None:
+            schema = schema_of(output.names, list(output.types))
+            return self.spark.read.schema(schema).parquet((place / relation_folder(index)).as_uri())
+        chosen = [F.col(column) for column in columns_for(output.types)]
+        return kept.frame.where(F.col(TAG) == index).select(*chosen).toDF(*output.names)
+
+
+def _outputs(worker_plan: WorkerPlan, *, provenance: bool) -> Iterator[Output]:
+    main, case = worker_plan.main, worker_plan.main.program.recursion.case
+    members = {relation.name for relation in main.program.relations} if provenance and main.is_recursive else set()
+    for name, types in worker_plan.outputs.items():
+        is_recorded = name in members and has_history(case)
+        if not is_recorded or not is_one_with_result(case):
+            yield Output(name, types)
+        if is_recorded:
+            yield Output(name, (*types, INT), is_history=True)
+
+
+def _history_first(output: Output) -> bool:
+    return not output.is_history
+
+
+def _summaries(frame: DataFrame) -> tuple[Summary, ...]:
+    found = [Summary.read(row[SUMMARY]) for row in frame.collect() if row[SUMMARY] is not None]
+    return tuple(sorted(found, key=lambda summary: summary.worker))
+
+
+def _missing(column: str) -> Column:
+    return F.lit(None).cast(SPARK_KINDS[column[0]]).alias(column)
+
+
+def _serialized(frame: DataFrame, types: Sequence[DataType]) -> bytes:
+    rows = frame.collect()
+    arrays = [pa.array([row[i] for row in rows], KINDS[kind_of(data_type)]) for i, data_type in enumerate(types)]
+    table = pa.table(arrays, names=[f"c{index}" for index in range(len(arrays))])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())

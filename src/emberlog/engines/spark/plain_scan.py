@@ -1,0 +1,92 @@
+"""Frames whose rows can be had without a Spark job: a few that live in the plan, or Parquet files as they are.
+
+Bringing rows from Spark to the workers costs more than most recursions, so workers open such files themselves.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+
+from emberlog.workers.wire.feeding import ParquetFiles
+
+MOST_FILES = 1_000
+"""More are left to Spark, which reads their footers in parallel."""
+
+_AS_IT_IS = ("tinyint", "smallint", "int", "bigint", "string", "boolean")
+
+
+def parquet_files(frame: DataFrame) -> ParquetFiles | None:
+    """The files whose rows, column by column, are just those of the frame."""
+    plan: Any = frame._jdf.queryExecution().optimizedPlan()
+    columns: list[tuple[str, str]]
+    if _kind(plan) == "Project":
+        outputs = [_column_behind(plan.projectList().apply(i)) for i in range(plan.projectList().length())]
+        plan = plan.child()
+    else:
+        outputs = [_column_behind(plan.output().apply(i)) for i in range(plan.output().length())]
+    if _kind(plan) != "LogicalRelation" or _kind(plan.relation()) != "HadoopFsRelation":
+        return None
+    columns = [column for column in outputs if column is not None]
+    relation = plan.relation()
+    if (
+        len(dict(columns)) < len(outputs)
+        or any(kind not in _AS_IT_IS for _, kind in columns)
+        or relation.fileFormat().toString() != "Parquet"
+        or not relation.partitionSchema().isEmpty()
+        or not relation.bucketSpec().isEmpty()
+    ):
+        return None
+    paths = [urlsplit(file) for file in relation.location().inputFiles()]
+    if any(path.scheme != "file" or path.netloc for path in paths):
+        return None
+    return _files_with_columns(tuple(unquote(path.path) for path in paths), dict(columns))
+
+
+def _files_with_columns(paths: tuple[str, ...], kinds: dict[str, str]) -> ParquetFiles | None:
+    """The files, if every one has every column, under just this name and in a type that means the same: Spark is more
+    generous, and fills in what a file lacks."""
+    if len(paths) > MOST_FILES:
+        return None
+    rows = 0
+    for path in paths:
+        footer = pq.read_metadata(path)
+        schema = footer.schema.to_arrow_schema()
+        for name, kind in kinds.items():
+            if schema.get_field_index(name) < 0 or not _is_kind(schema.field(name).type, kind):
+                return None
+        rows += int(footer.num_rows)
+    return ParquetFiles(paths, tuple(kinds), rows)
+
+
+def _is_kind(found: pa.DataType, kind: str) -> bool:
+    if kind == "string":
+        return bool(pa.types.is_string(found) or pa.types.is_large_string(found))
+    if kind == "boolean":
+        return bool(pa.types.is_boolean(found))
+    return bool(pa.types.is_signed_integer(found))
+
+
+def rows_in_plan(frame: DataFrame) -> int | None:
+    """How many rows the plan itself holds; None if they are somewhere else."""
+    plan: Any = frame._jdf.queryExecution().optimizedPlan()
+    return int(plan.data().length()) if _kind(plan) == "LocalRelation" else None
+
+
+def _column_behind(expression: Any) -> tuple[str, str] | None:
+    """The name and the type of the column that an expression only renames or widens."""
+    while _kind(expression) in ("Alias", "Cast"):
+        if _kind(expression) == "Cast" and expression.dataType().simpleString() != "bigint":
+            return None
+        expression = expression.child()
+    if _kind(expression) != "AttributeReference":
+        return None
+    return expression.name(), expression.dataType().simpleString()
+
+
+def _kind(node: Any) -> str:
+    return str(node.getClass().getSimpleName())

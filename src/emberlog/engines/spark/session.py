@@ -1,0 +1,152 @@
+"""Starts a Spark of our own, for people who do not bring a session: local, quiet, and closed to the network."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from emberlog.diagnostics import EmberlogError, fail
+from emberlog.engines.spark.java import find_java, home_to_launch
+
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+
+_LOGGING = """\
+status = ERROR
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n
+# A fault in a rule comes back as an error with a code; Spark would print it twice more, with its stack.
+logger.executor.name = org.apache.spark.executor.Executor
+logger.executor.level = off
+logger.tasks.name = org.apache.spark.scheduler.TaskSetManager
+logger.tasks.level = off
+logger.scheduler.name = org.apache.spark.scheduler.TaskSchedulerImpl
+logger.scheduler.level = off
+logger.python.name = org.apache.spark.api.python.PythonRunner
+logger.python.level = off
+# So does an error in a micro-batch, and the query tells it to whoever waits for it.
+logger.streaming.name = org.apache.spark.sql.execution.streaming
+logger.streaming.level = off
+# Spark announces the level of the Python shell if it is not that of everything else.
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = error
+logger.native.name = org.apache.hadoop.util.NativeCodeLoader
+logger.native.level = off
+"""
+
+
+_LOCAL_SETTINGS = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "16",
+    "spark.python.daemon.module": "emberlog.daemon",
+    "spark.pyspark.python": sys.executable,
+    "spark.pyspark.driver.python": sys.executable,
+}
+"""On a cluster, other machines have to reach the driver, and have a Python of their own."""
+
+
+def active_session() -> SparkSession | None:
+    """The session that this process works with already, if any."""
+    return SparkSession.getActiveSession()
+
+
+def start_session(
+    master: str | None = None, *, memory: str | None = None, conf: Mapping[str, str] | None = None
+) -> SparkSession:
+    """A session: on this machine and closed to the network, unless `master` names a cluster."""
+    master = master or "local[*]"
+    is_local = master.startswith("local")
+    settings = {**_defaults(memory), **(_LOCAL_SETTINGS if is_local else {}), **(conf or {})}
+    settings[_JAVA_OPTIONS] = f"{_logging_option()} {settings.get(_JAVA_OPTIONS, '')}".strip()
+    with _environment(is_local):
+        builder = SparkSession.builder.master(master).appName("emberlog")
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        try:
+            return builder.getOrCreate()
+        except Exception as error:
+            raise _did_not_start(error) from error
+
+
+def _defaults(memory: str | None) -> dict[str, str]:
+    return {
+        "spark.driver.memory": memory or _sensible_memory(),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        # Looking up the line of code behind every column takes longer than making the column.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
+    }
+
+
+def _sensible_memory() -> str:
+    """Half of the machine's memory, but not less than Spark needs nor more than a heap is good for."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return "2g"
+    return f"{max(1024, min(total // 2**20 // 2, 30 * 1024))}m"
+
+
+def _logging_option() -> str:
+    """Spark reads its logging from a file, and wants it before anything else."""
+    folder = _own_folder()
+    file = folder / "log4j2.properties"
+    if not file.exists() or file.read_text(encoding="utf-8") != _LOGGING:
+        unfinished = folder / f"log4j2.{os.getpid()}.properties"
+        unfinished.write_text(_LOGGING, encoding="utf-8")
+        unfinished.replace(file)
+    return f"-Dlog4j2.configurationFile={file.as_uri()}"
+
+
+def _own_folder() -> Path:
+    """A folder for small files that stay, in which nobody else can have put something."""
+    user = os.getuid() if hasattr(os, "getuid") else None
+    folder = Path(tempfile.gettempdir()) / f"emberlog-{'user' if user is None else user}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    is_ours = user is None or (stat.S_ISDIR(found.st_mode) and found.st_uid == user and not found.st_mode & 0o022)
+    return folder if is_ours else Path(tempfile.mkdtemp(prefix="emberlog-"))
+
+
+@contextlib.contextmanager
+def _environment(is_local: bool) -> Iterator[None]:
+    """What Spark's launcher reads from the environment, as it was before when the session is there."""
+    wanted = {"JAVA_HOME": str(home_to_launch(find_java()))}
+    if is_local:
+        wanted["SPARK_LOCAL_IP"] = "127.0.0.1"
+        wanted["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
+        wanted["PYSPARK_DRIVER_PYTHON"] = os.environ.get("PYSPARK_DRIVER_PYTHON", sys.executable)
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _did_not_start(error: Exception) -> EmberlogError:
+    return fail("DL421", "Spark did not start", None, _reason(error), "`emberlog doctor` tells what is missing")
+
+
+def _reason(error: Exception) -> str:
+    """The line that says the most: the last cause, or what came back from Java, or else the first one."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    causes = [line for line in lines if line.startswith(("Caused by: ", ": "))]
+    return causes[-1].removeprefix("Caused by: ").removeprefix(": ") if causes else lines[0]

@@ -1,0 +1,476 @@
+"""What runs in a task of the barrier stage: a worker from its input to its results."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from emberlog.config import Execution, Limits
+from emberlog.datatypes import DataType
+from emberlog.engines.spark.fault_injection import FaultInjector, Phase
+from emberlog.engines.spark.key_handover import key_for
+from emberlog.language.faults import Fault
+from emberlog.workers.fixpoint.agreeing import agreed
+from emberlog.workers.fixpoint.asynchronous import AsyncWorker, drive_freely
+from emberlog.workers.fixpoint.definitions import DefinitionWorker
+from emberlog.workers.fixpoint.drain_progress import ClosureProgress, DrainProgress, RoundsProgress
+from emberlog.workers.fixpoint.factored_worker import FactoredWorker
+from emberlog.workers.fixpoint.profile import Profile, Recorder
+from emberlog.workers.fixpoint.rounds import RoundsWorker
+from emberlog.workers.fixpoint.team import worker_for
+from emberlog.workers.fixpoint.worker import Worker, WorkerTask
+from emberlog.workers.kernels.lanes import Lane, Lanes, joined
+from emberlog.workers.kernels.libraries import load_libraries
+from emberlog.workers.kernels.machine_memory import memory_for_each
+from emberlog.workers.kernels.memory import TooLarge, allowed, hold_freed, used_memory
+from emberlog.workers.plan.mode import Mode
+from emberlog.workers.plan.representation import Representation
+from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerStratum
+from emberlog.workers.recover.checkpoints import FOLDER, Checkpoints, Stale
+from emberlog.workers.store.history import KeepsHistory
+from emberlog.workers.store.partitioning import Hashed, Partitioning
+from emberlog.workers.store.stores import StaticStore, StreamedStatic
+from emberlog.workers.store.text_table import SameHash, TextTable
+from emberlog.workers.wire.draining import ResultFiles
+from emberlog.workers.wire.exchange import Exchange, PeerLost, PeerStopped
+from emberlog.workers.wire.feeding import Feed, Unfit, feed, spread_rows
+from emberlog.workers.wire.handshake import Credentials, Refused
+from emberlog.workers.wire.inline_rows import InlineLayout
+from emberlog.workers.wire.messages import Mail, Progress
+from emberlog.workers.wire.presence import Presence
+from emberlog.workers.wire.rendezvous import Address, Met
+from emberlog.workers.wire.result_files import relation_folder
+
+PACE = 0.05
+"""Seconds between two accounts of local rounds."""
+
+DONE, FAULT, UNFIT, SAME_HASH, UNWRITTEN, STALE, LOST = (
+    "done",
+    "fault",
+    "unfit",
+    "same hash",
+    "unwritten",
+    "stale",
+    "lost",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A relation that somebody reads after the recursion, or its history."""
+
+    relation: str
+    types: tuple[DataType, ...]
+    """Those of its columns, and of the iteration behind them in a history."""
+    is_history: bool = False
+
+    @property
+    def title(self) -> str:
+        """No two outputs of a job have the same."""
+        return f"history of {self.relation}" if self.is_history else self.relation
+
+    @property
+    def names(self) -> list[str]:
+        """As columns of files; people see others."""
+        return [f"c{index}" for index in range(len(self.types))]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """All that the workers of a run have to know, as it is sent to them."""
+
+    run: str
+    key: bytes | None
+    """None where it comes as a property of the task."""
+    worker_plan: WorkerPlan
+    feeds: tuple[Feed, ...]
+    texts: tuple[str, ...]
+    """Those that the program writes."""
+    seed: int
+    """Of the hashes of texts."""
+    outputs: tuple[Output, ...]
+    workers: int
+    limits: Limits
+    execution: Execution
+    memory: int | None
+    """Bytes that the facts of each worker may use; None where the worker has to see for itself."""
+    memory_from_spark: int | None
+    """Bytes that the process of each worker may use, by the settings of Spark; None where they do not tell."""
+    tracker: Address | None
+    folder: str | None
+    """Where results are written, if workers and driver share a disk; else they go to Spark as rows."""
+    layout: InlineLayout
+    known: tuple[Output, ...] = ()
+    """What is handed out in place of the results when memory is short: contributions to each relation."""
+    attempt: int = 1
+    resume: tuple[str | None, ...] = ()
+    """For each worker the checkpoint that it goes on from; empty where all begin anew."""
+    injector: FaultInjector | None = None
+
+    @property
+    def handed_out(self) -> tuple[Output, ...]:
+        """In the order of folders and tags."""
+        return (*self.outputs, *self.known)
+
+
+@dataclass(slots=True)
+class Summary:
+    """What a worker tells when it ends."""
+
+    worker: int
+    status: str = DONE
+    code: str = ""
+    message: str = ""
+    rule: str = ""
+    notes: list[str] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+    iterations: int = 0
+    bytes_sent: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+    peak_bytes: int = 0
+    choice: str = ""
+    """The representation of facts and why, where there was a choice."""
+    spilled: str = ""
+    """What was done about a memory that was too short."""
+    effort: list[Any] = field(default_factory=list)
+    """Of the recursion: seconds busy, seconds waiting, exchanges."""
+    profile: list[list[Any]] = field(default_factory=list)
+    """By rule, relation and iteration: facts derived, facts kept, seconds."""
+    steps: list[list[Any]] = field(default_factory=list)
+    """By rule, relation, place and text of a step: rows handed on."""
+    unsaved: str = ""
+    """Why checkpoints could not be written, if so."""
+
+    @staticmethod
+    def read(text: str) -> Summary:
+        return Summary(**json.loads(text))
+
+
+def run_task(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The function that Spark runs once per worker."""
+    from pyspark import BarrierTaskContext
+
+    context: Any = BarrierTaskContext.get()
+    number: int = context.partitionId()
+    own_address = context.getTaskInfos()[number].address.rpartition(":")[0] or "localhost"
+    # There is a tracker only on one machine, and then its address is enough for everyone.
+    host = job.tracker.host if job.tracker is not None else own_address
+    memory = job.memory or _own_memory(job, context)
+    summary = Summary(number)
+    presence = Presence(number, job.workers, host, job.execution.recovery.stall_seconds)
+
+    def begin() -> Met:
+        return presence.begin(Credentials(job.run, 0, key_for(context, job.key)), job.tracker, context.allGather)
+
+    try:
+        yield from _ended_well_or_told(job, summary, begin, memory, batches)
+        presence.leave_peers()
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        summary.peak_bytes = peak if sys.platform == "darwin" else peak * 1024
+        yield job.layout.summary_batch(json.dumps(asdict(summary)))
+    finally:
+        # The driver hears this worker's signs of life until there is nothing more to come from it.
+        presence.end()
+
+
+def _ended_well_or_told(
+    job: Job, summary: Summary, begin: Callable[[], Met], memory: int | None, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Runs the worker. What went wrong is in the summary then, as far as it can be foreseen."""
+    clock = Clock(summary.seconds)
+    try:
+        met = begin()
+        clock.lap("meet")
+        load_libraries()
+        hold_freed(memory)
+        with allowed(memory):
+            yield from TaskRun(job, summary, met, clock, memory).run(batches)
+    except Fault as fault:
+        summary.status, summary.code, summary.message = FAULT, fault.code, fault.message
+        summary.rule, summary.notes = fault.rule, list(fault.notes)
+    except (Unfit, TooLarge) as problem:
+        summary.status, summary.message = UNFIT, str(problem)
+    except MemoryError:
+        summary.status, summary.message = UNFIT, "a worker ran out of memory"
+    except SameHash:
+        summary.status, summary.message = SAME_HASH, "two different texts have the same hash"
+    except Unwritten as problem:
+        summary.status, summary.message = UNWRITTEN, str(problem)
+    except Stale as problem:
+        summary.status, summary.message = STALE, str(problem)
+    except (PeerLost, Refused) as problem:
+        summary.status, summary.message = LOST, str(problem)
+
+
+def _own_memory(job: Job, context: Any) -> int | None:
+    """Bytes for the facts of this worker: its share of what its machine, its container and Spark leave to it."""
+    hosts = [info.address.rpartition(":")[0] for info in context.getTaskInfos()]
+    found = [memory_for_each(hosts.count(hosts[context.partitionId()]))]
+    if job.memory_from_spark is not None:
+        found.append(max(job.memory_from_spark - used_memory(), 1))
+    return min((one for one in found if one is not None), default=None)
+
+
+class Clock:
+    """How long each phase took."""
+
+    def __init__(self, laps: dict[str, float]) -> None:
+        self.laps = laps
+        self._since = time.monotonic()
+
+    def lap(self, name: str) -> None:
+        now = time.monotonic()
+        self.laps[name] = self.laps.get(name, 0.0) + now - self._since
+        self._since = now
+
+
+class TaskRun:
+    def __init__(self, job: Job, summary: Summary, met: Met, clock: Clock, memory: int | None) -> None:
+        self.job = job
+        self.memory = memory
+        self.number = number = summary.worker
+        self.met = met
+        self.summary = summary
+        self.clock = clock
+        self.exchange = Exchange(number, met.peers)
+        self.texts = TextTable(job.texts, job.seed)
+        self.recursion: Worker | None = None
+        """The worker of the recursion, once it has begun."""
+        self.checkpoints = self._new_checkpoints()
+        self.partitioning: Partitioning = Hashed(job.workers)
+        # Where everyone counts everyone's facts, one is enough to tell them.
+        self.tells = job.worker_plan.main.placement.mode is not Mode.BSP or number == 0
+        self.unheard: Progress | None = None
+        """What the driver has not been told of local rounds."""
+        self.told_at = 0.0
+
+    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from self._strata(batches)
+        except (TooLarge, MemoryError, PeerStopped):
+            self.exchange.stop()
+            yield from self._hand_over()
+            raise
+
+    def _hand_over(self) -> Iterator[pa.RecordBatch]:
+        """What is known, for an executor that has the memory to go on with it."""
+        worker = self.recursion
+        if worker is None:
+            return
+        # Nobody joins any more, and what this frees is needed to write.
+        worker.statics, worker.static_indexes = {}, {}
+        for relation, output in zip(worker.program.relations, self.job.known, strict=True):
+            yield from self._written((list(lanes) for lanes in worker.known(relation.name)), output)
+
+    def _strata(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        job = self.job
+        self.reached(Phase.READ)
+        stage_rows = job.layout.collect(batches)
+        worker_plan, exchange = job.worker_plan, self.exchange
+        statics, self.partitioning = feed(
+            job.feeds,
+            self.number,
+            job.workers,
+            exchange,
+            stage_rows,
+            self.texts,
+            lambda shares: agreed(
+                worker_plan.partition_choice.kind, worker_plan.partition_choice.walks, shares, exchange, job.workers
+            ),
+        )
+        streams: dict[str, StreamedStatic] = {}
+        stage_rows.clear()
+        self.clock.lap("feed")
+        codes = self.texts.codes(job.texts)
+        recorders: list[Recorder] = []
+        for stratum in job.worker_plan.strata:
+            task = WorkerTask(
+                stratum.program,
+                stratum.placement,
+                self.number,
+                job.workers,
+                codes,
+                job.limits,
+                profile=job.execution.profile,
+                representation=Representation(job.execution.representation),
+                stratum=job.worker_plan.index,
+                memory=self.memory,
+                checkpoints=self.checkpoints if stratum.is_recursive else None,
+                partitioning=self.partitioning,
+                provenance=job.execution.provenance,
+            )
+            worker: Worker
+            if stratum.is_recursive:
+                self.reached(Phase.FIRST_ROUND)
+                self.recursion = worker = worker_for(task, statics, self._report)
+            else:
+                worker = DefinitionWorker(task, statics, streams)
+            self._drive(worker)
+            self.clock.lap("rounds")
+            if stratum.is_main:
+                effort = worker.effort
+                self.summary.effort = [effort.busy, effort.waiting, effort.exchanges]
+            yield from self._hand_on(worker, stratum, statics, streams)
+            self.clock.lap("drain")
+            self._note(worker)
+            recorders += [] if worker.recorder is None else [worker.recorder]
+        for recorder in recorders:  # a relation that is streamed is computed by those who read it
+            self._note_counts(recorder.profile)
+        self.summary.bytes_sent = self.exchange.bytes_sent
+        if self.checkpoints is not None:
+            self.summary.unsaved = self.checkpoints.problem or ""
+        self.reached(Phase.RESULT_READ)
+
+    def _new_checkpoints(self) -> Checkpoints | None:
+        """They need a disk that the next attempt sees, too. Provenance records from the first round on, or is wrong."""
+        job = self.job
+        if job.folder is None or job.execution.provenance:
+            return None
+        folder, resume = Path(job.folder) / FOLDER, job.resume[self.number] if job.resume else None
+        return Checkpoints(folder, self.number, job.execution.recovery, resume, partial(self.reached, Phase.CHECKPOINT))
+
+    def reached(self, phase: Phase) -> None:
+        if self.job.injector is not None:
+            self.job.injector.at(phase, self)
+
+    def _note(self, worker: Worker) -> None:
+        self.summary.spilled = self.summary.spilled or worker.spilled
+        if isinstance(worker, FactoredWorker) and worker.choice is not None:
+            self.summary.choice = worker.choice.why
+
+    def _note_counts(self, profile: Profile) -> None:
+        self.summary.profile += [[*key, one.derived, one.kept, one.seconds] for key, one in profile.counts.items()]
+        self.summary.steps += [[*key, rows] for key, rows in profile.handed_on.items()]
+
+    def _hand_on(
+        self,
+        worker: Worker,
+        stratum: WorkerStratum,
+        statics: dict[str, StaticStore],
+        streams: dict[str, StreamedStatic],
+    ) -> Iterator[pa.RecordBatch]:
+        """The results of a stratum: out, and to the strata of the job that read them."""
+        spread = self.job.worker_plan.spread
+        progress = self._drain_progress(worker, stratum)
+        for relation in stratum.program.relations:
+            name = relation.name
+            for output in self.job.outputs:
+                if output.relation == name:
+                    yield from self._written(_drained(worker, output), output, progress)
+            if name in self.job.worker_plan.streamed:
+                streams[name] = StreamedStatic(partial(worker.result_count, name), partial(worker.results, name))
+            elif name in spread:
+                batches = [np.stack(lanes) for lanes in worker.results(name)]
+                lanes = joined(batches, len(relation.columns))
+                statics[name] = StaticStore(self._spread(lanes, spread[name]))
+
+    def _drain_progress(self, worker: Worker, stratum: WorkerStratum) -> DrainProgress | None:
+        """Where what is written can be gone on from: not if other strata need all of it in memory."""
+        if self.checkpoints is None or not stratum.is_recursive:
+            return None
+        if isinstance(worker, FactoredWorker) and worker.closure is not None:
+            return ClosureProgress(self.checkpoints, worker.closure)
+        in_rounds = worker.in_rounds if isinstance(worker, FactoredWorker) else worker
+        relations = {relation.name for relation in stratum.program.relations}
+        is_read_here = relations & (self.job.worker_plan.streamed | self.job.worker_plan.spread.keys())
+        if isinstance(in_rounds, RoundsWorker) and not isinstance(in_rounds, AsyncWorker) and not is_read_here:
+            return RoundsProgress(in_rounds)
+        return None
+
+    def _spread(self, lanes: Lanes, column: int | None) -> Lanes:
+        return spread_rows(self.exchange, self.job.workers, lanes, column, self.partitioning)
+
+    def _drive(self, worker: Worker) -> None:
+        if isinstance(worker, AsyncWorker):
+            drive_freely(worker, self._trade)
+            self._tell()
+            self.exchange.flush()
+            return
+        running = worker.run()
+        worker.effort.began()
+        mail = next(running, None)
+        while mail is not None:
+            worker.effort.worked()
+            self.reached(Phase.EXCHANGE)
+            received = self.exchange.swap(mail)
+            worker.effort.waited()
+            worker.effort.exchanges += 1
+            try:
+                mail = running.send(received)
+            except StopIteration:
+                mail = None
+        worker.effort.worked()
+
+    def _trade(self, mail: Mail, senders: Collection[int], patience: float | None) -> Mail:
+        if any(message.numbers for message in mail):
+            self.reached(Phase.EXCHANGE)
+        return self.exchange.trade(mail, senders, patience)
+
+    def _report(self, progress: Progress) -> None:
+        self.summary.iterations = progress.iteration
+        if self.tells:
+            before = 0 if self.unheard is None else self.unheard.changed
+            self.unheard = replace(progress, changed=before + progress.changed)
+            # Local rounds are short, and to tell of one takes as long as a good part of it.
+            if not isinstance(self.recursion, AsyncWorker) or time.monotonic() - self.told_at >= PACE:
+                self._tell()
+
+    def _tell(self) -> None:
+        if self.unheard is not None:
+            self.met.tell(replace(self.unheard, bytes_sent=self.exchange.bytes_sent))
+            self.unheard, self.told_at = None, time.monotonic()
+
+    def _written(
+        self, batches: Iterator[list[Lane]], output: Output, progress: DrainProgress | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        if self.job.injector is not None:
+            batches = self._sabotaged(batches)
+        if self.job.folder is None:
+            rows = 0
+            for lanes in batches:
+                rows += len(lanes[0])
+                yield self.job.layout.result_batch(output.title, lanes, output.types, self.texts)
+            self.summary.rows[output.title] = rows
+            return
+        folder = relation_folder(self.job.handed_out.index(output))
+        files = ResultFiles(
+            output.types, output.names, self.texts, Path(self.job.folder) / folder / f"part-{self.number}"
+        )
+        try:
+            if progress is not None:
+                progress.go_on(output.relation, files)
+            for lanes in batches:
+                files.write(lanes)
+                if progress is not None:
+                    progress.wrote(files)
+            files.close_file()
+        except OSError as error:
+            raise Unwritten(os.strerror(error.errno) if error.errno else str(error)) from error
+        self.summary.rows[output.title] = files.rows
+
+    def _sabotaged(self, batches: Iterator[list[Lane]]) -> Iterator[list[Lane]]:
+        for lanes in batches:
+            yield lanes
+            self.reached(Phase.WRITE)
+
+
+class Unwritten(Exception):
+    """Results could not be written; the text says why."""
+
+
+def _drained(worker: Worker, output: Output) -> Iterator[list[Lane]]:
+    if not output.is_history:
+        return worker.results(output.relation)
+    assert isinstance(worker, KeepsHistory)
+    return ([*one.columns, one.iterations.astype(np.int64)] for one in worker.history(output.relation))

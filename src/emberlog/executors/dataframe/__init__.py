@@ -1,2 +1,0 @@
-"""Runs plans on Spark as DataFrames. Slower in recursion than the cyclic executor, but it spills, and survives
-whatever Spark survives."""

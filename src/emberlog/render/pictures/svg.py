@@ -1,0 +1,160 @@
+"""Drawings as SVG: one picture that stands on its own, or the pieces of a page."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+
+from emberlog.diagnostics import InternalError
+from emberlog.render.pictures import layout as metrics
+from emberlog.render.pictures.drawing import Drawing, Look
+from emberlog.render.pictures.layout import Box, Edge, Layout, lay_out
+
+MARGIN = 28.0
+TITLE_HEIGHT = 58.0
+BETWEEN_DRAWINGS = 46.0
+HANG_RADIUS = 8.0
+
+_ROUND = (Look.GOAL, Look.FACTS, Look.REFERENCE, Look.DELTA)
+
+SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
+MONO = 'ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace'
+
+# fill, border and accent of each look, in light and in dark
+_COLOURS: dict[Look, tuple[tuple[str, str, str], tuple[str, str, str]]] = {
+    Look.GOAL: (("#eef4fb", "#5b8fc7", "#1f5a96"), ("#16273a", "#4f86bd", "#9cc7f2")),
+    Look.RULE: (("#ffffff", "#8a94a3", "#4d5866"), ("#1d2229", "#6c7684", "#b3bdc9")),
+    Look.RECURSIVE_RULE: (("#fff4ea", "#d9762b", "#a34f0d"), ("#33210f", "#d07a36", "#f5b27a")),
+    Look.FACTS: (("#edf7f0", "#5d9f74", "#256a3f"), ("#14291c", "#4f9468", "#93d3aa")),
+    Look.REFERENCE: (("#fff9f3", "#d9762b", "#a34f0d"), ("#241a11", "#b56b31", "#f0ae78")),
+    Look.OPERATOR: (("#ffffff", "#8a94a3", "#4d5866"), ("#1d2229", "#6c7684", "#b3bdc9")),
+    Look.DELTA: (("#fff4ea", "#d9762b", "#a34f0d"), ("#33210f", "#d07a36", "#f5b27a")),
+    Look.FIXPOINT: (("#f4effb", "#8d6cc0", "#5d3d92"), ("#261c38", "#8a6cbf", "#c9b2ef")),
+    Look.DEFINITION: (("#eef4fb", "#5b8fc7", "#1f5a96"), ("#16273a", "#4f86bd", "#9cc7f2")),
+}
+
+
+def svg_style() -> str:
+    """The rules of both colour schemes, without variables, which few viewers besides browsers know."""
+    light = [
+        f".em text {{ font-family: {SANS}; font-size: {metrics.SMALL_SIZE}px; fill: #5a6572; }}",
+        f".em .code {{ font-family: {MONO}; font-size: {metrics.CODE_SIZE}px; fill: #1d242c; }}",
+        f".em .heading {{ font-size: {metrics.HEADING_SIZE}px; font-weight: 600; fill: #1d242c; }}",
+        ".em .role { font-weight: 600; }",
+        f".em .condition {{ font-family: {MONO}; }}",
+        f".em .tag {{ font-family: {MONO}; font-weight: 600; }}",
+        ".em .title { font-size: 17px; font-weight: 600; fill: #1d242c; }",
+        ".em .subtitle { font-size: 12.5px; }",
+        ".em .edge { fill: none; stroke: #9aa4b1; stroke-width: 1.3; }",
+        ".em .box { stroke-width: 1.3; }",
+        ".em .reference .box { stroke-dasharray: 5 4; }",
+        ".em .recursive .box, .em .fixpoint .box { stroke-width: 2; }",
+        ".em .paper { fill: #fbfbfa; }",
+    ]
+    dark = [
+        ".em text { fill: #a3adb9; }",
+        ".em .code, .em .heading, .em .title { fill: #e8ecf0; }",
+        ".em .edge { stroke: #66707d; }",
+        ".em .paper { fill: #14171b; }",
+    ]
+    for look, schemes in _COLOURS.items():
+        for rules, (fill, border, accent) in zip((light, dark), schemes, strict=True):
+            rules.append(f".em .{look.value} .box {{ fill: {fill}; stroke: {border}; }}")
+            rules.append(f".em .{look.value} .tag, .em .{look.value} .role {{ fill: {accent}; }}")
+    return "\n".join(light) + "\n@media (prefers-color-scheme: dark) {\n" + "\n".join(dark) + "\n}"
+
+
+def drawings_svg(drawings: Sequence[Drawing], title: str) -> str:
+    """All drawings below one another, each under its title, as one file."""
+    placed = [(drawing, lay_out(drawing)) for drawing in drawings]
+    texts = [(17 * 0.68, drawing.title) for drawing in drawings] + [(12.5 * 0.6, one.subtitle) for one in drawings]
+    widths = [share * len(text) for share, text in texts] + [laid_out.width for _, laid_out in placed]
+    width = max(widths, default=0.0) + 2 * MARGIN
+    body: list[str] = []
+    y = MARGIN
+    for drawing, laid_out in placed:
+        for kind, below, text in (("title", 18.0, drawing.title), ("subtitle", 38.0, drawing.subtitle)):
+            body.append(f'<text class="{kind}"{_attributes(x=MARGIN, y=y + below)}>{escape(text)}</text>')
+        body += _group(laid_out, MARGIN, y + TITLE_HEIGHT)
+        y += TITLE_HEIGHT + laid_out.height + BETWEEN_DRAWINGS
+    height = y - BETWEEN_DRAWINGS + MARGIN
+    return "\n".join(
+        [
+            _opening(width, height, title),
+            f"<title>{escape(title)}</title>",
+            f"<style>\n{svg_style()}\n</style>",
+            f'<rect class="paper" width="{_number(width)}" height="{_number(height)}"/>',
+            *body,
+            "</svg>\n",
+        ]
+    )
+
+
+def drawing_svg(drawing: Drawing) -> str:
+    """One drawing without style or title, for a page that brings them."""
+    laid_out = lay_out(drawing)
+    edge = 2.0  # room for the borders' width
+    lines = _group(laid_out, edge, edge)
+    return "\n".join([_opening(laid_out.width + 2 * edge, laid_out.height + 2 * edge, drawing.title), *lines, "</svg>"])
+
+
+def _opening(width: float, height: float, label: str) -> str:
+    size = _attributes(width=width, height=height, viewBox=f"0 0 {_number(width)} {_number(height)}")
+    return f'<svg xmlns="http://www.w3.org/2000/svg" class="em" role="img" aria-label="{escape(label)}"{size}>'
+
+
+def _group(laid_out: Layout, x: float, y: float) -> list[str]:
+    return [
+        f"<g{_attributes(transform=f'translate({_number(x)} {_number(y)})')}>",
+        *(_edge(edge) for edge in laid_out.edges),
+        *(line for box in laid_out.boxes for line in _box(box)),
+        "</g>",
+    ]
+
+
+def _edge(edge: Edge) -> str:
+    match edge.points:
+        case ((x1, y1), (x2, y2)):
+            bend = (y2 - y1) * 0.55
+            numbers = (x1, y1, x1, y1 + bend, x2, y2 - bend, x2, y2)
+            path = "M{} {} C{} {} {} {} {} {}".format(*map(_number, numbers))
+        case ((x1, y1), (_, y2), (x3, _)):
+            numbers = (x1, y1, y2 - HANG_RADIUS, x1, y2, x1 + HANG_RADIUS, y2, x3)
+            path = "M{} {} V{} Q{} {} {} {} H{}".format(*map(_number, numbers))
+        case _:
+            raise InternalError("an edge is straight or has one corner")
+    return f'<path class="edge" d="{path}"/>'
+
+
+def _box(box: Box) -> list[str]:
+    node = box.node
+    radius = min(box.height / 2, 18.0) if node.look in _ROUND else 5.0
+    rule = f' data-rule="{escape(node.rule)}"' if node.rule else ""
+    frame = _attributes(x=box.x, y=box.y, width=box.width, height=box.height, rx=radius)
+    return [
+        f'<g class="{node.look.value}"{rule}><title>{escape(node.label)}</title>',
+        f'<rect class="box"{frame}/>',
+        *(
+            f'<text class="{line.kind}"{_attributes(x=box.x + line.x, y=box.y + line.y)}>{escape(line.text)}</text>'
+            for line in box.lines
+        ),
+        "</g>",
+    ]
+
+
+def _attributes(**values: float | str) -> str:
+    texts = {name: _number(value) if isinstance(value, float) else value for name, value in values.items()}
+    return "".join(f' {name}="{text}"' for name, text in texts.items())
+
+
+def _number(number: float) -> str:
+    return f"{number:.1f}".removesuffix(".0")
+
+
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def escape(text: str) -> str:
+    """Fit for the text and the attributes of XML and HTML."""
+    return html.escape(_NOT_XML.sub("\ufffd", text))

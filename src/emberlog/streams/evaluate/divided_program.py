@@ -1,0 +1,96 @@
+"""A divided program, compiled: what is computed once, what is kept up to date, and what is computed anew from that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from emberlog.config import Limits
+from emberlog.logical.build import build, fields_of
+from emberlog.logical.nodes import Field, LogicalPlan
+from emberlog.optimize.pipeline import optimize
+from emberlog.semantics.model import Absent, Match, Relation
+from emberlog.source import Span
+from emberlog.streams.evaluate.complete_strata import CompleteStrata, unique_columns
+from emberlog.streams.plan.expiring_program import expiring_fixpoint
+from emberlog.streams.plan.maintenance import RESIDENT, Maintenance, Method
+from emberlog.streams.plan.repairing import without_other_chains
+from emberlog.syntax.ast import Constant
+from emberlog.workers.plan.compile import CyclicProgram, compile_fixpoint
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DividedProgram:
+    maintenance: Maintenance
+    kept: tuple[str, ...]
+    """Whose facts stay from slide to slide."""
+    repaired: tuple[str, ...]
+    """Those of them whose lost facts are derived again."""
+    expiring: CyclicProgram
+    """The rules of what is kept up to date."""
+    once: CompleteStrata
+    anew: CompleteStrata
+    read_anew: tuple[str, ...]
+    """What is kept up to date and read by what is computed anew."""
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return self.maintenance.outputs
+
+    @property
+    def fields(self) -> dict[str, tuple[Field, ...]]:
+        return {name: fields_of(relation) for name, relation in self.maintenance.checked.relations.items()}
+
+    @property
+    def texts(self) -> list[str]:
+        """What the strata that are complete write themselves, and the queries."""
+        found = {*self.once.texts, *self.anew.texts}
+        for query in self.maintenance.checked.queries:
+            found.update(
+                term.value for term in query.terms if isinstance(term, Constant) and isinstance(term.value, str)
+            )
+        return sorted(found)
+
+
+def compile_division(maintenance: Maintenance, limits: Limits, places: Mapping[str, Span]) -> DividedProgram:
+    checked = maintenance.checked
+    kept, repaired = maintenance.names(*RESIDENT), maintenance.names(Method.REPAIRED)
+    rules = [rule for rule in checked.rules if rule.relation in kept]
+    expiring = without_other_chains(compile_fixpoint(expiring_fixpoint(checked, kept, rules, repaired)), repaired)
+    once = CompleteStrata(_part(maintenance, Method.ONCE), limits, places, {})
+    anew = CompleteStrata(_part(maintenance, Method.ANEW), limits, places, unique_columns(expiring))
+    read_anew = tuple(name for name in kept if name in anew.reads)
+    return DividedProgram(maintenance, kept, repaired, expiring, once, anew, read_anew)
+
+
+def _part(maintenance: Maintenance, method: Method) -> LogicalPlan:
+    """The plan of the relations that are computed by one method, from all others. Its outputs are those that somebody
+    else reads, too."""
+    checked = maintenance.checked
+    own = set(maintenance.names(method))
+    relations = {name: one if name in own else _complete(one) for name, one in checked.relations.items()}
+    read = {
+        literal.relation
+        for rule in checked.rules
+        if rule.relation not in own
+        for literal in rule.body
+        if isinstance(literal, Match | Absent)
+    }
+    part = replace(
+        checked,
+        relations=relations,
+        facts={name: rows for name, rows in checked.facts.items() if name in own},
+        rules=tuple(rule for rule in checked.rules if rule.relation in own),
+        strata=tuple(stratum for stratum in checked.strata if own.issuperset(stratum.relations)),
+        queries=(),
+    )
+    outputs = tuple(
+        name for name in maintenance.choices if name in own and (name in read or name in maintenance.outputs)
+    )
+    return optimize(replace(build(part), outputs=outputs)).plan
+
+
+def _complete(relation: Relation) -> Relation:
+    """As an input: its values are what they are."""
+    columns = tuple(replace(column, aggregate=None) for column in relation.columns)
+    return replace(relation, columns=columns, is_derived=False)

@@ -1,0 +1,98 @@
+"""From scratch at every slide: keeps the tuples of the window, and runs the batch program on them.
+
+What every cleverer evaluator is compared with, and the better choice where nothing of a window is left in the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from emberlog.config import DEFAULT_LIMITS, Limits
+from emberlog.engines.local.run import run
+from emberlog.io.arrow_values import table_of
+from emberlog.io.local_relation import LocalRelation
+from emberlog.optimize.pipeline import plan_program
+from emberlog.semantics.model import Relation, TimeRole
+from emberlog.streams.evaluate.evaluator import Changes
+from emberlog.streams.plan.batch_program import BatchProgram
+from emberlog.streams.plan.tuple_facts import facts_of_tuples
+from emberlog.streams.plan.window import Slide
+
+
+class SimpleEvaluator:
+    def __init__(self, program: BatchProgram, statics: Mapping[str, pa.Table], limits: Limits = DEFAULT_LIMITS) -> None:
+        self._program = program
+        self._limits = limits
+        self._plan = plan_program(program.checked).plan
+        self._statics = {name: self._relation(name, table) for name, table in statics.items()}
+        self._window: dict[str, pa.Table] = {}
+        self._before: Mapping[str, pa.Table] = {}
+        self._answers: dict[str, LocalRelation] = {}
+        self._answers_before: dict[str, LocalRelation] = {}
+
+    def advance(self, slide: Slide, arrived: Mapping[str, pa.Table]) -> None:
+        self._before = dict(self._window)
+        for name in self._program.streams:
+            parts = [table for table in (self._window.get(name), arrived.get(name)) if table is not None]
+            if parts:
+                self._window[name] = _since(slide.since, pa.concat_tables(part.combine_chunks() for part in parts))
+        self._answers_before, self._answers = self._answers, self._evaluated()
+
+    def restore(self, slide: Slide, window: Mapping[str, pa.Table]) -> None:
+        self._window = {}
+        self.advance(slide, window)
+
+    def answers(self) -> Mapping[str, pa.Table]:
+        return {name: relation.table for name, relation in self._answers.items()}
+
+    def changes(self) -> Mapping[str, Changes]:
+        changes = {}
+        for name, relation in self._answers.items():
+            before = self._answers_before.get(name)
+            known = frozenset() if before is None else before.facts
+            added, removed = relation.facts - known, known - relation.facts
+            names = relation.columns
+            changes[name] = Changes(
+                table_of(names, relation.types, list(added)), table_of(names, relation.types, list(removed))
+            )
+        return changes
+
+    def facts_in_window(self) -> Mapping[str, int]:
+        return {name: len(self._facts(name, table)) for name, table in self._window.items()}
+
+    def expired(self) -> int:
+        return sum(
+            len(self._facts(name, table) - self._facts(name, self._window[name]))
+            for name, table in self._before.items()
+        )
+
+    def state_bytes(self) -> int:
+        return sum(table.nbytes for table in self._window.values())
+
+    def _evaluated(self) -> dict[str, LocalRelation]:
+        inputs = dict(self._statics)
+        for name in self._program.streams:
+            table = self._window.get(name)
+            inputs[name] = self._relation(
+                name, None if table is None else facts_of_tuples(self._program.times[name], table)
+            )
+        return run(self._plan, inputs, self._limits, interpret_small=True)
+
+    def _facts(self, name: str, table: pa.Table) -> frozenset[tuple[object, ...]]:
+        """What tells the facts of a stream apart."""
+        relation = self._relation(name, facts_of_tuples(self._program.times[name], table))
+        is_annotated = self._program.times[name] is TimeRole.ANNOTATION
+        return frozenset(fact[1:] for fact in relation.facts) if is_annotated else relation.facts
+
+    def _relation(self, name: str, table: pa.Table | None) -> LocalRelation:
+        relation: Relation = self._program.checked.relations[name]
+        names = [column.name for column in relation.columns]
+        types = [column.type for column in relation.columns]
+        return LocalRelation(names, types, () if table is None else table)
+
+
+def _since(since: int | None, table: pa.Table) -> pa.Table:
+    return table if since is None else table.filter(pc.greater_equal(table.column(0), since))

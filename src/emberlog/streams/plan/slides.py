@@ -1,0 +1,146 @@
+"""Which slides close when, and which tuples come too late for theirs.
+
+Slides are at the multiples of their distance, so that they do not depend on which tuple happens to come first. The
+slide of a tuple is the first one that is not before it. A slide closes when the watermark has passed it: tuples with
+its own time may still come until a later one, and the delay after it, was seen on every stream.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from emberlog.diagnostics import fail
+from emberlog.semantics.model import CheckedProgram
+from emberlog.streams.plan.window import Slide, length_in_clock_units, window_of
+from emberlog.syntax import ast
+from emberlog.syntax.vocabulary import TIME_UNITS
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Times are in the unit of the timestamp column: microseconds, or what plain numbers count."""
+
+    distance: int
+    """Between two slides."""
+    size: int | None
+    """Of a window; None keeps everything for ever."""
+    delay: int = 0
+    """How long tuples out of order are waited for."""
+
+    def slide_of(self, time: int) -> int:
+        """The first slide whose window may hold a tuple."""
+        return -(-time // self.distance) * self.distance
+
+    def slide(self, at: int) -> Slide:
+        return Slide(at, self.since(at))
+
+    def since(self, at: int) -> int | None:
+        return None if self.size is None else at - self.size
+
+
+def schedule_of(
+    checked: CheckedProgram, *, watermark: int | str, slide: int | str | None, plain_clock: bool
+) -> Schedule:
+    """From the window of the queries, and from what the person who starts them says about time."""
+    window = window_of(checked, plain_clock=plain_clock)
+    delay = _length("watermark", watermark, plain_clock=plain_clock)
+    if window is not None:
+        if slide is not None:
+            raise fail("DL508", "the window says how far its slides are apart", None, "leave `slide` out")
+        return Schedule(window.step, window.size, delay)
+    distance = _length("slide", slide if slide is not None else _SLIDE[plain_clock], plain_clock=plain_clock)
+    if distance < 1:
+        raise fail("DL508", f"slides are at least 1 apart, not {distance:,}")
+    return Schedule(distance, None, delay)
+
+
+_SLIDE: Mapping[bool, int | str] = {True: 1, False: "1 second"}
+"""Without a window, by whether the clock is plain."""
+
+_DURATION = re.compile(r"\s*(\d+)\s*([A-Za-z]+)\s*")
+
+
+def _length(name: str, given: int | str, *, plain_clock: bool) -> int:
+    found = _DURATION.fullmatch(given) if isinstance(given, str) else None
+    unit = "" if found is None else found[2].lower().removesuffix("s") + "s"
+    if isinstance(given, int) and given >= 0 and (plain_clock or given == 0):
+        return given
+    if found is None or unit not in TIME_UNITS:
+        example, units = ("100", "the unit of the times") if plain_clock else ('"10 minutes"', ", ".join(TIME_UNITS))
+        raise fail("DL508", f"`{given}` is no {name}", None, f"write it as in {name}={example}, in {units}")
+    return length_in_clock_units(ast.Duration(int(found[1]), unit), plain_clock=plain_clock)
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """How far a stream query has come in event time."""
+
+    greatest: Mapping[str, int] = field(default_factory=dict)
+    """By stream, the greatest time seen; a stream that has given nothing yet is not in it."""
+    closed: int | None = None
+    """The last slide that closed; what is not after it is late."""
+    newest: int | None = None
+    """The greatest time of a tuple that was part of a slide."""
+
+    def is_late(self, time: int) -> bool:
+        return self.closed is not None and time <= self.closed
+
+    def seen(self, stream: str, time: int) -> Clock:
+        before = self.greatest.get(stream)
+        if before is not None and before >= time:
+            return self
+        return replace(self, greatest={**self.greatest, stream: time})
+
+    def watermark(self, schedule: Schedule, streams: Iterable[str]) -> int | None:
+        """No tuple before it is expected; None as long as some stream has given nothing."""
+        times = [self.greatest.get(stream) for stream in streams]
+        known = [time for time in times if time is not None]
+        return min(known) - schedule.delay if known and len(known) == len(times) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """The slides that close now, and the clock when they have."""
+
+    slides: tuple[int, ...]
+    clock: Clock
+
+
+def due_slides(
+    schedule: Schedule, clock: Clock, streams: Iterable[str], waiting: Mapping[int, int], *, to_the_end: bool = False
+) -> Due:
+    """What closes, given the slides that tuples wait for, each with the greatest time of its tuples.
+
+    A slide counts if its window holds a tuple, or if it is the first one whose window no longer does. Without a window
+    nothing leaves, and a slide counts if a tuple has arrived for it. `to_the_end` closes all that tuples wait for.
+    """
+    watermark = clock.watermark(schedule, streams)
+    passed = [] if watermark is None else [(watermark - 1) // schedule.distance * schedule.distance]
+    last = max([*passed, *(waiting if to_the_end else ())], default=None)
+    if last is None or (clock.closed is not None and last <= clock.closed):
+        return Due((), clock)
+    slides: list[int] = []
+    newest = clock.newest
+    for at in _candidates(schedule, clock, sorted(waiting), last):
+        before = at - schedule.distance
+        arrives = at in waiting
+        held = schedule.size is not None and newest is not None and newest >= before - schedule.size
+        if not arrives and not held:
+            continue
+        slides.append(at)
+        if arrives:
+            newest = waiting[at] if newest is None else max(newest, waiting[at])
+    return Due(tuple(slides), replace(clock, closed=last, newest=newest))
+
+
+def _candidates(schedule: Schedule, clock: Clock, waiting: list[int], last: int) -> Iterator[int]:
+    """Slides in their order: those that tuples wait for, and as many after each as its tuples can stay in a window."""
+    reach = 0 if schedule.size is None else schedule.size // schedule.distance + 2
+    starts = [at for at in waiting if at <= last]
+    if clock.closed is not None and reach:
+        starts.insert(0, clock.closed + schedule.distance)
+    beyond = last + schedule.distance
+    for start, follower in zip(starts, (*starts[1:], beyond), strict=False):
+        yield from range(start, min(follower, start + max(1, reach) * schedule.distance, beyond), schedule.distance)

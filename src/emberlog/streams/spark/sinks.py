@@ -1,0 +1,218 @@
+"""Where the answers of a stream query go.
+
+A step may be delivered again after a restart, with the same number and the same rows. Files are replaced then, so they
+hold each step once; whoever gets frames knows by the number.
+
+The answers are Parquet files of the checkpoint. A sink for such files copies them; any other reads them with Spark.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TextIO
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from emberlog.config import StreamOptions, refuse_options
+from emberlog.diagnostics import fail
+from emberlog.io.column_names import free_name
+from emberlog.streams.steps.answers import CHANGE, OutputMode
+from emberlog.workers.wire.scratch import new_folder
+
+FILE_FORMATS = ("parquet", "csv", "json", "orc")
+
+_SHOWN_ROWS = 20
+_COPIES_AT_ONCE = 8
+
+Frames = Mapping[str, DataFrame]
+"""By relation, what the slides of a step gave; late tuples are under the name of their stream and `_late`."""
+
+
+ForEach = Callable[[Frames, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the slides of a step gave of a relation."""
+
+    spark: SparkSession
+    schema: pa.Schema
+    files: tuple[str, ...]
+    """Of the checkpoint, in Parquet; they stay there."""
+
+    @property
+    def frame(self) -> DataFrame:
+        return self.spark.read.schema(from_arrow_schema(self.schema)).parquet(*self.files)
+
+
+Answers = Mapping[str, Answer]
+"""By relation, as frames are."""
+
+
+class Sink(Protocol):
+    def deliver(self, step: int, answers: Answers) -> None: ...
+
+
+def sink_of(spark: SparkSession, options: StreamOptions, outputs: Sequence[str], function: ForEach | None) -> Sink:
+    """The sink that the options describe, or the function."""
+    form = options.format
+    if function is not None:
+        if form is not None or options.path is not None:
+            raise fail("DL508", "answers go to the function or to a format, not to both", None, "choose one of them")
+        _refuse("foreachBatch", options=options.options)
+        return ForeachBatch(function)
+    if form == "console":
+        _refuse("the console", path=options.path, options=options.options.keys() - {"numRows"})
+        return Console(sys.stdout, int(options.options.get("numRows", _SHOWN_ROWS)))
+    if form == "memory":
+        if options.queryName is None:
+            raise fail("DL508", "the table in memory needs a name", None, 'write queryName="prices"')
+        _refuse("the table in memory", path=options.path, options=options.options)
+        return MemoryTable(spark, options.queryName, OutputMode(options.outputMode), tuple(outputs))
+    if form in (None, *FILE_FORMATS):
+        if options.path is None:
+            hint = 'write start("answers/"), or choose format="console", "memory", or foreachBatch'
+            raise fail("DL508", "answers need a place to go to", None, hint)
+        return Files(spark, options.path, form or "parquet", options.options)
+    return Appended(options.path, str(form), options.options)
+
+
+def _refuse(sink: str, **given: object) -> None:
+    asked = [name for name, value in given.items() if value]
+    refuse_options(sink, asked, dict.fromkeys(given, "leave it out: it is for files and other formats"))
+
+
+@dataclass(frozen=True, slots=True)
+class ForeachBatch:
+    function: ForEach
+
+    def deliver(self, step: int, answers: Answers) -> None:
+        self.function({relation: answer.frame for relation, answer in answers.items()}, step)
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """A folder per relation, in it a folder per step, which appears when it is complete."""
+
+    spark: SparkSession
+    path: str
+    format: str
+    options: Mapping[str, str]
+
+    def deliver(self, step: int, answers: Answers) -> None:
+        for relation, answer in answers.items():
+            folder = f"{self.path.rstrip('/')}/{relation}"
+            unfinished = f"{folder}/_unfinished"
+            if self.format == "parquet" and not self.options:
+                self._copy(answer.files, unfinished)
+            else:
+                writer = answer.frame.write.format(self.format).options(**self.options)
+                writer.mode("overwrite").save(unfinished)
+            self._replace(unfinished, f"{folder}/{free_name('batch', answer.schema.names)}={step}")
+
+    def _copy(self, files: Sequence[str], folder: str) -> None:
+        """As bytes, each file for itself: they are what Spark would read and write again."""
+        target, system = self._place(folder)
+        system.delete(target, True)
+        system.mkdirs(target)
+        copy: Any = self._java.org.apache.hadoop.fs.FileUtil.copy
+
+        def copy_one(place: int) -> None:
+            source, source_system = self._place(files[place])
+            to, _ = self._place(f"{folder}/part-{place:05}.parquet")
+            copy(source_system, source, system, to, False, True, self._configuration)
+
+        with ThreadPoolExecutor(_COPIES_AT_ONCE) as threads:
+            list(threads.map(copy_one, range(len(files))))
+
+    def _replace(self, unfinished: str, finished: str) -> None:
+        (source, system), (target, _) = self._place(unfinished), self._place(finished)
+        system.delete(target, True)
+        if not system.rename(source, target):
+            raise OSError(f"cannot rename `{unfinished}` to `{finished}`")
+
+    def _place(self, location: str) -> tuple[Any, Any]:
+        """A path and its file system, as Hadoop has them."""
+        path = self._java.org.apache.hadoop.fs.Path(location)
+        return path, path.getFileSystem(self._configuration)
+
+    @property
+    def _java(self) -> Any:
+        return self.spark._jvm
+
+    @property
+    def _configuration(self) -> Any:
+        return self.spark.sparkContext._jsc.hadoopConfiguration()
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """Any other format of Spark. What it does with a step that comes again is its own affair."""
+
+    path: str | None
+    format: str
+    options: Mapping[str, str]
+
+    def deliver(self, step: int, answers: Answers) -> None:
+        for relation, answer in answers.items():
+            place = None if self.path is None else f"{self.path.rstrip('/')}/{relation}"
+            answer.frame.write.format(self.format).options(**self.options).mode("append").save(place)
+
+
+@dataclass(slots=True)
+class MemoryTable:
+    """Views by name: the answer of the last slide, or all changes so far. They live as long as this process."""
+
+    spark: SparkSession
+    name: str
+    mode: OutputMode
+    outputs: tuple[str, ...]
+    folder: Path = field(default_factory=new_folder)
+
+    def deliver(self, step: int, answers: Answers) -> None:
+        for relation, answer in answers.items():
+            frame = answer.frame
+            place = self.folder / relation
+            is_answer = relation in self.outputs
+            if is_answer and self.mode is OutputMode.COMPLETE:
+                slide = frame[frame.columns[0]]
+                frame = frame.where(slide == frame.select(F.max(slide)).collect()[0][0])
+            frame.write.mode("overwrite").parquet((place / f"step-{step:012}").as_uri())
+            if is_answer and self.mode is OutputMode.COMPLETE:
+                for older in sorted(place.iterdir())[:-1]:
+                    shutil.rmtree(older)
+            view = self.name if (relation,) == self.outputs else f"{self.name}_{relation}"
+            self.spark.read.schema(frame.schema).parquet(f"{place.as_uri()}/step-*").createOrReplaceTempView(view)
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    stream: TextIO
+    rows: int
+
+    def deliver(self, step: int, answers: Answers) -> None:
+        self.show(step, {relation: answer.frame for relation, answer in answers.items()})
+
+    def show(self, step: int, frames: Frames) -> None:
+        for relation, frame in frames.items():
+            shown = frame.orderBy(*frame.columns).limit(self.rows + 1).collect()
+            more = f"  … (the first {self.rows:,} rows of step {step:,})\n" if len(shown) > self.rows else ""
+            lines = "".join(f"  {_line(row.asDict())}\n" for row in shown[: self.rows])
+            self.stream.write(f"{relation}({', '.join(frame.columns)})\n{lines}{more}")
+        self.stream.flush()
+
+
+def _line(row: Mapping[str, object]) -> str:
+    return "  ".join(_sign(name, value) for name, value in row.items())
+
+
+def _sign(name: str, value: object) -> str:
+    return {"added": "+", "removed": "−"}.get(str(value), str(value)) if name == CHANGE else str(value)

@@ -1,0 +1,103 @@
+"""Tuples that wait for their slide to close, in the order of their times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from emberlog.streams.plan.slides import Clock, Due, Schedule, due_slides
+
+TIME = 0
+"""The column of a stream's tuples that is their time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """What a batch of tuples turned out to be."""
+
+    in_time: Mapping[str, pa.Table]
+    late: Mapping[str, pa.Table]
+    """They came after their slide had closed, or have no time at all."""
+    clock: Clock
+
+
+def sort_out(clock: Clock, batch: Mapping[str, pa.Table]) -> Sorted:
+    """Late is what came after its slide had closed with an earlier batch: within a batch there is no order."""
+    after = clock
+    in_time: dict[str, pa.Table] = {}
+    late: dict[str, pa.Table] = {}
+    for stream, table in batch.items():
+        times = table.column(TIME)
+        has_time = pc.is_valid(times)
+        keep = has_time if clock.closed is None else pc.fill_null(pc.greater(times, clock.closed), False)
+        in_time[stream], late[stream] = table.filter(keep), table.filter(pc.invert(keep))
+        greatest = pc.max(times).as_py()
+        if greatest is not None:
+            after = after.seen(stream, greatest)
+    return Sorted(in_time, late, after)
+
+
+class Backlog:
+    """Of all streams together."""
+
+    def __init__(self, schedule: Schedule, tuples: Mapping[str, pa.Table]) -> None:
+        self.schedule = schedule
+        self._tuples = {stream: _by_time(table) for stream, table in tuples.items()}
+
+    @property
+    def tuples(self) -> Mapping[str, pa.Table]:
+        return self._tuples
+
+    def add(self, tuples: Mapping[str, pa.Table]) -> None:
+        for stream, table in tuples.items():
+            if table.num_rows:
+                self._tuples[stream] = _by_time(pa.concat_tables([self._tuples[stream], table]))
+
+    def due(self, clock: Clock, *, to_the_end: bool = False) -> Due:
+        return due_slides(self.schedule, clock, list(self._tuples), self.waiting(), to_the_end=to_the_end)
+
+    def waiting(self) -> dict[int, int]:
+        """The slides that tuples wait for, each with the greatest time among them."""
+        waiting: dict[int, int] = {}
+        for table in self._tuples.values():
+            times = times_of(table)
+            slides = -(-times // self.schedule.distance) * self.schedule.distance
+            ends = np.flatnonzero(np.append(slides[1:] != slides[:-1], len(slides) > 0)[: len(slides)])
+            for at, time in zip(slides[ends].tolist(), times[ends].tolist(), strict=True):
+                waiting[at] = max(time, waiting.get(at, time))
+        return waiting
+
+    def take(self, slides: tuple[int, ...]) -> Iterator[tuple[int, dict[str, pa.Table]]]:
+        """The tuples of each slide in turn. They leave the backlog, and those that no window holds are left out."""
+        distance, size = self.schedule.distance, self.schedule.size
+        cuts = {stream: np.searchsorted(times_of(table), slides, "right") for stream, table in self._tuples.items()}
+        begins = {stream: 0 for stream in self._tuples}
+        taken = dict(self._tuples)
+        for place, at in enumerate(slides):
+            arrived = {}
+            for stream, table in taken.items():
+                begin, end = begins[stream], int(cuts[stream][place])
+                begins[stream] = end
+                rows = table.slice(begin, end - begin)
+                if size is not None and size < distance and rows.num_rows:
+                    rows = rows.filter(pc.greater_equal(rows.column(TIME), at - size))
+                arrived[stream] = rows
+            yield at, arrived
+        self._tuples = {stream: table.slice(begins[stream]) for stream, table in taken.items()}
+
+
+def times_of(table: pa.Table) -> npt.NDArray[np.int64]:
+    column: npt.NDArray[np.int64] = table.column(TIME).to_numpy()
+    return column
+
+
+def _by_time(table: pa.Table) -> pa.Table:
+    times = times_of(table)
+    if len(times) < 2 or bool((times[1:] >= times[:-1]).all()):
+        return table
+    return table.take(pa.array(np.argsort(times, kind="stable")))

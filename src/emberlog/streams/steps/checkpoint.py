@@ -1,0 +1,158 @@
+"""What a stream query keeps to go on after any end: a record per step, and the files that records name.
+
+A step is the evaluation of one micro-batch. Its files are written first, its record last and in one piece, so a step
+either happened with everything that belongs to it, or did not happen.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from threading import Lock
+from typing import Any
+
+from emberlog.diagnostics import fail
+from emberlog.streams.plan.slides import Clock
+from emberlog.streams.steps.folder import Folder
+from emberlog.streams.steps.tuple_log import LogFile
+
+KEPT_RECORDS = 2
+_PROGRAM = "program.json"
+_CLOSING = "closing"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFile:
+    """Facts for the sink, of all slides of a step."""
+
+    relation: str
+    name: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Since the query began."""
+
+    tuples: int = 0
+    late: int = 0
+    expired: int = 0
+    slides: int = 0
+    facts: Mapping[str, int] = field(default_factory=dict)
+    """Of the last slide's answer, by relation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """All there is to know after a step."""
+
+    step: int
+    batch: int
+    """The last micro-batch of Spark that was evaluated; -1 before the first."""
+    token: str
+    """Of the resident state that this step left behind in its worker."""
+    clock: Clock
+    log: tuple[LogFile, ...] = ()
+    outputs: tuple[OutputFile, ...] = ()
+    slides: int = 0
+    """That this step closed."""
+    totals: Totals = Totals()
+
+    def to_json(self) -> bytes:
+        return json.dumps(asdict(self)).encode()
+
+    @staticmethod
+    def from_json(data: bytes) -> Record:
+        given: dict[str, Any] = json.loads(data)
+        given["clock"] = Clock(**given["clock"])
+        given["log"] = tuple(LogFile(**one) for one in given["log"])
+        given["outputs"] = tuple(OutputFile(**one) for one in given["outputs"])
+        given["totals"] = Totals(**given["totals"])
+        return Record(**given)
+
+
+class Checkpoint:
+    def __init__(self, location: str) -> None:
+        self.folder = Folder(location)
+        self.records = self.folder.within("steps")
+        self.log = self.folder.within("log")
+        self.outputs = self.folder.within("outputs")
+        self.unchanged = Lock()
+        """Held by whoever reads the files of a record while steps go on: nothing is tidied away meanwhile."""
+
+    @property
+    def spark_location(self) -> str:
+        """Where Spark keeps which input it has given to which batch."""
+        return self.folder.within("spark").uri
+
+    def static(self, relation: str) -> Folder:
+        """The facts of a relation that is no stream, as they were when the query began."""
+        return self.folder.within(f"static/{relation}")
+
+    # --- which program it belongs to --------------------------------------------------------------------------------
+
+    @property
+    def is_new(self) -> bool:
+        return _PROGRAM not in self.folder.names()
+
+    def claim(self, identity: Mapping[str, object]) -> None:
+        """Makes a new checkpoint that of this query; raises DL340 if it is that of another."""
+        if self.is_new:
+            self.folder.write(_PROGRAM, json.dumps(identity, indent=1).encode())
+            return
+        before: dict[str, object] = json.loads(self.folder.read(_PROGRAM))
+        changed = [name for name in identity if json.loads(json.dumps(identity[name])) != before.get(name)]
+        if changed:
+            raise fail(
+                "DL340",
+                f"the checkpoint `{self.folder.location}` belongs to another query: {_listed(changed)} changed",
+                None,
+                "what it has kept would give wrong answers; start the changed query with a new checkpoint",
+            )
+
+    # --- steps --------------------------------------------------------------------------------------------------------
+
+    def last(self) -> Record | None:
+        names = self.records.names()
+        return Record.from_json(self.records.read(names[-1])) if names else None
+
+    def commit(self, record: Record) -> None:
+        self.records.write(_record_name(record.step), record.to_json())
+
+    def tidy(self, record: Record) -> None:
+        """Deletes what only steps before the one that the record follows needed."""
+        with self.unchanged:
+            self._tidy(record)
+
+    def _tidy(self, record: Record) -> None:
+        names = self.records.names()
+        kept = [name for name in names if name >= _record_name(record.step - KEPT_RECORDS + 1)]
+        needed = [Record.from_json(self.records.read(name)) for name in kept]
+        for name in names:
+            if name not in kept:
+                self.records.delete(name)
+        _delete_others(self.log, {file.name for one in needed for file in one.log})
+        _delete_others(self.outputs, {file.name for one in needed for file in one.outputs})
+
+    # --- the end of a stream ------------------------------------------------------------------------------------------
+
+    def intend_to_close(self, step: int) -> None:
+        """The step closes all open slides. Said beforehand, so that a restart does the same before it reads on."""
+        self.folder.write(_CLOSING, str(step).encode())
+
+    def intends_to_close(self, step: int) -> bool:
+        return _CLOSING in self.folder.names() and int(self.folder.read(_CLOSING)) == step
+
+
+def _record_name(step: int) -> str:
+    return f"{step:012}.json"
+
+
+def _delete_others(folder: Folder, kept: Iterable[str]) -> None:
+    for name in set(folder.names()).difference(kept):
+        folder.delete(name)
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

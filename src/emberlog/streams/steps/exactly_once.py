@@ -1,0 +1,75 @@
+"""Each batch counts once, whatever ends the process and whenever.
+
+Spark gives a batch again, with the same number and the same rows, until it knows that the batch was dealt with. A step
+that has its record is never evaluated again: its answers are delivered again from the files that the record names.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from emberlog.diagnostics import fail
+from emberlog.streams.steps.checkpoint import Checkpoint, Record
+from emberlog.streams.steps.step import Measures, Step
+
+Batch = TypeVar("Batch")
+
+
+class ExactlyOnce(Generic[Batch]):
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        evaluate: Callable[[Step, Batch | None], tuple[Record, Measures]],
+        deliver: Callable[[Record], None],
+        tell: Callable[[Record, Measures], None],
+    ) -> None:
+        self._checkpoint = checkpoint
+        self._evaluate = evaluate
+        self._deliver = deliver
+        self._tell = tell
+        self._last = checkpoint.last()
+
+    def resume(self) -> None:
+        """Ends what a run before began: the closing of all slides is none of the batches that are given again."""
+        number = self._last.step if self._last is not None else -1
+        if self._checkpoint.intends_to_close(number + 1):
+            self._take(self._step(self._batch, closes=True), None)
+        elif self._last is not None and self._checkpoint.intends_to_close(number):
+            self._deliver(self._last)
+
+    def batch(self, number: int, batch: Batch) -> None:
+        if number > self._batch:
+            self._take(self._step(number), batch)
+        elif number == self._batch and self._last is not None:
+            self._deliver(self._last)
+        else:
+            raise fail(
+                "DL341",
+                f"the input begins again at batch {number:,}, and the checkpoint is at {self._batch:,} already",
+                None,
+                "a part of the checkpoint was changed or lost; start with a new one",
+            )
+
+    def close_all(self) -> None:
+        """Closes every slide that tuples wait for."""
+        step = self._step(self._batch, closes=True)
+        self._checkpoint.intend_to_close(step.number)
+        self._take(step, None)
+
+    @property
+    def _batch(self) -> int:
+        return self._last.batch if self._last is not None else -1
+
+    def _step(self, batch: int, *, closes: bool = False) -> Step:
+        number = self._last.step + 1 if self._last is not None else 0
+        return Step(number, batch, uuid.uuid4().hex, self._last, closes)
+
+    def _take(self, step: Step, batch: Batch | None) -> None:
+        record, measures = self._evaluate(step, batch)
+        self._checkpoint.commit(record)
+        self._last = record
+        self._deliver(record)
+        self._checkpoint.tidy(record)
+        self._tell(record, measures)

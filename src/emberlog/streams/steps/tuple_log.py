@@ -1,0 +1,72 @@
+"""The durable truth of a stream query: the tuples that a window ahead may still hold, as files of the checkpoint.
+
+Files are written once and never changed. Which of them count says the record of a step, so that a file which no record
+names is as good as not there. Small files are merged into larger ones, level by level: each tuple is written again only
+a few times while it is in a window, and what has left it is dropped on the way.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from emberlog.streams.state.backlog import TIME
+from emberlog.streams.steps.folder import Folder
+
+MERGED_AT_ONCE = 8
+"""Files of a level that become one of the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    relation: str
+    name: str
+    rows: int
+    greatest: int
+    """Of the times in it: when that has left the window, so has the file."""
+    level: int = 0
+
+
+class TupleLog:
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+
+    def append(self, tuples: Mapping[str, pa.Table]) -> list[LogFile]:
+        return [self._write(relation, table, 0) for relation, table in tuples.items() if table.num_rows]
+
+    def read(self, files: Iterable[LogFile], relation: str, schema: pa.Schema) -> pa.Table:
+        found = [self.folder.table(file.name) for file in files if file.relation == relation]
+        return pa.concat_tables([schema.empty_table(), *(table.cast(schema) for table in found)])
+
+    def pruned(self, files: Sequence[LogFile], since: int | None) -> list[LogFile]:
+        """Without what no window ahead can hold, and with small files merged."""
+        live = [file for file in files if since is None or file.greatest >= since]
+        while (full := _full_level(live)) is not None:
+            relation, level = full
+            merged = [file for file in live if (file.relation, file.level) == full]
+            table = pa.concat_tables([self.folder.table(file.name) for file in merged])
+            if since is not None:
+                table = table.filter(pc.greater_equal(table.column(TIME), since))
+            live = [file for file in live if file not in merged]
+            live.append(self._write(relation, table, level + 1))
+        return live
+
+    def _write(self, relation: str, table: pa.Table, level: int) -> LogFile:
+        name = f"{uuid.uuid4().hex}.parquet"
+        with self.folder.writer(name, table.schema) as writer:
+            writer.write_table(table)
+        return LogFile(relation, name, table.num_rows, pc.max(table.column(TIME)).as_py(), level)
+
+
+def _full_level(files: Iterable[LogFile]) -> tuple[str, int] | None:
+    counts: dict[tuple[str, int], int] = {}
+    for file in files:
+        place = (file.relation, file.level)
+        counts[place] = counts.get(place, 0) + 1
+        if counts[place] == MERGED_AT_ONCE:
+            return place
+    return None

@@ -1,0 +1,172 @@
+"""Bounded recursion: every round starts anew from the relations of the round before (`@iterations`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+
+import numpy as np
+
+from emberlog.workers.fixpoint.chains import BATCH
+from emberlog.workers.fixpoint.settled_rounds import SettledRounds, settled_rounds
+from emberlog.workers.fixpoint.worker import Worker, WorkerTask, gather
+from emberlog.workers.kernels.lanes import Lane, Lanes
+from emberlog.workers.plan.rules import Atom
+from emberlog.workers.recover.store_states import restore_resident, save_resident
+from emberlog.workers.store.history import HistoryBatch, KeepsHistory
+from emberlog.workers.store.joined import Contribution
+from emberlog.workers.store.relations import WorkerRelation
+from emberlog.workers.store.stores import KeyedStore, SetStore, StaticStore
+from emberlog.workers.wire.messages import Mail, Progress, Running
+
+FEW_ROWS = 1024
+
+
+class BoundedWorker(Worker, KeepsHistory):
+    def __init__(
+        self, task: WorkerTask, statics: Mapping[str, StaticStore], report: Callable[[Progress], None] = lambda _: None
+    ) -> None:
+        super().__init__(task, statics, report)
+        self.previous = {relation.name: WorkerRelation(relation, tracks=False) for relation in self.program.relations}
+        self.rounds: list[dict[str, WorkerRelation]] = []
+        """The facts of each round, if the task asks for provenance."""
+
+    def run(self) -> Running:
+        own_seeds = yield from self._owned(self.seed_contributions())
+        rounds = self.program.recursion.iterations
+        assert rounds is not None
+        may_settle = self._may_settle
+        saved = self.task.saved_state
+        if saved is not None:
+            for name, resident in self.previous.items():
+                restore_resident(saved, name, resident)
+        for iteration in range(1 if saved is None else saved.iteration + 1, rounds + 1):
+            self.begin_iteration(iteration)
+            contributions = yield from self.rule_contributions()
+            following = self._begun_with(own_seeds)
+            if self.task.workers == 1:
+                for name, contribution in contributions:
+                    self.keep(following[name], contribution)
+            else:
+                arrived = yield from self._owned(contributions)
+                for name, resident in following.items():
+                    resident.add(arrived[name])
+            differs = any(not _same(self.previous[name], following[name]) for name in following)
+            before, self.previous = self.previous, following
+            if self.task.provenance:
+                self.rounds.append(following)
+            total = sum(resident.count for resident in following.values())
+            received = yield self.empty_mail(int(differs), total, int(self.task.is_checkpoint_due(iteration)))
+            everyone = Progress(iteration, sum(m.numbers[0] for m in received), sum(m.numbers[1] for m in received))
+            self.report(everyone)
+            self.check_limits(everyone)
+            if everyone.changed == 0:
+                return
+            if all(message.numbers[2] for message in received):
+                self._save(iteration)
+            if (
+                may_settle
+                and iteration < rounds
+                and all(_has_same_keys(before[name], following[name]) for name in following)
+            ):
+                may_settle = False
+                settled = settled_rounds(self, following, self._begun_with(own_seeds))
+                if settled is not None:
+                    self._go_on(settled, iteration + 1, rounds)
+                    return
+
+    @property
+    def _may_settle(self) -> bool:
+        """Whether nobody asks for the facts of a round."""
+        return self.task.workers == 1 and self.task.checkpoints is None and not self.task.provenance
+
+    def _begun_with(self, seeds: Mapping[str, Lanes]) -> dict[str, WorkerRelation]:
+        """The relations of a round before the rules contribute to them."""
+        begun = {name: _emptied(resident) for name, resident in self.previous.items()}
+        for name, resident in begun.items():
+            resident.add(seeds[name])
+        return begun
+
+    def _go_on(self, settled: SettledRounds, first: int, last: int) -> None:
+        """Runs these rounds, until one changes nothing."""
+        total = sum(resident.count for resident in self.previous.values())
+        for iteration in range(first, last + 1):
+            differs = settled.run(iteration, self.recorder)
+            progress = Progress(iteration, int(differs), total)
+            self.report(progress)
+            self.check_limits(progress)
+            if not differs:
+                break
+        settled.finish()
+
+    def _save(self, iteration: int) -> None:
+        assert self.task.checkpoints is not None
+        with self.task.checkpoints.saving(iteration, is_alone=False) as state:
+            for name, resident in self.previous.items():
+                save_resident(state, name, resident, is_new=True)
+
+    def results(self, relation: str) -> Iterator[list[Lane]]:
+        return self.previous[relation].batches()
+
+    def result_count(self, relation: str) -> int:
+        return self.previous[relation].count
+
+    def history(self, relation: str) -> Iterator[HistoryBatch]:
+        for iteration, residents in enumerate(self.rounds, start=1):
+            for columns in residents[relation].batches():
+                yield HistoryBatch.of_iteration(columns, iteration)
+
+    def _owned(self, contributions: Iterable[tuple[str, Contribution]]) -> Generator[Mail, Mail, dict[str, Lanes]]:
+        """The contributions to the facts that this worker owns, from all workers, combined where they were made."""
+        mail = self.empty_mail()
+        self.post_combined(mail, contributions)
+        received = yield mail
+        return {
+            name: gather(received, channel, self.program.relation(name).width)
+            for name, channel in self.channels.items()
+        }
+
+    def started(self, atom: Atom) -> Iterator[list[Lane]]:
+        if atom.relation not in self.previous:
+            yield from super().started(atom)
+            return
+        resident = self.previous[atom.relation]
+        yield from resident.in_batches(resident.store.all, BATCH)
+
+
+def _emptied(resident: WorkerRelation) -> WorkerRelation:
+    """For the next round, which most often has as many facts."""
+    store = resident.store
+    return WorkerRelation(
+        resident.relation, tracks=False, store=store.emptied() if isinstance(store, KeyedStore) else None
+    )
+
+
+def _same(one: WorkerRelation, other: WorkerRelation) -> bool:
+    """Whether two rounds have the same facts as rules see them, so an average of twice as many is the same."""
+    left, store = one.store.all, other.store
+    assert isinstance(store, SetStore | KeyedStore)
+    if left.shape != store.all.shape:
+        return False
+    if _has_same_keys(one, other):
+        return _look_the_same(one, left, store.all)  # as most often, they came in the same order
+    # Most rounds differ, and show it early.
+    return all(_has_all(other, np.ascontiguousarray(left[:, :end])) for end in (FEW_ROWS, left.shape[1]))
+
+
+def _has_all(resident: WorkerRelation, rows: Lanes) -> bool:
+    store = resident.store
+    if isinstance(store, SetStore):
+        return store.contains_all(rows)
+    assert isinstance(store, KeyedStore)
+    numbers = store.find(rows)
+    return bool((numbers >= 0).all()) and _look_the_same(resident, store.rows[:, numbers], rows)
+
+
+def _look_the_same(resident: WorkerRelation, left: Lanes, right: Lanes) -> bool:
+    return all(map(np.array_equal, resident.visible(left), resident.visible(right)))
+
+
+def _has_same_keys(one: WorkerRelation, other: WorkerRelation) -> bool:
+    """In the same order."""
+    keys = one.relation.keys
+    return np.array_equal(one.store.all[:keys], other.store.all[:keys])

@@ -1,0 +1,69 @@
+"""Results that are written bit by bit: what is on disk already need not be written by the next attempt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from emberlog.workers.fixpoint.closures import Closure
+from emberlog.workers.fixpoint.rounds import RoundsWorker
+from emberlog.workers.recover.checkpoints import Checkpoints
+from emberlog.workers.wire.draining import ResultFiles
+
+_ROWS = "rows written"
+
+
+class DrainProgress(Protocol):
+    """Of the results of one worker."""
+
+    def go_on(self, relation: str, files: ResultFiles) -> None:
+        """A relation is about to be written: takes up what an earlier attempt wrote of it."""
+
+    def wrote(self, files: ResultFiles) -> None:
+        """Another batch was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClosureProgress:
+    """A closure is listed while it is found: what is written is what is done."""
+
+    checkpoints: Checkpoints
+    closure: Closure
+
+    def go_on(self, relation: str, files: ResultFiles) -> None:
+        saved = self.checkpoints.resume_state()
+        if saved is not None:
+            self.closure.take_up(saved)
+            files.go_on_from(saved.results, saved.number(_ROWS))
+
+    def wrote(self, files: ResultFiles) -> None:
+        done = self.closure.listing.sources
+        if done is None or not self.checkpoints.is_due(done):
+            return
+        files.close_file()
+        with self.checkpoints.saving(done, is_alone=True) as state:
+            self.closure.save(state)
+            state.number(_ROWS, files.rows)
+            state.results(list(files.paths))
+
+
+@dataclass(frozen=True, slots=True)
+class RoundsProgress:
+    """The rounds are over, and the rows of each relation are written in their order."""
+
+    worker: RoundsWorker
+    _relations: dict[str, ResultFiles] = field(default_factory=dict)
+    """Those that were begun, in their order: before the next one, all of one is written."""
+
+    def go_on(self, relation: str, files: ResultFiles) -> None:
+        self._relations[relation] = files
+        rows = self.worker.drained.get(relation, 0)
+        folder = files.stem.parent.name
+        if rows:
+            files.go_on_from([path for path in self.worker.drained_to if path.startswith(f"{folder}/")], rows)
+
+    def wrote(self, files: ResultFiles) -> None:
+        if self.worker.is_drain_due():
+            files.close_file()
+            rows = {name: one.rows for name, one in self._relations.items()}
+            self.worker.save_drained(rows, [path for one in self._relations.values() for path in one.paths])

@@ -1,0 +1,138 @@
+"""Evaluates expressions and conditions over lanes, a whole batch at a time, by the entries of the language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import assert_never
+
+import numpy as np
+
+from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
+from emberlog.language.comparisons import COMPARISONS
+from emberlog.language.faults import Fault
+from emberlog.language.values import CellValue
+from emberlog.language.vectors import Vector, apply, compare, dtype_of
+from emberlog.logical.expressions import condition_expressions
+from emberlog.logical.nodes import Condition
+from emberlog.logical.python_evaluation import evaluate
+from emberlog.semantics.model import Compare, Holds
+from emberlog.semantics.totality import FAILS, TRY, operation, type_of
+from emberlog.syntax.ast import Binary, Call, Constant, Expression, Unary, Variable, variables_of
+from emberlog.workers.kernels.floats import floats_to_lane, lane_to_floats
+from emberlog.workers.kernels.lanes import Lane, Mask
+from emberlog.workers.plan.faults import suspicion
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluator:
+    """Evaluates for one rule. `codes` are the lanes of the texts that the program writes."""
+
+    rule: str
+    types: Mapping[str, DataType]
+    codes: Mapping[str, int]
+
+    def lane(self, expression: Expression, lanes: Mapping[str, Lane], rows: int) -> Lane:
+        """Returns the value of the expression in each row, as a lane; raises a Fault if a row has none."""
+        lane, bad = self.weighed_lane(expression, lanes, rows)
+        if bad is not None and bad.any():
+            raise self.fault(expression, lanes, int(np.argmax(bad)))
+        return lane
+
+    def weighed_lane(self, expression: Expression, lanes: Mapping[str, Lane], rows: int) -> tuple[Lane, Mask | None]:
+        """Returns the value of the expression in each row, as a lane, and the rows for which there is none."""
+        if isinstance(expression, Variable):
+            return lanes[expression.name], None
+        if isinstance(expression, Constant):
+            return np.full(rows, self.constant(expression), np.int64), None
+        found = self._vector(expression, lanes, rows)
+        if type_of(expression, self.types) == FLOAT:
+            return floats_to_lane(found.values), found.bad
+        return found.values.astype(np.int64, copy=False), found.bad
+
+    def constant(self, constant: Constant) -> int:
+        match constant.value:
+            case str() as text:
+                return self.codes[text]
+            case float() as value:
+                return int(floats_to_lane(np.array([value]))[0])
+            case value:
+                return int(value)
+
+    def mask(self, condition: Condition, lanes: Mapping[str, Lane], rows: int) -> Mask:
+        """Tells which rows satisfy the condition; raises a Fault if that cannot be told of a row."""
+        mask, bad = self.weighed_mask(condition, lanes, rows)
+        if bad is not None and bad.any():
+            raise self.fault_of_condition(condition, lanes, int(np.argmax(bad)))
+        return mask
+
+    def weighed_mask(self, condition: Condition, lanes: Mapping[str, Lane], rows: int) -> tuple[Mask, Mask | None]:
+        """Tells which rows satisfy the condition, and of which that cannot be told: a side has no value."""
+        match condition:
+            case Holds(test, negated):
+                found = self._vector(test, lanes, rows)
+                if negated and isinstance(test, Call) and test.function == FAILS and found.values.any():
+                    raise suspicion(self.rule)
+                holds = found.values.astype(np.bool_, copy=False)
+                holds = ~holds if negated else holds
+                return (holds if found.null is None else holds & ~found.null), found.bad
+            case Compare(operator, left, right):
+                sides = self._vector(left, lanes, rows), self._vector(right, lanes, rows)
+                found = compare(COMPARISONS[operator.value], *sides)
+                return found.values, found.bad
+            case _:
+                assert_never(condition)
+
+    def fault(self, expression: Expression, lanes: Mapping[str, Lane], row: int) -> Fault:
+        """Returns the fault of an expression that has no value in a row, as plain Python meets it."""
+        values = {
+            one.name: self._value(one.name, lanes[one.name][row])
+            for one in variables_of(expression)
+            if self.types[one.name] != STRING
+        }
+        try:
+            evaluate(expression, values)
+        except Fault as fault:
+            return Fault(fault.code, f"{fault.message} in rule {self.rule}", *fault.notes, rule=self.rule)
+        raise AssertionError(f"DL901: {expression} has a value in plain Python and none in a vector: {values}")
+
+    def fault_of_condition(self, condition: Condition, lanes: Mapping[str, Lane], row: int) -> Fault:
+        """Returns the fault of a condition in a row: that of its first side without a value."""
+        one_row = {name: lane[row : row + 1] for name, lane in lanes.items()}
+        for side in condition_expressions(condition):
+            if self.weighed_lane(side, one_row, 1)[1] is not None:
+                return self.fault(side, lanes, row)
+        raise AssertionError(f"DL901: both sides of {condition} have a value")
+
+    def _value(self, name: str, lane: np.int64) -> CellValue:
+        if self.types[name] == FLOAT:
+            return float(lane_to_floats(np.array([lane]))[0])
+        return bool(lane) if self.types[name] == BOOL else int(lane)
+
+    def _vector(self, expression: Expression, lanes: Mapping[str, Lane], rows: int) -> Vector:
+        match expression:
+            case Variable(name):
+                return Vector(self._values(lanes[name], self.types[name]))
+            case Constant(value):
+                type_ = type_of(expression, self.types)
+                known = self.codes[value] if isinstance(value, str) else value
+                return Vector(np.full(rows, known, np.int64 if type_ == STRING else dtype_of(type_)))
+            case Call(name, (argument,)) if name == TRY:
+                found = self._vector(argument, lanes, rows)
+                return Vector(found.values, None, found.bad)
+            case Call(name, (argument,)) if name == FAILS:
+                bad = self._vector(argument, lanes, rows).bad
+                return Vector(np.zeros(rows, np.bool_) if bad is None else bad)
+            case Unary() | Binary() | Call():
+                function, arguments = operation(expression)
+                assert function is not None, f"DL901: {expression} has no value here"
+                operands = [self._vector(one, lanes, rows) for one in arguments]
+                return apply(function, operands, [type_of(one, self.types) for one in arguments])
+            case _:
+                raise AssertionError(f"DL901: {expression} has no value here")
+
+    @staticmethod
+    def _values(lane: Lane, type_: DataType) -> np.ndarray[tuple[int], np.dtype[np.generic]]:
+        if type_ == FLOAT:
+            return lane_to_floats(lane)
+        return lane != 0 if type_ == BOOL else lane

@@ -1,0 +1,142 @@
+"""Recursion by stages: the facts of a stage are complete before any rule reads them.
+
+Contributions wait, by relation and stage, until everything before them is done. Then the lowest stage, and in it the
+first relation in the order of a stage, is released on all workers at once and becomes the delta of a round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+
+import numpy as np
+
+from emberlog.workers.fixpoint.chains import BATCH
+from emberlog.workers.fixpoint.worker import Worker, WorkerTask, gather
+from emberlog.workers.kernels.lanes import Lane, Lanes, joined
+from emberlog.workers.plan.rules import Atom
+from emberlog.workers.recover.checkpoints import SavedState
+from emberlog.workers.recover.store_states import restore_resident, save_resident
+from emberlog.workers.store.joined import Contribution
+from emberlog.workers.store.relations import RESULT_BATCH, WorkerRelation
+from emberlog.workers.store.stores import StaticStore
+from emberlog.workers.wire.messages import Mail, Progress, Running
+
+NONE_LEFT = 2**62
+
+_TOTAL, _WAITING = "total", "waiting"
+
+
+class StagedWorker(Worker):
+    def __init__(
+        self, task: WorkerTask, statics: Mapping[str, StaticStore], report: Callable[[Progress], None] = lambda _: None
+    ) -> None:
+        super().__init__(task, statics, report)
+        self.waiting: dict[tuple[int, int], WorkerRelation] = {}
+        """By stage and by place in the order of a stage."""
+        self.order = {name: place for place, name in enumerate(self.program.recursion.stage_order)}
+        self.released: dict[str, list[Lanes]] = {relation.name: [] for relation in self.program.relations}
+        self.delta: tuple[str, WorkerRelation] | None = None
+        self.total = 0
+
+    def run(self) -> Running:
+        saved = self.task.saved_state
+        iteration = 0
+        if saved is None:
+            yield from self._deliver(self.seed_contributions())
+        else:
+            iteration = self._take_up(saved)
+        while True:
+            stage, place, is_due = yield from self._lowest(iteration)
+            if stage == NONE_LEFT:
+                return
+            if is_due:
+                self._save(iteration)
+            changed = self._release(stage, place)
+            self.begin_iteration(iteration + 1)
+            contributions = yield from self.rule_contributions()
+            changed, total = yield from self._deliver(contributions, changed)
+            iteration += 1
+            progress = Progress(iteration, changed, total)
+            self.report(progress)
+            self.check_limits(progress)
+
+    def results(self, relation: str) -> Iterator[list[Lane]]:
+        width = len(self.program.relation(relation).columns)
+        lanes = joined(self.released[relation], width)
+        for begin in range(0, lanes.shape[1], RESULT_BATCH):
+            yield list(lanes[:, begin : begin + RESULT_BATCH])
+
+    def result_count(self, relation: str) -> int:
+        return sum(lanes.shape[1] for lanes in self.released[relation])
+
+    def _lowest(self, iteration: int) -> Generator[Mail, Mail, tuple[int, int, bool]]:
+        """The lowest stage and place that waits on any worker, and whether everyone wants a checkpoint before it."""
+        mine = min(self.waiting, default=(NONE_LEFT, 0))
+        received = yield self.empty_mail(*mine, int(self.task.is_checkpoint_due(iteration)))
+        stage, place = min((message.numbers[0], message.numbers[1]) for message in received)
+        return stage, place, all(message.numbers[2] for message in received)
+
+    def _save(self, iteration: int) -> None:
+        assert self.task.checkpoints is not None
+        with self.task.checkpoints.saving(iteration, is_alone=False) as state:
+            state.number(_TOTAL, self.total)
+            for name, parts in self.released.items():
+                self.released[name] = [joined(parts, len(self.program.relation(name).columns))]
+                state.grown(name, self.released[name][0])
+            keys = sorted(self.waiting)
+            state.whole(_WAITING, np.array(keys, np.int64).reshape(-1, 2).T)
+            for key in keys:
+                save_resident(state, _name_of(key), self.waiting[key])
+
+    def _take_up(self, saved: SavedState) -> int:
+        self.total = saved.number(_TOTAL)
+        for name in self.released:
+            self.released[name] = [saved.lanes(name)]
+        for stage, place in saved.lanes(_WAITING).T.tolist():
+            resident = WorkerRelation(self.program.relation(self.program.recursion.stage_order[place]), tracks=False)
+            restore_resident(saved, _name_of((stage, place)), resident)
+            self.waiting[stage, place] = resident
+        return saved.iteration
+
+    def _release(self, stage: int, place: int) -> int:
+        name = self.program.recursion.stage_order[place]
+        resident = self.waiting.pop((stage, place), None) or WorkerRelation(self.program.relation(name))
+        self.delta = (name, resident)
+        self.released[name].append(np.stack(resident.visible(resident.store.all)))
+        self.total += resident.count
+        return resident.count
+
+    def _deliver(
+        self, contributions: Iterable[tuple[str, Contribution]], changed: int = 0
+    ) -> Generator[Mail, Mail, tuple[int, int]]:
+        """Sends contributions to their owners, combined at the source; gives the sums of the delta and of all facts."""
+        mail = self.empty_mail(changed, self.total)
+        self.post_combined(mail, contributions)
+        received = yield mail
+        for name, channel in self.channels.items():
+            self._wait(name, gather(received, channel, self.program.relation(name).width))
+        return sum(m.numbers[0] for m in received), sum(m.numbers[1] for m in received)
+
+    def _wait(self, name: str, lanes: Lanes) -> None:
+        relation = self.program.relation(name)
+        stages = lanes[relation.columns[self.program.recursion.stage_columns[name]].lane]
+        for stage in np.unique(stages).tolist():
+            key = (stage, self.order[name])
+            if key not in self.waiting:
+                self.waiting[key] = WorkerRelation(relation, tracks=False)
+            self.waiting[key].add(lanes[:, stages == stage])
+
+    def started(self, atom: Atom) -> Iterator[list[Lane]]:
+        if atom.relation not in self.released:
+            yield from super().started(atom)
+            return
+        assert self.delta is not None
+        name, resident = self.delta
+        if name != atom.relation:
+            return
+        yield from resident.in_batches(resident.store.all, BATCH)
+
+
+def _name_of(waiting: tuple[int, int]) -> str:
+    stage, place = waiting
+    return f"{_WAITING} {stage} {place}"

@@ -1,0 +1,105 @@
+"""A join whose result is combined at once, pair by pair, and never written out.
+
+`numbers` has the group of each probe, `starts` where the groups begin in a packed index; `keys` and `values` are
+columns in its order. The value of a pair is that of the probe (`base`), that of the row, or their sum.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from emberlog.workers.kernels.jit import jit
+from emberlog.workers.kernels.lanes import Floats, Lane, Lanes
+
+OVERFLOW = -1
+
+
+@jit
+def join_extreme(
+    numbers: Lane,
+    starts: Lane,
+    keys: Lane,
+    base: Lane,
+    values: Lane,
+    has_base: bool,
+    has_values: bool,
+    rows_of: npt.NDArray[np.int32],
+    low: int,
+    store: Lanes,
+    count: int,
+    is_max: bool,
+    stamps: Lane,
+    stamp: int,
+    changed: Lane,
+    changes: int,
+) -> tuple[int, int]:
+    """Into a lone minimum or maximum by a key that is looked up directly; see `upsert_dense_extreme`."""
+    sign = np.int64(-1) if is_max else np.int64(0)
+    for probe in range(numbers.shape[0]):
+        group = numbers[probe]
+        if group < 0:
+            continue
+        own = base[probe] if has_base else np.int64(0)
+        for place in range(starts[group], starts[group + 1]):
+            value = own
+            if has_values:
+                other = values[place]
+                value = own + other
+                if ((own ^ value) & (other ^ value)) < 0:
+                    return OVERFLOW, changes
+            position = keys[place] - low
+            known = np.int64(rows_of[position]) - 1
+            if known < 0:
+                store[0, count] = keys[place]
+                store[1, count] = value
+                rows_of[position] = count + 1
+                stamps[count] = stamp
+                changed[changes] = count
+                changes += 1
+                count += 1
+            elif (value ^ sign) < (store[1, known] ^ sign):
+                store[1, known] = value
+                if stamps[known] != stamp:
+                    stamps[known] = stamp
+                    changed[changes] = known
+                    changes += 1
+    return count, changes
+
+
+@jit
+def join_sum(
+    numbers: Lane,
+    starts: Lane,
+    keys: Lane,
+    base: Floats,
+    rows_of: npt.NDArray[np.int32],
+    low: int,
+    store: Lanes,
+    count: int,
+) -> int:
+    """Into a lone sum of floats whose changes nobody asks for; see `upsert_dense_sum`."""
+    sums = store[1].view(np.float64)
+    for probe in range(numbers.shape[0]):
+        group = numbers[probe]
+        if group < 0:
+            continue
+        own = base[probe]
+        for place in range(starts[group], starts[group + 1]):
+            position = keys[place] - low
+            known = int(rows_of[position]) - 1
+            if known < 0:
+                store[0, count] = keys[place]
+                sums[count] = own
+                count += 1
+                rows_of[position] = count
+            else:
+                sums[known] += own
+    return count
+
+
+@jit
+def add_pairs(sums: Floats, targets: Lane, values: Floats, valuations: Lane) -> None:
+    """To the sum of each pair's target, the value of its valuation."""
+    for pair in range(targets.shape[0]):
+        sums[targets[pair]] += values[valuations[pair]]

@@ -1,0 +1,88 @@
+"""A step relation in packed form: the targets of each origin lie next to each other.
+
+Origins and targets are numbers of a domain, so 32 bits hold them and more of a graph fits into the cache.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from emberlog.workers.kernels.jit import jit
+from emberlog.workers.kernels.numbering import Ranks
+
+Numbers: TypeAlias = npt.NDArray[np.uint32]
+"""Numbers of a domain, or positions in an array of them. Unsigned, as a negative index would cost a test each."""
+
+
+@jit
+def pack_steps(origins: Ranks, targets: Ranks, origin_count: int, target_count: int) -> tuple[Numbers, Numbers]:
+    """Where each origin's targets begin, and the targets, each once. Steps with a negative end are left out."""
+    starts = np.zeros(origin_count + 1, np.uint32)
+    for row in range(origins.shape[0]):
+        if origins[row] >= 0 and targets[row] >= 0:
+            starts[origins[row] + 1] += np.uint32(1)
+    for origin in range(origin_count):
+        starts[origin + 1] += starts[origin]
+    places = starts[:-1].copy()
+    packed = np.empty(starts[origin_count], np.uint32)
+    for row in range(origins.shape[0]):
+        if origins[row] >= 0 and targets[row] >= 0:
+            packed[places[origins[row]]] = targets[row]
+            places[origins[row]] += np.uint32(1)
+    return _without_doubles(starts, packed, target_count)
+
+
+@jit
+def _without_doubles(starts: Numbers, packed: Numbers, target_count: int) -> tuple[Numbers, Numbers]:
+    last_origin = np.full(target_count, -1, np.int64)
+    kept = 0
+    begin = np.int64(0)
+    for origin in range(starts.shape[0] - 1):
+        end = np.int64(starts[origin + 1])
+        for place in range(begin, end):
+            target = packed[place]
+            if last_origin[target] != origin:
+                last_origin[target] = origin
+                packed[kept] = target
+                kept += 1
+        begin = end
+        starts[origin + 1] = kept
+    return starts, packed[:kept].copy()
+
+
+@jit
+def breadth_first_ranks(starts: Numbers, targets: Numbers) -> Ranks:
+    """The place of each number in an order that puts neighbours near each other: breadth first, from those that no
+    step leads to, then from whatever is left."""
+    count = starts.shape[0] - 1
+    is_target = np.zeros(count, np.bool_)
+    for place in range(targets.shape[0]):
+        is_target[targets[place]] = True
+    ranks = np.full(count, -1, np.int32)
+    queue = np.empty(count, np.uint32)
+    head, tail = 0, 0
+    for number in range(count):
+        if not is_target[number]:
+            ranks[number] = tail
+            queue[tail] = number
+            tail += 1
+    following = 0
+    while tail < count or head < tail:
+        if head == tail:
+            while ranks[following] >= 0:
+                following += 1
+            ranks[following] = tail
+            queue[tail] = following
+            tail += 1
+        number = queue[head]
+        head += 1
+        for place in range(starts[number], starts[np.int64(number) + 1]):
+            target = targets[place]
+            if ranks[target] < 0:
+                ranks[target] = tail
+                queue[tail] = target
+                tail += 1
+    return ranks

@@ -1,0 +1,133 @@
+"""What the cyclic executor cannot run, in one place: such strata go to another executor, and `explain` says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, DataType
+from emberlog.language.registry import AGGREGATES, BUILT_IN
+from emberlog.logical.expressions import condition_expressions
+from emberlog.logical.nodes import Condition, Fixpoint, Plan, Values
+from emberlog.semantics.model import Compare, RecursionCase
+from emberlog.semantics.totality import FAILS, TRY, type_of
+from emberlog.syntax.ast import Binary, Call, ComparisonOperator, Constant, Expression, Unary, Variable
+from emberlog.workers.plan.compile import compile_fixpoint, watched_part
+from emberlog.workers.plan.conjunctions import NotAConjunction, flatten, parts_of
+from emberlog.workers.plan.rules import Probe
+
+LANE_TYPES = (INT, FLOAT, BOOL, TIMESTAMP, STRING)
+
+MEETS = frozenset(name for name, one in AGGREGATES.items() if one.is_meet)
+SUMS = frozenset(name for name, one in AGGREGATES.items() if one.by_key)
+TOTALS = frozenset(name for name, one in AGGREGATES.items() if one.lanes and not one.by_key)
+
+
+def obstacles(fixpoint: Fixpoint) -> tuple[str, ...]:
+    """Why the stratum cannot run here, one sentence each; none when it can."""
+    found = tuple(dict.fromkeys(_obstacles(fixpoint)))
+    return found or tuple(dict.fromkeys(_of_joins(fixpoint)))
+
+
+def _obstacles(fixpoint: Fixpoint) -> Iterator[str]:
+    case = fixpoint.recursion.case
+    for relation in fixpoint.relations:
+        for field in relation.columns:
+            if field.type not in LANE_TYPES:
+                yield f"{relation.name}.{field.name} is of type {field.type}"
+        functions = {column.function for column in relation.aggregates}
+        if case in (RecursionCase.MEET, RecursionCase.MONOTONE_SUM):
+            allowed = MEETS | SUMS
+            if functions & SUMS and len(relation.aggregates) > 1:
+                yield f"{relation.name} has another aggregate beside a monotone sum"
+        else:
+            allowed = TOTALS
+        if relation.rules and not relation.keys and functions == {"count"}:
+            yield f"{relation.name} counts 0 where there is nothing"
+        for function in sorted(functions - allowed):
+            yield f"{relation.name} is aggregated with {function}"
+        for column in relation.aggregates:
+            if column.field.type == STRING and column.function not in ("count",):
+                yield f"{relation.name}.{column.field.name} aggregates text, which has no order as a code"
+        for plan in parts_of(relation.seed):
+            yield from _of_plan(plan)
+        for rule in relation.rules:
+            yield from _of_plan(rule.plan)
+
+
+def _of_joins(fixpoint: Fixpoint) -> Iterator[str]:
+    """Joins of relations of the recursion with each other: their rows must meet on one worker."""
+    program = compile_fixpoint(fixpoint)
+    members = {relation.name: relation for relation in program.relations}
+    for chain in program.rules:
+        for step in chain.steps:
+            if not isinstance(step, Probe) or step.atom.relation not in members:
+                continue
+            if fixpoint.recursion.case in (RecursionCase.BOUNDED, RecursionCase.STAGED):
+                yield f"rule {chain.name} joins two relations of a recursion that goes by rounds or stages"
+            relation = members[step.atom.relation]
+            if step.keys and not any(relation.columns[key].lane < relation.keys for key in step.keys):
+                yield f"rule {chain.name} looks a relation of the recursion up by an aggregated value"
+
+
+def _of_plan(plan: Plan) -> Iterator[str]:
+    watched = watched_part(plan)
+    if watched is not None:
+        try:
+            if len(flatten(watched).atoms) != 1:
+                yield "a rule looks up a value that is computed from several atoms"
+        except NotAConjunction as problem:
+            yield f"a rule has {problem}"
+        return
+    if isinstance(plan, Values):
+        if any(cell is None or isinstance(cell, tuple) for row in plan.rows for cell in row):
+            yield "a fact has a null"
+        return
+    try:
+        conjunction = flatten(plan)
+    except NotAConjunction as problem:
+        yield f"a rule has {problem}"
+        return
+    for expression in (*conjunction.head, *conjunction.computed.values()):
+        yield from _of_expression(expression, conjunction.types)
+    guards = [guard for negated in conjunction.negated for guard in negated.guards]
+    for condition in (*conjunction.conditions, *guards):
+        yield from _of_condition(condition, conjunction.types)
+    refuted = (data_type for negated in conjunction.negated for data_type in negated.types)
+    for data_type in (*conjunction.types.values(), *refuted):
+        if data_type not in LANE_TYPES:
+            yield f"a rule reads a column of type {data_type}"
+
+
+def _of_condition(condition: Condition, types: dict[str, DataType]) -> Iterator[str]:
+    expressions = condition_expressions(condition)
+    ordered = isinstance(condition, Compare) and condition.operator not in (
+        ComparisonOperator.EQUAL,
+        ComparisonOperator.NOT_EQUAL,
+    )
+    if ordered and any(type_of(expression, types) == STRING for expression in expressions):
+        yield "text is compared by order"
+    for expression in expressions:
+        yield from _of_expression(expression, types)
+
+
+def _of_expression(expression: Expression, types: dict[str, DataType]) -> Iterator[str]:
+    match expression:
+        case Call(function, arguments):
+            if function not in BUILT_IN and function not in (TRY, FAILS):
+                yield f"a rule uses {function}"
+            elif type_of(expression, types) not in LANE_TYPES or type_of(expression, types) == STRING:
+                # Text is only a code here: it can be compared for equality, not made or looked into.
+                yield f"a rule makes a {type_of(expression, types)} with {function}"
+            if any(type_of(argument, types) == STRING for argument in arguments):
+                yield f"a rule looks into text with {function}"
+            for argument in arguments:
+                yield from _of_expression(argument, types)
+        case Binary(_, left, right):
+            yield from _of_expression(left, types)
+            yield from _of_expression(right, types)
+        case Unary(operand):
+            yield from _of_expression(operand, types)
+        case Variable() | Constant():
+            return
+        case _:
+            yield "a rule has an open parameter"

@@ -1,0 +1,198 @@
+"""Where rows live: which worker owns a fact, which copies of a relation are kept for joins, when valuations move.
+
+Every relation of the recursion is partitioned by one column, its home. If every recursive rule hands a column
+through unchanged (the pivot), that column is the home and the plan is decomposed: what a worker derives is its own, and
+nothing is exchanged. A join with a relation of the recursion needs the rows of its key on one worker: where the home
+is another column, a copy partitioned by the key is kept, and valuations move to it (`split_rule_by_location`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from emberlog.semantics.model import Compare
+from emberlog.syntax.ast import ComparisonOperator, Constant, Expression, Variable
+from emberlog.workers.plan.compile import CyclicProgram
+from emberlog.workers.plan.mode import Mode
+from emberlog.workers.plan.rules import Assign, Keep, Probe, RelationLayout, RuleChain, Start
+from emberlog.workers.plan.split_rule_by_location import split_rule_by_location
+from emberlog.workers.plan.static_placement import NO_HOME, spread_statics
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    homes: dict[str, int]
+    """The column that each relation of the recursion is partitioned by; always a key column."""
+    copies: dict[str, tuple[int, ...]]
+    """Further columns by which copies of a relation are partitioned."""
+    rules: tuple[RuleChain, ...]
+    """The rules with the moves that the placement makes necessary."""
+    statics: dict[str, int | None]
+    """The column by which a relation that does not change is spread; None where every worker has all of it."""
+    mode: Mode
+    why: str
+
+    @property
+    def is_decomposed(self) -> bool:
+        return self.mode is Mode.DECOMPOSED
+
+
+def place(
+    program: CyclicProgram,
+    *,
+    mode: Mode | None = None,
+    even_alone: bool = False,
+    preferred: Mapping[str, int | None] | None = None,
+) -> Placement:
+    """The placement with the fewest moves; only without a mode, or with `DECOMPOSED`, has it the pivot, and unless
+    `even_alone` a program that gives it one value only does without. `preferred` says how relations that do not change
+    should be spread if that is possible; None for everywhere, which always is."""
+    decompose = mode in (None, Mode.DECOMPOSED)
+    pivots = _pivots(program)
+    is_lone = pivots is not None and not even_alone and _has_one_value(program, pivots)
+    if pivots is not None and decompose and not is_lone:
+        shown = ", ".join(f"{name}[{column + 1}]" for name, column in pivots.items())
+        spread = _spread(program, pivots, program.rules, preferred or {})
+        return Placement(pivots, {}, program.rules, spread, Mode.DECOMPOSED, f"every recursive rule keeps {shown}")
+    homes = {relation.name: _home(relation.name, program) for relation in program.relations}
+    splits = [split_rule_by_location(chain, program, homes) for chain in program.rules]
+    rules = tuple(split.chain for split in splits)
+    copies: dict[str, tuple[int, ...]] = {}
+    for name, column in dict.fromkeys(copy for split in splits for copy in split.copies):
+        copies[name] = (*copies.get(name, ()), column)
+    why = "no column is handed through every recursive rule" if pivots is None else "asked for"
+    marked = [f"{one.name}[{homes[one.name] + 1}]" for one in program.relations if homes[one.name] == one.location]
+    if pivots is None and marked:
+        why = f"{why}; `#` places {', '.join(marked)}"
+    if is_lone and decompose:
+        why = "what every recursive rule keeps has one value only, and one worker would have it all"
+    spread = _spread(program, homes, rules, preferred or {})
+    return Placement(homes, copies, rules, spread, Mode.ASYNC if mode is Mode.ASYNC else Mode.BSP, why)
+
+
+def has_one_group(program: CyclicProgram) -> bool:
+    """Whether there is a pivot, and it has one value only."""
+    pivots = _pivots(program)
+    return pivots is not None and _has_one_value(program, pivots)
+
+
+def _has_one_value(program: CyclicProgram, pivots: Mapping[str, int]) -> bool:
+    values: set[Expression | None] = set()
+    for facts in program.facts:
+        lane = program.relation(facts.relation).columns[pivots[facts.relation]].lane
+        for row in facts.rows:
+            cell = row[lane]
+            values.add(None if cell is None or isinstance(cell, tuple) else Constant(cell))
+    for chain in program.seeds:
+        lane = program.relation(chain.relation).columns[pivots[chain.relation]].lane
+        values.add(_constant_of(chain.head[lane], chain))
+    return len(values) == 1 and None not in values
+
+
+def _constant_of(value: Expression, chain: RuleChain) -> Expression | None:
+    """The constant that a seed gives, written in its head or compared in its body."""
+    if isinstance(value, Constant):
+        return value
+    for step in chain.steps:
+        match step:
+            case Keep(Compare(ComparisonOperator.EQUAL, one, other)):
+                for left, right in ((one, other), (other, one)):
+                    if left == value and isinstance(right, Constant):
+                        return right
+            case Assign(variable, expression) if Variable(variable) == value and isinstance(expression, Constant):
+                return expression
+            case _:
+                pass
+    return None
+
+
+def _spread(
+    program: CyclicProgram,
+    homes: dict[str, int],
+    rules: tuple[RuleChain, ...],
+    preferred: Mapping[str, int | None],
+) -> dict[str, int | None]:
+    widths = {name: len(types) for name, types in program.static_types.items()}
+    return spread_statics(widths, homes, rules, program.seeds, preferred)
+
+
+def _driver(chain: RuleChain) -> Start:
+    first = chain.steps[0]
+    assert isinstance(first, Start)
+    return first
+
+
+def _pivots(program: CyclicProgram) -> dict[str, int] | None:
+    """A key column per relation that every rule hands from its delta to its head, if no rule joins two deltas."""
+    names = {relation.name for relation in program.relations}
+    for chain in program.rules:
+        if any(isinstance(step, Probe) and step.atom.relation in names for step in chain.steps):
+            return None
+    candidates = {relation.name: set(_places(relation)) for relation in program.relations}
+    for start in sorted(candidates[program.relations[0].name]):
+        chosen = _follow({program.relations[0].name: start}, program, candidates)
+        if chosen is not None and len(chosen) == len(names):
+            return chosen
+    return None
+
+
+def _follow(chosen: dict[str, int], program: CyclicProgram, candidates: dict[str, set[int]]) -> dict[str, int] | None:
+    changed = True
+    while changed:
+        changed = False
+        for chain in program.rules:
+            driver = _driver(chain).atom
+            for known, other in ((driver.relation, chain.relation), (chain.relation, driver.relation)):
+                if known not in chosen:
+                    continue
+                partner = _partner(chain, chosen[known], from_body=known == driver.relation, program=program)
+                # A relation that reads itself is checked from its body to its head.
+                if partner is None or partner not in candidates[other]:
+                    return None
+                if other not in chosen:
+                    chosen[other] = partner
+                    changed = True
+                elif chosen[other] != partner:
+                    return None
+    return chosen
+
+
+def _partner(chain: RuleChain, column: int, *, from_body: bool, program: CyclicProgram) -> int | None:
+    """The column of the head that has the body's value, or the other way round."""
+    head = program.relation(chain.relation)
+    driver = _driver(chain).atom
+    heads = [chain.head[lane.lane] if lane.lane < head.keys else None for lane in head.columns]
+    if from_body:
+        variable = driver.variables[column]
+        matching = [index for index, value in enumerate(heads) if value == Variable(variable)]
+        return matching[0] if matching else None
+    value = heads[column]
+    if not isinstance(value, Variable) or value.name not in driver.variables:
+        return None
+    return driver.variables.index(value.name)
+
+
+def _places(relation: RelationLayout) -> list[int]:
+    """The columns that can say where a fact lives: keys, and only the one that `#` marks if it is a key."""
+    keys = [column for column, lane in enumerate(relation.columns) if lane.lane < relation.keys]
+    return [relation.location] if relation.location is not None and relation.location in keys else keys
+
+
+def _home(name: str, program: CyclicProgram) -> int:
+    """The column that most rules look their delta up by, so that a delta is joined where it lies."""
+    keys = _places(program.relation(name))
+    votes = dict.fromkeys(keys, 0)
+    for chain in program.rules:
+        for step in chain.steps:
+            if isinstance(step, Probe):
+                driver = _driver(chain).atom
+                for key in step.keys:
+                    variable = step.atom.variables[key]
+                    if driver.relation == name and variable in driver.variables:
+                        votes[driver.variables.index(variable)] = votes.get(driver.variables.index(variable), 0) + 1
+                break
+        for step in chain.steps:
+            if isinstance(step, Probe) and step.atom.relation == name and step.keys:
+                votes[step.keys[0]] = votes.get(step.keys[0], 0) + 1
+    return max(keys, key=lambda column: votes[column], default=NO_HOME)

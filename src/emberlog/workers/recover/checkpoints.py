@@ -1,0 +1,333 @@
+"""A worker's state on disk, from time to time: lanes in files, only what changed, and a list of them.
+
+The list of files appears by renaming it, when all of them are complete. A checkpoint of workers that go in step counts
+when all of them have it for the same iteration; one that works alone goes on from its own. docs/cyclic.md tells more.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from emberlog.config import Recovery
+from emberlog.workers.kernels.lanes import Lanes
+from emberlog.workers.kernels.memory import claim
+from emberlog.workers.recover.checkpoint_pace import Pace
+from emberlog.workers.recover.narrowing import Narrowed, narrowest
+
+FOLDER = "checkpoints"
+
+Piece = TypeVar("Piece")
+
+_log = logging.getLogger("emberlog")
+
+
+class Stale(Exception):
+    """A checkpoint that cannot be gone on from; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some rows of one piece of the state, in a file of their own."""
+
+    file: str
+    width: int
+    rows: int
+    checksum: int
+    is_patch: bool
+    """Whether its first lane has the numbers of rows that are replaced or added, and the others have their values."""
+    narrowed: tuple[Narrowed, ...]
+    """How each lane is written."""
+
+    @property
+    def bytes(self) -> int:
+        return self.rows * sum(lane.size for lane in self.narrowed)
+
+    @staticmethod
+    def read(written: dict[str, Any]) -> Part:
+        return Part(**{**written, "narrowed": tuple(Narrowed(**lane) for lane in written["narrowed"])})
+
+
+@dataclass(slots=True)
+class Manifest:
+    """What a checkpoint consists of."""
+
+    worker: int
+    iteration: int
+    swaps: int
+    """How often workers in step sent each other something of the round after it: they all have to be at the same."""
+    is_alone: bool
+    """Whether the worker needs no others to go on from here."""
+    is_agreed: bool
+    """Whether all others have a checkpoint of the iteration, or will have one before they are through with the next."""
+    numbers: dict[str, int] = field(default_factory=dict)
+    pieces: dict[str, list[Part]] = field(default_factory=dict)
+    results: list[str] = field(default_factory=list)
+    """Files of results that are complete, below the folder of the attempt."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.worker}-{self.iteration}-{self.swaps}.json"
+
+    @property
+    def files(self) -> list[str]:
+        return [part.file for parts in self.pieces.values() for part in parts]
+
+    @staticmethod
+    def read(path: Path) -> Manifest:
+        written = json.loads(path.read_text(encoding="utf-8"))
+        pieces = {name: [Part.read(part) for part in parts] for name, parts in written["pieces"].items()}
+        return Manifest(**{**written, "pieces": pieces})
+
+
+class Checkpoints:
+    """Of one worker in one attempt."""
+
+    def __init__(
+        self,
+        folder: Path,
+        worker: int,
+        recovery: Recovery,
+        resume: str | None = None,
+        reached: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`resume` names the manifest to go on from. `reached` is called when a checkpoint is written and not valid."""
+        self.folder = folder
+        self.worker = worker
+        self.recovery = recovery
+        self.problem: str | None = None
+        """Why there are none any more."""
+        self._reached = reached
+        # Everyone goes on from the same iteration, whether they had agreed on it or not.
+        self._kept = [replace(Manifest.read(folder / resume), is_agreed=True)] if resume is not None else []
+        """Those that are on disk, the oldest first."""
+        self._resume = self._last
+        self._marks: dict[str, int] = {}
+        self._pace = Pace(recovery.checkpoint_seconds)
+        self._round_of_last = self._last.iteration if self._last is not None else 0
+        self._saved = 0
+        self._token = secrets.token_hex(4)
+        """Files of earlier attempts are here, too, and theirs is another."""
+
+    @property
+    def _last(self) -> Manifest | None:
+        return self._kept[-1] if self._kept else None
+
+    def resume_state(self) -> SavedState | None:
+        """The state to begin with, if there is one; once."""
+        state = SavedState(self.folder, self._resume) if self._resume is not None else None
+        self._resume = None
+        return state
+
+    def is_due(self, iteration: int, rows: int | None = None) -> bool:
+        """`rows` is how many there are to save, where rows only come; see `Pace`."""
+        if self.problem is not None:
+            return False
+        rounds = self.recovery.checkpoint_rounds
+        if rounds is not None and iteration - self._round_of_last >= rounds:
+            return True
+        return self._pace.is_due(rows)
+
+    def is_long(self, seconds: float) -> bool:
+        """Whether a round that lasts so long is worth checkpoints of its own."""
+        every = self.recovery.checkpoint_seconds
+        return every is not None and seconds >= every
+
+    @contextmanager
+    def saving(
+        self, iteration: int, swaps: int = 0, *, is_alone: bool, is_agreed: bool = True, rows: int | None = None
+    ) -> Iterator[StateToSave]:
+        """A checkpoint that is valid when this is left. One that cannot be written is the last: the run goes on."""
+        since = time.monotonic()
+        manifest = Manifest(self.worker, iteration, swaps, is_alone, is_agreed)
+        manifest.is_agreed |= any(one.is_agreed for one in self._kept if one.name == manifest.name)
+        self._saved += 1
+        state = StateToSave(
+            self.folder, f"{self.worker}-{self._token}-{self._saved}", manifest, self._last, self._marks
+        )
+        try:
+            yield state
+            self._reached()
+            self._commit(manifest)
+        except OSError as error:
+            self.problem = str(error)
+            # The driver is told at the end. A worker whose attempt is over anyway tells nobody.
+            _log.debug("worker %d writes no checkpoints any more: %s", self.worker, error)
+            self._delete(set(manifest.files) - set(self._last.files if self._last else ()))
+            return
+        self._pace.saved(time.monotonic() - since, state.rows_written, rows)
+        self._round_of_last = iteration
+
+    def _commit(self, manifest: Manifest) -> None:
+        unfinished = self.folder / f"{manifest.name}.unfinished"
+        unfinished.write_text(json.dumps(asdict(manifest)), encoding="utf-8")
+        unfinished.replace(self.folder / manifest.name)
+        known = [*(one for one in self._kept if one.name != manifest.name), manifest]
+        needed = _still_needed(known)
+        files = {file for one in self._kept for file in (*one.files, one.name)}
+        self._delete(files - {file for one in needed for file in (*one.files, one.name)})
+        self._kept = needed
+
+    def _delete(self, files: set[str]) -> None:
+        for file in files:
+            (self.folder / file).unlink(missing_ok=True)
+
+
+def _still_needed(known: list[Manifest]) -> list[Manifest]:
+    """Who needs no others needs the last one only. Workers in step are all through with the last agreed one but one,
+    which stays until all have the last one, and of the others one may be at the iteration before."""
+    newest = known[-1]
+    if newest.is_alone:
+        return [newest]
+    agreed = [one for one in known if one.is_agreed][-2:]
+    return [one for one in known if one in agreed or one in known[-2:]]
+
+
+class StateToSave:
+    """Takes the pieces of a state, each under a name of its own, and writes what changed since the last checkpoint."""
+
+    def __init__(
+        self, folder: Path, stem: str, manifest: Manifest, last: Manifest | None, marks: dict[str, int]
+    ) -> None:
+        self._folder = folder
+        self._stem = stem
+        self._manifest = manifest
+        self._before = last
+        self._last = last.pieces if last is not None else {}
+        self.marks = marks
+        """By piece: what tells what is older than the last checkpoint of this attempt."""
+        self._files = 0
+        self.rows_written = 0
+
+    def number(self, name: str, value: int) -> None:
+        self._manifest.numbers[name] = value
+
+    def whole(self, name: str, lanes: Lanes) -> None:
+        """A piece that is written anew every time."""
+        self._manifest.pieces[name] = [self._written(lanes)]
+
+    def grown(self, name: str, lanes: Lanes) -> None:
+        """A piece to which rows are only ever added."""
+        parts = self._last.get(name, [])
+        known = sum(part.rows for part in parts)
+        more = lanes[:, known:]
+        self._manifest.pieces[name] = [*parts, self._written(more)] if more.shape[1] or not parts else parts
+
+    def patched(self, name: str, lanes: Lanes, changed: Lanes) -> None:
+        """A piece in which rows were replaced or added since the last checkpoint: those with these numbers."""
+        parts = self._last.get(name)
+        if parts is None or 2 * len(changed) > lanes.shape[1]:
+            self.whole(name, lanes)
+            return
+        patch = np.vstack([changed[None], lanes[:, changed]])
+        self._manifest.pieces[name] = [*parts, self._written(patch, is_patch=True)] if len(changed) else parts
+
+    def unchanged(self) -> None:
+        """All numbers and pieces are those of the last checkpoint."""
+        assert self._before is not None
+        self._manifest.numbers, self._manifest.pieces = dict(self._before.numbers), dict(self._before.pieces)
+
+    def results(self, files: Sequence[str]) -> None:
+        self._manifest.results = list(files)
+
+    def _written(self, lanes: Lanes, *, is_patch: bool = False) -> Part:
+        self._files += 1
+        self.rows_written += lanes.shape[1]
+        file = f"{self._stem}-{self._files}.lanes"
+        narrowed = tuple(map(narrowest, lanes))
+        checksum = 0
+        with (self._folder / file).open("xb") as out:
+            for lane, narrow in zip(lanes, narrowed, strict=True):
+                for data in narrow.blocks(lane):
+                    checksum = zlib.crc32(data, checksum)
+                    out.write(data)
+        return Part(file, lanes.shape[0], lanes.shape[1], checksum, is_patch, narrowed)
+
+
+class SavedState:
+    """Gives the pieces back."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self._folder = folder
+        self._manifest = manifest
+        self.iteration = manifest.iteration
+        self.swaps = manifest.swaps
+
+    def number(self, name: str) -> int:
+        return _known(self._manifest.numbers, name)
+
+    def number_or_zero(self, name: str) -> int:
+        return self._manifest.numbers.get(name, 0)
+
+    def has(self, name: str) -> bool:
+        return name in self._manifest.pieces
+
+    def rows(self, name: str) -> int:
+        """Of a piece to which rows were only ever added."""
+        return sum(part.rows for part in _known(self._manifest.pieces, name))
+
+    def lanes(self, name: str, room: int = 0, skip: int = 0) -> Lanes:
+        """The rows of a piece, but for the first ones, and behind them room for more."""
+        parts = _known(self._manifest.pieces, name)
+        grown = [part for part in parts if not part.is_patch]
+        if skip and len(grown) < len(parts):
+            return self.lanes(name)[:, skip:]
+        while grown and skip >= grown[0].rows:
+            skip -= grown.pop(0).rows
+        capacity = sum(part.rows for part in grown) + room
+        claim(8 * parts[0].width * capacity)
+        found, begin = np.empty((parts[0].width, capacity), np.int64), 0
+        for part in grown:
+            self._read(part, found[:, begin : begin + part.rows])
+            begin += part.rows
+        found = found[:, skip:]
+        for part in parts:
+            if part.is_patch:
+                patch = np.empty((part.width, part.rows), np.int64)
+                self._read(part, patch)
+                found = _patched(found, patch)
+        return found
+
+    @property
+    def results(self) -> list[str]:
+        return self._manifest.results
+
+    def _read(self, part: Part, out: Lanes) -> None:
+        """Straight to where it belongs: states are large."""
+        checksum = size = 0
+        try:
+            with (self._folder / part.file).open("rb") as file:
+                for lane, narrow in zip(out, part.narrowed, strict=True):
+                    for data in narrow.filled(lane):
+                        size += file.readinto(data)
+                        checksum = zlib.crc32(data, checksum)
+                size += len(file.read(1))
+        except OSError as error:
+            raise Stale(f"a file of the last checkpoint cannot be read: {error.strerror}") from error
+        if checksum != part.checksum or size != part.bytes:
+            raise Stale("a file of the last checkpoint is broken")
+
+
+def _known(pieces: Mapping[str, Piece], name: str) -> Piece:
+    if name not in pieces:
+        raise Stale(f"the last checkpoint has no `{name}`")
+    return pieces[name]
+
+
+def _patched(lanes: Lanes, patch: Lanes) -> Lanes:
+    numbers = patch[0]
+    rows = max(lanes.shape[1], int(numbers.max()) + 1)
+    result = np.empty((lanes.shape[0], rows), np.int64)
+    result[:, : lanes.shape[1]] = lanes
+    result[:, numbers] = patch[1:]
+    return result

@@ -1,0 +1,88 @@
+"""The relations of a worker as pieces of a checkpoint, and back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from emberlog.workers.recover.checkpoints import SavedState, StateToSave
+from emberlog.workers.store.relations import WorkerRelation
+from emberlog.workers.store.stores import KeyedStore, SetStore, Store, ample_rows
+
+_FACTS, _DELTA, _DELTA_END, _LARGEST = "facts", "delta", "delta end", "largest"
+
+
+def save_resident(state: StateToSave, name: str, resident: WorkerRelation, *, is_new: bool = False) -> None:
+    """Between two rounds. `is_new` where it is not the one that was saved under this name before."""
+    _save_store(state, f"{name}.{_FACTS}", resident.store, is_new=is_new)
+    if resident.largest is not None:
+        _save_store(state, f"{name}.{_LARGEST}", resident.largest, is_new=is_new)
+
+
+def restore_resident(state: SavedState, name: str, resident: WorkerRelation) -> None:
+    """Fills an empty one."""
+    _restore_store(state, f"{name}.{_FACTS}", resident.store)
+    if resident.largest is not None:
+        _restore_store(state, f"{name}.{_LARGEST}", resident.largest)
+
+
+def restore_rest(state: SavedState, name: str, resident: WorkerRelation, first: int) -> None:
+    """Fills an empty one of a recursion that is over with its rows from this one on."""
+    rows = state.lanes(f"{name}.{_FACTS}", skip=first)
+    match resident.store:
+        case SetStore() as store:
+            store.take_over(rows, rows.shape[1])
+            store.delta_begin = store.delta_end = store.count
+        case KeyedStore() as store:
+            store.take_over(rows)
+            store.delta_rows = np.empty(0, np.int64)
+        case store:
+            raise _unknown(store)
+
+
+def refill_resident(state: SavedState, name: str, resident: WorkerRelation) -> None:
+    """Contributes all that was known: it is new once more, and joins what is there already."""
+    if resident.largest is not None:
+        # The last lane says how much of the largest value is counted: here nothing is.
+        resident.add(state.lanes(f"{name}.{_LARGEST}")[:-1])
+    else:
+        resident.store.add(state.lanes(f"{name}.{_FACTS}"))
+
+
+def _save_store(state: StateToSave, name: str, store: Store, *, is_new: bool) -> None:
+    match store:
+        case SetStore():
+            (state.whole if is_new else state.grown)(name, store.all)
+            state.number(f"{name}.{_DELTA}", store.delta_begin)
+            state.number(f"{name}.{_DELTA_END}", store.delta_end)
+        case KeyedStore():
+            mark = state.marks.get(name)
+            if mark is None or is_new or not store.tracks:
+                state.whole(name, store.all)
+            else:
+                state.patched(name, store.all, np.flatnonzero(store.stamps[: store.count] >= mark))
+            # Rows that change from now on are stamped with the number of this round, or a later one.
+            state.marks[name] = store.round
+            state.whole(f"{name}.{_DELTA}", store.delta_rows[None])
+        case _:
+            raise _unknown(store)
+
+
+def _restore_store(state: SavedState, name: str, store: Store) -> None:
+    # Rows come in the order in which they were, so they have the numbers that they had.
+    match store:
+        case SetStore():
+            count = state.rows(name)
+            # Room for more: otherwise the next row has all of them copied.
+            room = ample_rows(store.width, count, count + 1) - count
+            store.take_over(state.lanes(name, room), count)
+            store.delta_begin = state.number(f"{name}.{_DELTA}")
+            store.delta_end = state.number(f"{name}.{_DELTA_END}")
+        case KeyedStore():
+            store.take_over(state.lanes(name))
+            store.delta_rows = state.lanes(f"{name}.{_DELTA}")[0]
+        case _:
+            raise _unknown(store)
+
+
+def _unknown(store: Store) -> AssertionError:
+    return AssertionError(f"DL901: there are no checkpoints of a {type(store).__name__}")

@@ -1,0 +1,196 @@
+"""Indexes over resident relations, and batches of rows found through them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from emberlog.workers.kernels.indexes import (
+    NEW_PROBE,
+    chain,
+    chain_direct,
+    count_matches,
+    expand,
+    expand_chained,
+    expand_direct,
+    look_up_dense,
+    number_keys,
+    pack,
+)
+from emberlog.workers.kernels.lanes import Lane, Lanes, Mask
+from emberlog.workers.kernels.memory import at_once, claim
+from emberlog.workers.kernels.tables import find_all
+from emberlog.workers.store.hash_tables import table_for
+from emberlog.workers.store.stores import StaticStore, Store, direct_range, grown_rows, touched
+
+MOST_PAIRS = 1 << 19
+"""Matches that are expanded at a time, so that a heavy key does not fill the memory."""
+
+FEWEST_PAIRS = 256
+
+SMALL_RANGE = 1 << 20
+"""Keys of a packed index in a range of at most this are looked up directly, however few they are."""
+
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Which probe found which row: its number, or its place in a packed index."""
+
+    probes: Rows
+    rows: Rows
+
+
+def slices(counts: Rows) -> Iterator[tuple[int, int, int]]:
+    """Ranges of probes that find about MOST_PAIRS rows together, with that number."""
+    total, most = int(counts.sum()), at_once(MOST_PAIRS)
+    if total <= most:
+        if total:
+            yield 0, len(counts), total
+        return
+    ends = np.cumsum(counts)
+    begin, done = 0, 0
+    while begin < len(counts):
+        end = max(int(np.searchsorted(ends, done + most, side="right")), begin + 1)
+        found = int(ends[end - 1]) - done
+        if found:
+            yield begin, end, found
+        begin, done = end, int(ends[end - 1])
+
+
+class PackedIndex:
+    """Over a relation that does not change: the rows of a key lie next to each other."""
+
+    def __init__(self, store: StaticStore, lanes: tuple[int, ...]) -> None:
+        # The keys, their order twice while it is made, and where each begins.
+        claim(8 * store.count * (len(lanes) + 3))
+        keys = np.ascontiguousarray(store.all[list(lanes)])
+        self.store = store
+        self.ordered: dict[int, Lane] = {}
+        self.ranges: dict[int, tuple[int, int]] = {}
+        self.dense = False
+        self.low = 0
+        if len(lanes) == 1 and store.count:
+            low, high = int(keys[0].min()), int(keys[0].max())
+            if high - low < max(4 * store.count, SMALL_RANGE):
+                self.dense, self.low = True, low
+                self.starts, self.rows = pack(keys[0] - low, high - low + 1)
+                return
+        self.table = table_for(max(2 * store.count, 1))  # it is made once and looked into often
+        self.distinct = np.empty_like(keys)
+        groups, numbers = number_keys(self.table, self.distinct, keys)
+        self.starts, self.rows = pack(numbers, groups)
+
+    def groups(self, keys: Lanes) -> Lane:
+        """The number of each key's group, -1 where there is none."""
+        if self.dense:
+            return look_up_dense(self.low, len(self.starts) - 1, keys[0])
+        return find_all(self.table, self.distinct, len(keys), keys)
+
+    def matches(self, keys: Lanes) -> Iterator[Matches]:
+        return self.pairs(self.groups(keys))
+
+    def pairs(self, numbers: Lane) -> Iterator[Matches]:
+        """The pairs of probes, given by the numbers of their groups, and places."""
+        for begin, end, total in slices(count_matches(numbers, self.starts)):
+            yield Matches(*expand(numbers, self.starts, begin, end, total))
+
+    def count(self, numbers: Lane) -> int:
+        """How many pairs there are."""
+        return int(count_matches(numbers, self.starts).sum())
+
+    def in_order(self, column: int) -> Lane:
+        """A column in the order of the keys: what lies together is read together."""
+        if column not in self.ordered:
+            claim(8 * self.store.count)
+            self.ordered[column] = self.store.all[column][self.rows]
+        return self.ordered[column]
+
+    def range_of(self, column: int) -> tuple[int, int]:
+        """The smallest and the largest value of a column; the relation is not empty."""
+        if column not in self.ranges:
+            lane = self.store.all[column]
+            self.ranges[column] = int(lane.min()), int(lane.max())
+        return self.ranges[column]
+
+    def column(self, column: int, places: Rows) -> Lane:
+        """The values of a column in the rows that `matches` found."""
+        lane: Lane = self.in_order(column)[places]
+        return lane
+
+    def contains(self, keys: Lanes) -> Mask:
+        return count_matches(self.groups(keys), self.starts) > 0
+
+
+class ChainedIndex:
+    """Over a relation that grows: rows are entered as they come. Keys of a keyed relation's row never change.
+
+    With one key lane whose values lie in a small range, there is a chain for each value; else for each of many buckets.
+    """
+
+    def __init__(self, store: Store, lanes: tuple[int, ...]) -> None:
+        self.store = store
+        self.lanes = np.array(lanes, np.int64)
+        self.is_direct = len(lanes) == 1
+        self.low = 0
+        self.heads = np.zeros(0 if self.is_direct else 1024, np.int64)
+        """The newest row of each chain, its number plus one."""
+        self.following = np.empty(0, np.int64)
+        self.entered = 0
+
+    @property
+    def bytes(self) -> int:
+        return self.heads.nbytes + self.following.nbytes
+
+    def catch_up(self) -> None:
+        count = self.store.count
+        if count == self.entered:
+            return
+        if count > len(self.following):
+            (self.following,) = grown_rows(self.following[None], self.entered, self.store.rows.shape[1])
+        if self.is_direct:
+            self._widen(self.store.rows[self.lanes[0], self.entered : count], count)
+        if not self.is_direct and count > len(self.heads):
+            buckets = 1 << int(2 * count).bit_length()
+            claim(8 * buckets)
+            self.heads = np.zeros(buckets, np.int64)
+            self.entered = 0
+        if self.is_direct:
+            chain_direct(self.heads, self.low, self.following, self.store.rows[self.lanes[0]], self.entered, count)
+        else:
+            chain(self.heads, self.following, self.store.rows, self.lanes, self.entered, count)
+        self.entered = count
+
+    def _widen(self, keys: Lane, count: int) -> None:
+        """Makes room for a chain of each key, or gives up having one."""
+        wanted = direct_range(int(keys.min()), int(keys.max()), self.low, len(self.heads), count)
+        if wanted is None:
+            self.is_direct, self.entered = False, 0
+            self.heads = np.zeros(0, np.int64)
+            return
+        low, places = wanted
+        if places > len(self.heads):
+            claim(touched(8 * places, count))
+            wider = np.zeros(places, np.int64)
+            wider[self.low - low : self.low - low + len(self.heads)] = self.heads
+            self.heads, self.low = wider, low
+
+    def matches(self, keys: Lanes, below: int) -> Iterator[Matches]:
+        """Only rows with a number under `below`: what was known before the delta, or before the round."""
+        probe, row, most = 0, NEW_PROBE, at_once(MOST_PAIRS)
+        capacity = max(FEWEST_PAIRS, min(4 * keys.shape[1], most))
+        while probe < keys.shape[1]:
+            pairs = (np.empty(capacity, np.int64), np.empty(capacity, np.int64))
+            if self.is_direct:
+                arguments = (self.heads, self.low, self.following, keys[0], below)
+                probe, row, found = expand_direct(*arguments, probe, row, *pairs)
+            else:
+                found_by = (self.heads, self.following, self.store.rows, self.lanes, keys, below)
+                probe, row, found = expand_chained(*found_by, probe, row, *pairs)
+            capacity = most
+            if found:
+                yield Matches(pairs[0][:found], pairs[1][:found])

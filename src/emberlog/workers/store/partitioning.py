@@ -1,0 +1,125 @@
+"""Which worker owns a value: by its hash, by ranges, or so that values that belong together are together.
+
+The last two are computed from the arcs that the recursion walks. With values that are linked on one worker, most of
+what it derives is its own, and a local fixpoint goes far before anything is sent (Datalography's super vertices).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+import numpy as np
+import numpy.typing as npt
+
+from emberlog.workers.kernels.hashing import owners as hashed_owners
+from emberlog.workers.kernels.lanes import Lane, Lanes
+from emberlog.workers.kernels.numbering import Ranks
+from emberlog.workers.kernels.steps import breadth_first_ranks
+from emberlog.workers.plan.partition_choice import Kind
+from emberlog.workers.store.numbering import Domain, domain_of, packed
+
+Owners: TypeAlias = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed:
+    workers: int
+
+    def owners(self, lane: Lane) -> Owners:
+        return hashed_owners(lane, self.workers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranged:
+    bounds: Lane
+    """The least value of each worker but the first."""
+
+    def owners(self, lane: Lane) -> Owners:
+        return np.searchsorted(self.bounds, lane, side="right").astype(np.int32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tabled:
+    """Every value that is linked has a place of its own; others go by their hash."""
+
+    workers: int
+    domain: Domain
+    by_number: Owners
+
+    def owners(self, lane: Lane) -> Owners:
+        numbers = self.domain.numbers(lane[None])
+        is_known = numbers >= 0
+        if is_known.all():
+            return self.by_number[numbers]
+        return np.where(is_known, self.by_number[numbers], hashed_owners(lane, self.workers))
+
+
+Partitioning: TypeAlias = Hashed | Ranged | Tabled
+
+
+def divided(kind: Kind, arcs: Lanes, workers: int) -> Partitioning:
+    """The partitioning of values that these arcs link, so that each worker has about the same number of arcs."""
+    if kind is Kind.HASH or not arcs.shape[1] or workers == 1:
+        return Hashed(workers)
+    domain = domain_of([arcs[:1], arcs[1:]], 1)
+    ends = domain.numbers(arcs[:1]), domain.numbers(arcs[1:])
+    arcs_of = np.bincount(np.concatenate(ends), minlength=domain.count)
+    match kind:
+        case Kind.RANGE:
+            return Ranged(domain.values[0, np.searchsorted(_shares(arcs_of, workers), np.arange(1, workers))])
+        case Kind.LOCALITY:
+            order = _neighbours_together(*ends, domain.count)
+            by_number = np.empty(domain.count, np.int32)
+            by_number[order] = _shares(arcs_of[order], workers)
+            return Tabled(workers, domain, by_number)
+        case _:
+            assert_never(kind)
+
+
+def _shares(weights: Lane, workers: int) -> Owners:
+    """Things in an order, cut into pieces of equal weight: for each the number of its piece."""
+    before = np.cumsum(weights) - weights
+    pieces: Owners = np.minimum(before * workers // int(weights.sum()), workers - 1).astype(np.int32)
+    return pieces
+
+
+def _neighbours_together(origins: Ranks, targets: Ranks, count: int) -> Lane:
+    """All numbers breadth first, each component from its edge: pieces of that order have few arcs between them. It is
+    the same in whichever order arcs come, so that a run that is tried again finds its facts where they were."""
+    # What is met last lies at the edge: a second search that begins there makes thin layers.
+    ranks = count - 1 - _breadth_first(origins, targets, count)
+    order = np.empty(count, np.int64)
+    order[_breadth_first(ranks[origins], ranks[targets], count)[ranks]] = np.arange(count)
+    return order
+
+
+def _breadth_first(origins: Ranks, targets: Ranks, count: int) -> Ranks:
+    both = packed(np.concatenate((origins, targets)), np.concatenate((targets, origins)), count)
+    # Turned round, arcs that go both ways are the same arcs, and those of each origin are in order.
+    in_order = both.backward()
+    return breadth_first_ranks(in_order.starts, in_order.targets)
+
+
+def as_lanes(partitioning: Partitioning) -> Lanes:
+    """A partitioning as it travels to other workers."""
+    match partitioning:
+        case Hashed():
+            return np.empty((0, 0), np.int64)
+        case Ranged(bounds):
+            return bounds[None]
+        case Tabled(_, domain, by_number):
+            return np.vstack((domain.values, by_number.astype(np.int64)[None]))
+        case _:
+            assert_never(partitioning)
+
+
+def from_lanes(lanes: Lanes, workers: int) -> Partitioning:
+    match lanes.shape[0]:
+        case 0:
+            return Hashed(workers)
+        case 1:
+            return Ranged(lanes[0])
+        case _:
+            # Values travel in the order of their numbers, which is their own order.
+            return Tabled(workers, domain_of([lanes[:1]], 1), lanes[1].astype(np.int32))

@@ -1,0 +1,412 @@
+"""The resident relations of a worker: rows that stay where they are for the whole recursion.
+
+A set keeps its rows in the order in which they came, so `before`, `delta` and `new` are ranges of row numbers. A
+keyed relation keeps one row per key and improves it in place; its delta is a list of row numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from emberlog.workers.kernels.floats import lane_to_floats
+from emberlog.workers.kernels.fused import OVERFLOW, join_extreme, join_sum
+from emberlog.workers.kernels.lanes import Lane, Lanes, Mask
+from emberlog.workers.kernels.memory import at_once, claim, has_room, room
+from emberlog.workers.kernels.tables import (
+    MAX,
+    MIN,
+    SUM_FLOAT,
+    find_all,
+    refill,
+    upsert,
+    upsert_dense,
+    upsert_dense_extreme,
+    upsert_dense_sum,
+)
+from emberlog.workers.plan.faults import overflow
+from emberlog.workers.store.hash_tables import NO_TABLE, is_full, more_places, table_for
+from emberlog.workers.store.memberships import NOT_YET, Membership, RowNumbers, membership_for
+
+if TYPE_CHECKING:
+    from emberlog.workers.store.joined import Joined
+
+CHUNK = 1 << 18
+"""Rows that are entered at a time, so that tables grow with what is new and not with what is derived."""
+
+FREE_RANGE = 1 << 22
+"""Keys in a range of at most this are looked up directly: memory that is never touched costs nothing."""
+DENSE_RANGE = 32
+"""Keys in a larger range are, too, while there is one for so many places."""
+WIDEST_RANGE = 1 << 28
+AMPLE = 8
+"""Memory that is not touched costs nothing, and to copy all rows into a larger place does: a set asks for so many times
+the room that it has."""
+LARGE_SET = 1 << 20
+"""Rows. A set that has so many asks for all the room that is left, but for no more than so many times its own."""
+MOST_AMPLE = 256
+FRUGAL = 8
+"""Where memory is short, a store grows by this part of itself."""
+PAGE = 4096
+"""Bytes that the system hands out at a time."""
+
+
+def direct_range(low: int, high: int, own_low: int, own_places: int, rows: int) -> tuple[int, int] | None:
+    """The lowest key and the number of places for an array that has these and now needs keys from `low` to `high`, for
+    so many rows; None if keys that lie so far apart are not looked up directly."""
+    if own_places:
+        low, high = min(low, own_low), max(high, own_low + own_places - 1)
+    places = high - low + 1
+    if places == own_places:
+        return low, places
+    if places > max(FREE_RANGE, DENSE_RANGE * rows) or places > WIDEST_RANGE:
+        return None
+    # Some more than is needed: keys that come in order would widen it every time.
+    return low, places + min(places // 2, FREE_RANGE)
+
+
+def grown_rows(rows: Lanes, count: int, capacity: int) -> Lanes:
+    """The first rows, with room for more."""
+    claim(8 * rows.shape[0] * capacity)
+    grown = np.empty((rows.shape[0], capacity), np.int64)
+    grown[:, :count] = rows[:, :count]
+    return grown
+
+
+def more_rows(width: int, capacity: int, rows: int) -> int:
+    """The capacity of a store that now needs so many rows: twice as many if there is room, else a few more."""
+    generous = max(rows, 2 * capacity)
+    return generous if has_room(8 * width * generous) else rows + rows // FRUGAL
+
+
+def ample_rows(width: int, capacity: int, rows: int) -> int:
+    """The same where nothing is written to rows before they come."""
+    if rows < LARGE_SET:
+        ample = AMPLE * capacity
+        fits = has_room(8 * width * ample)
+    else:
+        left = room()
+        ample = MOST_AMPLE * capacity if left is None else min(MOST_AMPLE * capacity, left // (8 * max(width, 1)))
+        fits = True
+    return ample if fits and ample >= max(rows, 2 * capacity) else more_rows(width, capacity, rows)
+
+
+def touched(size: int, entries: int) -> int:
+    """Bytes of an array that are used once it has so many entries in arbitrary places."""
+    return min(size, PAGE * entries)
+
+
+class SetStore:
+    """A set of rows."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.rows = np.empty((width, 16), np.int64)
+        self.membership: Membership = RowNumbers(16)
+        self.count = 0
+        self.delta_begin = 0
+        self.delta_end = 0
+
+    def add(self, batch: Lanes) -> bool:
+        """Enters the rows that are new; they become the delta with the next `advance`."""
+        size = at_once(CHUNK)
+        for begin in range(0, batch.shape[1], size):
+            end = min(begin + size, batch.shape[1])
+            most = self.count + end - begin
+            if most > self.rows.shape[1]:
+                self.rows = grown_rows(self.rows, self.count, ample_rows(self.width, self.rows.shape[1], most))
+            part = batch[:, begin:end]
+            if not self.membership.takes(part, most):
+                self._enter_anew((self.all, part), more_places(most))
+            self.count = self.membership.enter_new(self.rows, self.count, batch, begin, end)
+        return True
+
+    def take_over(self, rows: Lanes, count: int) -> None:
+        """Fills an empty set with the first rows, which differ, without looking at each again; behind them is room."""
+        if count:
+            self.rows, self.count = rows, count
+            self.membership = NOT_YET  # perhaps nobody adds any
+
+    def _enter_anew(self, parts: Sequence[Lanes], rows: int) -> None:
+        self.membership = NOT_YET  # it is made from the rows alone, so that the old one can go first
+        self.membership = membership_for(parts, rows)
+        self.membership.enter_all(self.rows, self.count)
+
+    def add_joined(self, joined: Joined) -> bool:
+        """A set wants rows."""
+        return False
+
+    def contains_all(self, rows: Lanes) -> bool:
+        """Whether all these rows are in the set."""
+        if self.membership is NOT_YET:
+            self._enter_anew((self.all,), self.count)
+        return self.membership.contains_all(self.rows, rows)
+
+    def advance(self) -> int:
+        """Makes what is new the delta; gives its number of rows."""
+        self.delta_begin, self.delta_end = self.delta_end, self.count
+        return self.delta_end - self.delta_begin
+
+    def new_rows(self) -> Mask:
+        """Which rows came since the last `advance`."""
+        return np.arange(self.count) >= self.delta_end
+
+    def rows_of_delta(self) -> Mask:
+        numbers = np.arange(self.count)
+        return (numbers >= self.delta_begin) & (numbers < self.delta_end)
+
+    @property
+    def fresh(self) -> int:
+        """How many rows came since the last `advance`."""
+        return self.count - self.delta_end
+
+    @property
+    def delta(self) -> Lanes:
+        return self.rows[:, self.delta_begin : self.delta_end]
+
+    @property
+    def all(self) -> Lanes:
+        return self.rows[:, : self.count]
+
+
+def distinct_rows(rows: Lanes) -> Lanes:
+    """Each of the rows once."""
+    store = SetStore(rows.shape[0])
+    store.add(rows)
+    return store.all
+
+
+class KeyedStore:
+    """One row per key, the key in the first lanes; contributions improve the others."""
+
+    def __init__(self, keys: int, rules: tuple[int, ...], *, tracks: bool = True) -> None:
+        """`tracks=False` where nobody asks for the delta."""
+        self.keys = keys
+        self.tracks = tracks
+        self.rules = np.array(rules, np.int64)
+        self.lone_extreme = rules[0] if rules in ((MIN,), (MAX,)) else None
+        self.is_lone_float_sum = rules == (SUM_FLOAT,)
+        self.width = keys + len(rules)
+        self.rows = np.empty((self.width, 16), np.int64)
+        self.stamps = np.full(16, -1, np.int64)
+        self.table = table_for(16)
+        self.dense: npt.NDArray[np.int32] | None = np.zeros(0, np.int32) if keys == 1 else None
+        """By key, less the lowest, the number of its row plus one; 0 for none."""
+        self.low = 0
+        self.count = 0
+        self.round = 0
+        self.changed = np.empty(16, np.int64)
+        self.changes = 0
+        self.delta_rows = np.empty(0, np.int64)
+
+    def emptied(self) -> KeyedStore:
+        """A store without rows that has room for as many, with keys in the same range."""
+        store = KeyedStore(self.keys, tuple(self.rules.tolist()), tracks=self.tracks)
+        store._reserve(self.count)
+        if self.dense is None:
+            store.dense = None
+        else:
+            store.dense, store.low = np.zeros_like(self.dense), self.low
+        return store
+
+    def add(self, batch: Lanes) -> bool:
+        """Combines contributions with the rows of their keys; False when an int sum overflowed."""
+        size = at_once(CHUNK)
+        for begin in range(0, batch.shape[1], size):
+            end = min(begin + size, batch.shape[1])
+            self._reserve(self.count + end - begin)
+            if self.dense is not None:
+                keys = batch[0, begin:end]
+                self._widen(int(keys.min()), int(keys.max()), end - begin)
+            self.count, self.changes = self._combine(batch, begin, end)
+            if self.count < 0:
+                return False
+        return True
+
+    def take_over(self, rows: Lanes) -> None:
+        """Fills an empty store with rows whose keys differ, all of them as the delta."""
+        count = rows.shape[1]
+        if not count:
+            return
+        claim(24 * count)
+        self.rows, self.count = rows, count
+        self.stamps, self.changed = np.zeros(count, np.int64), np.empty(count, np.int64)
+        self.delta_rows, self.round = np.arange(count), 1
+        if self.dense is None:
+            self._fill_table(count)
+        elif self._widen(int(rows[0].min()), int(rows[0].max()), 0):
+            self.dense[rows[0] - self.low] = np.arange(1, count + 1, dtype=np.int32)
+
+    def add_joined(self, joined: Joined) -> bool:
+        """Combines the pairs of a join as they are met; False if they have to be written out first."""
+        is_sum = self.is_lone_float_sum and not self.tracks and joined.base is not None and joined.column is None
+        if self.dense is None or not (is_sum or self.lone_extreme is not None):
+            return False
+        pairs = joined.rows
+        if not pairs:
+            return True
+        if not self._widen(*joined.index.range_of(joined.key), pairs):
+            return False
+        self._reserve(self.count + min(pairs, len(self.dense) - self.count))
+        keys, starts = joined.index.in_order(joined.key), joined.index.starts
+        if is_sum:
+            assert joined.base is not None
+            base = lane_to_floats(joined.base)
+            self.count = join_sum(joined.numbers, starts, keys, base, self.dense, self.low, self.rows, self.count)
+            return True
+        nothing = np.empty(0, np.int64)
+        self.count, self.changes = join_extreme(
+            joined.numbers,
+            starts,
+            keys,
+            nothing if joined.base is None else joined.base,
+            nothing if joined.column is None else joined.index.in_order(joined.column),
+            joined.base is not None,
+            joined.column is not None,
+            self.dense,
+            self.low,
+            self.rows,
+            self.count,
+            self.lone_extreme == MAX,
+            self.stamps,
+            self.round,
+            self.changed,
+            self.changes,
+        )
+        if self.count == OVERFLOW:
+            raise overflow(joined.rule)
+        return True
+
+    def _combine(self, batch: Lanes, begin: int, end: int) -> tuple[int, int]:
+        changes = (self.stamps, self.round, self.changed, self.changes)
+        if self.dense is None:
+            known = (self.table, self.rows, self.count, self.keys, self.rules)
+            return upsert(*known, batch, begin, end, *changes)
+        dense = (self.dense, self.low, self.rows, self.count)
+        if self.lone_extreme is not None:
+            return upsert_dense_extreme(*dense, self.lone_extreme == MAX, batch, begin, end, *changes)
+        if self.is_lone_float_sum:
+            return upsert_dense_sum(*dense, batch, begin, end, *changes, self.tracks)
+        return upsert_dense(*dense, self.rules, batch, begin, end, *changes)
+
+    def _reserve(self, rows: int) -> None:
+        if rows > self.rows.shape[1]:
+            capacity = more_rows(self.width + 2, self.rows.shape[1], rows)
+            self.rows = grown_rows(self.rows, self.count, capacity)
+            claim(16 * capacity)
+            self.stamps = np.concatenate([self.stamps, np.full(capacity - self.stamps.shape[0], -1, np.int64)])
+            self.changed = np.concatenate([self.changed, np.empty(capacity - self.changed.shape[0], np.int64)])
+        if self.dense is None and is_full(self.table, rows):
+            self._fill_table(more_places(rows))
+
+    def _fill_table(self, rows: int) -> None:
+        self.table = NO_TABLE
+        self.table = table_for(rows)
+        refill(self.table, self.rows, self.keys, self.count)
+
+    def _widen(self, low: int, high: int, coming: int) -> bool:
+        """Makes room for keys in a range, or gives up looking keys up directly and says False."""
+        assert self.dense is not None
+        wanted = direct_range(low, high, self.low, len(self.dense), self.count + coming)
+        if wanted is None:
+            self.dense = None
+            self._fill_table(2 * self.rows.shape[1])
+            return False
+        low, places = wanted
+        if places > len(self.dense):
+            claim(touched(4 * places, self.count + coming))
+            wider = np.zeros(places, np.int32)
+            wider[self.low - low : self.low - low + len(self.dense)] = self.dense
+            self.dense, self.low = wider, low
+        return True
+
+    def find(self, rows: Lanes) -> Lane:
+        """The numbers of the rows that have these keys, -1 where there is none."""
+        if self.dense is None:
+            return find_all(self.table, self.rows, self.keys, rows)
+        places = rows[0] - self.low
+        is_inside = (places >= 0) & (places < len(self.dense))
+        found = self.dense[np.where(is_inside, places, 0)].astype(np.int64) - 1 if len(self.dense) else places
+        return np.where(is_inside, found, -1)
+
+    def advance(self) -> int:
+        """Makes the rows that changed the delta; gives their number."""
+        self.delta_rows = self.changed[: self.changes].copy()
+        self.changes = 0
+        self.round += 1
+        return len(self.delta_rows)
+
+    def new_rows(self) -> Mask:
+        """Which rows came or changed since the last `advance`."""
+        return self._marked(self.changed[: self.changes])
+
+    def rows_of_delta(self) -> Mask:
+        return self._marked(self.delta_rows)
+
+    def _marked(self, numbers: Lane) -> Mask:
+        marks = np.zeros(self.count, np.bool_)
+        marks[numbers] = True
+        return marks
+
+    @property
+    def fresh(self) -> int:
+        """How many rows came or changed since the last `advance`."""
+        return self.changes
+
+    @property
+    def delta(self) -> Lanes:
+        return self.rows[:, self.delta_rows]
+
+    @property
+    def all(self) -> Lanes:
+        return self.rows[:, : self.count]
+
+
+class Store(Protocol):
+    """What the rounds of a recursion need of the place where a relation's rows are."""
+
+    @property
+    def rows(self) -> Lanes:
+        """All rows that ever came, by number, and room for more."""
+
+    @property
+    def count(self) -> int: ...
+
+    def add(self, batch: Lanes) -> bool:
+        """Combines contributions with what is there; False when a sum overflowed."""
+
+    def add_joined(self, joined: Joined) -> bool:
+        """Combines the pairs of a join as they are met; False if they have to be written out first."""
+
+    def advance(self) -> int:
+        """Makes what came or changed the delta; gives its number of rows."""
+
+    @property
+    def fresh(self) -> int:
+        """How many rows came or changed since the last `advance`."""
+
+    @property
+    def delta(self) -> Lanes: ...
+
+    @property
+    def all(self) -> Lanes: ...
+
+
+class StaticStore:
+    """A relation that the recursion does not change."""
+
+    def __init__(self, rows: Lanes) -> None:
+        self.all = rows
+        self.width = rows.shape[0]
+        self.count = rows.shape[1]
+
+
+class StreamedStatic:
+    """The result of an earlier stratum that is only read from its beginning to its end, and so never kept as rows."""
+
+    def __init__(self, count: Callable[[], int], batches: Callable[[], Iterator[list[Lane]]]) -> None:
+        self.count = count
+        self.batches = batches

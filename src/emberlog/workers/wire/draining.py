@@ -1,0 +1,90 @@
+"""The facts that a worker owns, on their way out: into Parquet files, or as Arrow batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
+from emberlog.workers.kernels.floats import lane_to_floats
+from emberlog.workers.kernels.lanes import Lane
+from emberlog.workers.store.text_table import TextTable
+
+_INT32 = np.iinfo(np.int32)
+_SAMPLE = 1 << 16
+
+LONGEST_FILE = 1 << 25
+"""Rows: several files can be read by several tasks, also without a splittable footer in between."""
+
+
+class ResultFiles:
+    """Parquet files whose names begin with `stem`, written batch by batch. Ints are as narrow as a batch allows, which
+    Spark reads back as what they are; columns that change rarely are encoded as runs."""
+
+    def __init__(self, types: Sequence[DataType], names: Sequence[str], texts: TextTable, stem: Path) -> None:
+        self.types = types
+        self.names = names
+        self.texts = texts
+        self.stem = stem
+        self.rows = 0
+        self.files: list[str] = []
+        """Their names; all but the last are complete, and that is too when it is closed."""
+        self._writer: pq.ParquetWriter | None = None
+        self._schema: pa.Schema | None = None
+        self._in_file = 0
+
+    @property
+    def paths(self) -> Iterator[str]:
+        """Of the files, below the folder of the attempt."""
+        return (f"{self.stem.parent.name}/{name}" for name in self.files)
+
+    def go_on_from(self, files: Sequence[str], rows: int) -> None:
+        """Some are there already."""
+        self.files = [Path(file).name for file in files]
+        self.rows = rows
+
+    def write(self, lanes: list[Lane]) -> None:
+        columns = [arrow_column(lane, data_type, self.texts) for lane, data_type in zip(lanes, self.types, strict=True)]
+        schema = pa.schema([pa.field(n, c.type, nullable=False) for n, c in zip(self.names, columns, strict=True)])
+        if self._writer is None or self._schema != schema or self._in_file >= LONGEST_FILE:
+            self.close_file()
+            self._open(schema, [name for name, lane in zip(self.names, lanes, strict=True) if _has_runs(lane)])
+        assert self._writer is not None
+        self._writer.write_batch(pa.record_batch(columns, schema=schema), row_group_size=len(lanes[0]))
+        self.rows += len(lanes[0])
+        self._in_file += len(lanes[0])
+
+    def _open(self, schema: pa.Schema, runs: list[str]) -> None:
+        path = self.stem.with_name(f"{self.stem.name}-{len(self.files)}.parquet")
+        self._writer = pq.ParquetWriter(
+            path, schema, use_dictionary=runs, compression="none", write_statistics=False, store_schema=False
+        )
+        self._schema, self._in_file = schema, 0
+        self.files.append(path.name)
+
+    def close_file(self) -> None:
+        """The next batch begins another one."""
+        if self._writer is not None:
+            writer, self._writer = self._writer, None
+            writer.close()
+
+
+def arrow_column(lane: Lane, data_type: DataType, texts: TextTable, *, narrow: bool = True) -> pa.Array:
+    if data_type == STRING:
+        return texts.decode(lane).cast(pa.string())
+    if data_type == FLOAT:
+        return pa.array(lane_to_floats(lane))
+    if data_type == BOOL:
+        return pa.array(lane != 0)
+    if narrow and len(lane) and lane.min() >= _INT32.min and lane.max() <= _INT32.max:
+        return pa.array(lane.astype(np.int32))
+    return pa.array(lane)
+
+
+def _has_runs(lane: Lane) -> bool:
+    sample = lane[:_SAMPLE]
+    return bool(np.count_nonzero(sample[1:] != sample[:-1]) * 8 < len(sample))

@@ -1,0 +1,212 @@
+"""What the recursion reads, brought to the workers: each reads its share, and rows go to those who need them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
+from emberlog.workers.kernels.floats import floats_to_lane
+from emberlog.workers.kernels.hashing import rows_of_owner
+from emberlog.workers.kernels.lanes import Lane, Lanes, joined
+from emberlog.workers.kernels.memory import claim
+from emberlog.workers.store.partitioning import Partitioning
+from emberlog.workers.store.stores import StaticStore, distinct_rows
+from emberlog.workers.store.text_table import TextTable
+from emberlog.workers.wire.exchange import Exchange
+from emberlog.workers.wire.messages import Message
+
+_TEXTS = 1 << 20
+"""The channel of texts, behind those of relations."""
+
+
+@dataclass(frozen=True, slots=True)
+class InlineRows:
+    """Few rows, sent along with the task: an Arrow table as bytes."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetFiles:
+    """Files that every worker can open, and their columns in the order of the relation."""
+
+    paths: tuple[str, ...]
+    columns: tuple[str, ...]
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class StageRows:
+    """Rows that come with the stage itself, where workers and driver share no disk: tagged with this number."""
+
+    tag: int
+
+
+Source: TypeAlias = InlineRows | ParquetFiles | StageRows
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """One relation that the recursion reads."""
+
+    relation: str
+    types: tuple[DataType, ...]
+    source: Source
+    partitioned_by: int | None
+    """The column by which its rows are spread; None where every worker needs all of them."""
+    is_set: bool
+    """False where rows may be repeated and somebody would notice."""
+    used: frozenset[int]
+    """The columns that somebody reads; the others are not brought."""
+
+
+COPIES = 4
+"""Of a relation in memory: its rows, their order by key, and columns in that order, while they are made."""
+
+
+def bytes_on_each(one: Feed, workers: int) -> int:
+    """About how much memory a relation takes on each worker, if its files tell how long it is."""
+    if not isinstance(one.source, ParquetFiles):
+        return 0
+    rows = one.source.rows
+    share = rows if one.partitioned_by is None else -(-rows // workers)
+    return 8 * len(one.types) * share * COPIES
+
+
+class Unfit(Exception):
+    """The data has something that this executor cannot keep; the text says what."""
+
+
+def feed(
+    feeds: Sequence[Feed],
+    number: int,
+    workers: int,
+    exchange: Exchange,
+    stage_rows: Mapping[int, Sequence[pa.RecordBatch]],
+    texts: TextTable,
+    divide: Callable[[Mapping[str, Lanes]], Partitioning],
+) -> tuple[dict[str, StaticStore], Partitioning]:
+    """The relations as this worker keeps them, and how they are spread, which `divide` says when everyone has read its
+    part of them; `texts` knows all texts afterwards."""
+    has_texts = texts.is_used or any(one.types[column] == STRING for one in feeds for column in one.used)
+    shares = {one.relation: encoded(one, _share(one, number, workers, stage_rows), texts) for one in feeds}
+    partitioning = divide(shares)
+    mail = [Message() for _ in range(workers)]
+    for channel, one in enumerate(feeds):
+        _address(mail, channel, shares.pop(one.relation), one.partitioned_by, partitioning)
+    if has_texts:
+        packed = texts.pack()
+        for message in mail:
+            message.batches[_TEXTS] = packed
+    received = exchange.swap(mail)
+    if has_texts:
+        texts.merge(message.batches[_TEXTS] for message in received)
+    statics: dict[str, StaticStore] = {}
+    for channel, one in enumerate(feeds):
+        parts = [message.batches.pop(channel) for message in received if channel in message.batches]
+        lanes = joined(parts, len(one.types))
+        statics[one.relation] = StaticStore(lanes if one.is_set else distinct_rows(lanes))
+    return statics, partitioning
+
+
+def spread_rows(
+    exchange: Exchange, workers: int, lanes: Lanes, column: int | None, partitioning: Partitioning
+) -> Lanes:
+    """Rows that arose somewhere, where they are needed."""
+    mail = [Message() for _ in range(workers)]
+    _address(mail, 0, lanes, column, partitioning)
+    received = exchange.swap(mail)
+    return joined([message.batches[0] for message in received if 0 in message.batches], lanes.shape[0])
+
+
+def _address(mail: list[Message], channel: int, lanes: Lanes, column: int | None, partitioning: Partitioning) -> None:
+    if not lanes.shape[1]:
+        return
+    if column is None or len(mail) == 1:
+        for message in mail:
+            message.batches[channel] = lanes
+        return
+    claim(lanes.nbytes + 8 * lanes.shape[1])
+    owner = partitioning.owners(lanes[column])
+    for worker, message in enumerate(mail):
+        message.batches[channel] = rows_of_owner(lanes, owner, worker)
+
+
+def _share(
+    one: Feed, number: int, workers: int, stage_rows: Mapping[int, Sequence[pa.RecordBatch]]
+) -> list[pa.ChunkedArray]:
+    """This worker's part of the rows, a column each; those that nobody reads may be anything of the same length."""
+    match one.source:
+        case InlineRows(data):
+            table = pa.ipc.open_stream(data).read_all()
+            begin, end = _bounds(table.num_rows, number, workers)
+            return list(table.slice(begin, end - begin).columns)
+        case ParquetFiles(paths, columns, _):
+            used = sorted(one.used) or [0]
+            read = _read_parquet(paths, [columns[place] for place in used], number, workers)
+            by_place = dict(zip(used, read, strict=bool(read)))
+            return [by_place.get(place, read[0]) for place in range(len(columns))] if read else []
+        case StageRows(tag):
+            batches = stage_rows.get(tag, ())
+            return list(pa.Table.from_batches(batches).columns) if batches else []
+        case _:
+            assert_never(one.source)
+
+
+def _bounds(rows: int, number: int, workers: int) -> tuple[int, int]:
+    return rows * number // workers, rows * (number + 1) // workers
+
+
+def _read_parquet(paths: Iterable[str], columns: Sequence[str], number: int, workers: int) -> list[pa.ChunkedArray]:
+    files = [pq.ParquetFile(path, memory_map=True) for path in paths]
+    groups = [(file, group) for file in files for group in range(file.num_row_groups)]
+    size = sum(file.metadata.row_group(group).total_byte_size for file, group in groups)
+    claim(size if len(groups) < workers else size // workers)
+    tables: list[pa.Table]
+    if len(groups) < workers:
+        # Too few to share: everyone reads all and takes its part, which costs no more time.
+        tables = [file.read_row_group(group, columns=list(columns), use_threads=False) for file, group in groups]
+        whole = pa.concat_tables(tables) if tables else None
+        begin, end = _bounds(whole.num_rows if whole else 0, number, workers)
+        tables = [whole.slice(begin, end - begin)] if whole else []
+    else:
+        begin, end = _bounds(len(groups), number, workers)
+        tables = [
+            file.read_row_group(group, columns=list(columns), use_threads=False) for file, group in groups[begin:end]
+        ]
+    for file in files:
+        file.close()
+    if not tables:
+        return []
+    table = pa.concat_tables(tables)
+    return [table.column(name) for name in columns]
+
+
+def encoded(one: Feed, columns: Sequence[pa.ChunkedArray], texts: TextTable) -> Lanes:
+    """Columns of values as lanes."""
+    rows = len(columns[0]) if columns else 0
+    claim(8 * len(one.types) * rows)
+    lanes = np.zeros((len(one.types), rows), np.int64)
+    for place, (column, data_type) in enumerate(zip(columns, one.types, strict=bool(columns))):
+        if place not in one.used:
+            continue
+        if column.null_count:
+            raise Unfit(f"`{one.relation}` has nulls")
+        lanes[place] = lane_of_column(column, data_type, texts)
+    return lanes
+
+
+def lane_of_column(column: pa.ChunkedArray, data_type: DataType, texts: TextTable) -> Lane:
+    if data_type == STRING:
+        return texts.encode(column)
+    if data_type == FLOAT:
+        return floats_to_lane(column.to_numpy().astype(np.float64, copy=False))
+    plain = column.cast(pa.int8()) if data_type == BOOL else column
+    lane: Lane = plain.to_numpy().astype(np.int64, copy=False)
+    return lane

@@ -1,0 +1,103 @@
+"""Rows that go through the stage itself, in and out, where workers and driver share no disk.
+
+All relations go as one frame: a tag that says which relation a row belongs to, then columns of each kind, as many as
+the widest relation needs. What a relation does not use is null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
+from emberlog.workers.kernels.lanes import Lane
+from emberlog.workers.kernels.memory import check
+from emberlog.workers.store.text_table import TextTable
+from emberlog.workers.wire.draining import arrow_column
+
+TAG, SUMMARY = "tag", "summary"
+NO_RELATION = -1
+KINDS = {"i": pa.int64(), "f": pa.float64(), "s": pa.string(), "b": pa.bool_()}
+SPARK_KINDS = {"i": "bigint", "f": "double", "s": "string", "b": "boolean"}
+
+
+def kind_of(data_type: DataType) -> str:
+    return {FLOAT: "f", STRING: "s", BOOL: "b"}.get(data_type, "i")
+
+
+def columns_for(types: Sequence[DataType]) -> list[str]:
+    """The stage's columns that hold the columns of a relation, in their order."""
+    used = dict.fromkeys(KINDS, 0)
+    names = []
+    for data_type in types:
+        kind = kind_of(data_type)
+        names.append(f"{kind}{used[kind]}")
+        used[kind] += 1
+    return names
+
+
+@dataclass(frozen=True, slots=True)
+class InlineLayout:
+    """Which relation has which tag, on the way in and on the way out; both are empty where files are used."""
+
+    inputs: Mapping[int, tuple[DataType, ...]]
+    outputs: Mapping[str, tuple[DataType, ...]]
+
+    @property
+    def input_columns(self) -> list[str]:
+        return _widest(self.inputs.values())
+
+    @property
+    def output_columns(self) -> list[str]:
+        return _widest(self.outputs.values())
+
+    @property
+    def output_schema(self) -> str:
+        """As Spark writes schemas."""
+        columns = [f"{name} {SPARK_KINDS[name[0]]}" for name in self.output_columns]
+        return ", ".join([f"{TAG} int", f"{SUMMARY} string", *columns])
+
+    def tag_of(self, output: str) -> int:
+        return list(self.outputs).index(output)
+
+    def collect(self, batches: Iterator[pa.RecordBatch]) -> dict[int, list[pa.RecordBatch]]:
+        """The rows that came with the stage, by tag, with the columns of their relation."""
+        found: dict[int, list[pa.RecordBatch]] = {tag: [] for tag in self.inputs}
+        for batch in batches:
+            if not self.inputs:
+                continue
+            check()
+            tags = batch.column(0)
+            for tag, types in self.inputs.items():
+                rows = batch.filter(pc.equal(tags, tag))
+                if rows.num_rows:
+                    found[tag].append(rows.select(columns_for(types)))
+        return found
+
+    def summary_batch(self, text: str) -> pa.RecordBatch:
+        return self._batch(1, {TAG: pa.array([NO_RELATION], pa.int32()), SUMMARY: pa.array([text])})
+
+    def result_batch(
+        self, output: str, lanes: list[Lane], types: Sequence[DataType], texts: TextTable
+    ) -> pa.RecordBatch:
+        rows = len(lanes[0])
+        columns = {
+            name: arrow_column(lane, data_type, texts, narrow=False)
+            for name, lane, data_type in zip(columns_for(types), lanes, types, strict=True)
+        }
+        return self._batch(rows, {TAG: pa.array([self.tag_of(output)] * rows, pa.int32()), **columns})
+
+    def _batch(self, rows: int, known: Mapping[str, pa.Array]) -> pa.RecordBatch:
+        fields = {TAG: pa.int32(), SUMMARY: pa.string(), **{name: KINDS[name[0]] for name in self.output_columns}}
+        arrays = [known[name] if name in known else pa.nulls(rows, kind) for name, kind in fields.items()]
+        return pa.record_batch(arrays, names=list(fields))
+
+
+def _widest(relations: Iterable[Sequence[DataType]]) -> list[str]:
+    found: dict[str, None] = {}
+    for types in relations:
+        found.update(dict.fromkeys(columns_for(types)))
+    return sorted(found)

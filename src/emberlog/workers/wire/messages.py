@@ -1,0 +1,35 @@
+"""What workers tell each other and the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from emberlog.workers.kernels.lanes import Lanes
+
+
+@dataclass(slots=True)
+class Message:
+    """Holds what a worker has for one other: numbers that all compare, and batches by channel."""
+
+    numbers: tuple[int, ...] = ()
+    batches: dict[int, Lanes] = field(default_factory=dict)
+
+
+Mail: TypeAlias = list[Message]
+"""One message per worker, its own included."""
+
+Running: TypeAlias = Generator[Mail, Mail, None]
+"""A worker at work: it yields its mail and is sent that of the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Tells, after a round, how many facts changed and how many there are: on all workers, or on a decomposed one."""
+
+    iteration: int
+    changed: int
+    total: int
+    bytes_sent: int = 0
+    """To other workers, since the recursion began."""

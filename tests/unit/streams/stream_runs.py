@@ -1,0 +1,104 @@
+"""Runs of stream queries in this process: batches of tuples in, what a sink got out; killed wherever a test likes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+from emberlog.datatypes import INT, TIMESTAMP
+from emberlog.semantics.model import Column
+from emberlog.streams.plan.slides import Schedule
+from emberlog.streams.steps import query_state as resident
+from emberlog.streams.steps.answers import Layout, OutputMode
+from emberlog.streams.steps.checkpoint import Checkpoint, Record
+from emberlog.streams.steps.exactly_once import ExactlyOnce
+from emberlog.streams.steps.step import Measures, Spec, take_step
+from tests.unit.streams.echo import TUPLES, Echo
+
+STREAMS = ("left", "right")
+Rows = list[tuple[object, ...]]
+Batch = Mapping[str, pa.Table]
+
+
+def spec_of(folder: Path, schedule: Schedule, mode: OutputMode, streams: Sequence[str] = STREAMS) -> Spec:
+    columns = (Column("Ts", TIMESTAMP), Column("X", INT))
+    outputs = {f"{stream}_seen": columns for stream in streams}
+    layout = Layout(mode, outputs, dict.fromkeys(streams, columns), plain_times=True)
+    return Spec("test", str(folder), schedule, dict.fromkeys(streams, (TIMESTAMP, INT)), (), layout, Echo)
+
+
+def batch_of(rows: Mapping[str, Sequence[tuple[int, int]]]) -> Batch:
+    return {
+        stream: pa.table([[row[0] for row in found], [row[1] for row in found]], schema=TUPLES)
+        for stream, found in rows.items()
+    }
+
+
+@dataclass
+class Delivered:
+    """A sink that replaces a step that comes again."""
+
+    spec: Spec
+    steps: dict[int, dict[str, Rows]] = field(default_factory=dict)
+    measures: list[Measures] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
+
+    def deliver(self, record: Record) -> None:
+        folder = Checkpoint(self.spec.location).outputs
+        told: dict[str, Rows] = {}
+        for file in record.outputs:
+            rows = (tuple(row.values()) for row in folder.table(file.name).to_pylist())
+            told[file.relation] = sorted([*told.get(file.relation, []), *rows])
+        self.steps[record.step] = told
+
+    def tell(self, record: Record, measures: Measures) -> None:
+        self.measures.append(measures)
+        self.records.append(record)
+
+    def rows(self, relation: str) -> Rows:
+        return [row for step in sorted(self.steps) for row in self.steps[step].get(relation, [])]
+
+
+@dataclass
+class Source:
+    """Gives batches as Spark does: again, after a restart, unless it knows that a batch was dealt with."""
+
+    batches: Sequence[Batch]
+    done: int = 0
+
+
+def run(spec: Spec, source: Source, delivered: Delivered, *, closes: bool) -> None:
+    """As a fresh process does it: nothing is resident at first."""
+    resident._states.clear()
+    steps: ExactlyOnce[Batch] = ExactlyOnce(
+        Checkpoint(spec.location),
+        lambda step, batch: take_step(spec, step, batch or {}),
+        delivered.deliver,
+        delivered.tell,
+    )
+    steps.resume()
+    while source.done < len(source.batches):
+        steps.batch(source.done, source.batches[source.done])
+        source.done += 1
+    if closes:
+        steps.close_all()
+
+
+def random_batches(chance: random.Random, streams: Sequence[str], *, disorder: int = 0) -> list[Batch]:
+    """Bursts, gaps, repeats; arrivals out of order by at most `disorder`."""
+    tuples: list[tuple[str, tuple[int, int]]] = []
+    now = chance.randint(-20, 20)
+    for _ in range(chance.randint(1, 60)):
+        now += chance.choice((0, 0, 1, 1, 2, 5, 40))
+        tuples.append((chance.choice(list(streams)), (now, chance.randint(0, 3))))
+    tuples.sort(key=lambda one: one[1][0] + chance.uniform(0, disorder))
+    batches: list[Batch] = []
+    while tuples:
+        size = chance.choice((1, 1, 3, 10))
+        batches.append(batch_of({s: [row for stream, row in tuples[:size] if stream == s] for s in streams}))
+        tuples = tuples[size:]
+    return batches

@@ -1,0 +1,140 @@
+"""Partitions in threads give what one place gives, whoever has lost its state, and whoever takes which part."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from threading import Barrier
+
+import pyarrow as pa
+import pytest
+
+from emberlog.config import DEFAULT_LIMITS
+from emberlog.datatypes import FLOAT, STRING, TIMESTAMP
+from emberlog.semantics.analysis import analyze
+from emberlog.semantics.model import CheckedProgram, Column
+from emberlog.source import Source
+from emberlog.streams.evaluate.methods import partition_evaluator
+from emberlog.streams.evaluate.partition_evaluator import why_one_partition
+from emberlog.streams.plan.slides import Schedule
+from emberlog.streams.plan.window import window_of
+from emberlog.streams.steps import query_state as resident
+from emberlog.streams.steps.answers import Layout, OutputMode
+from emberlog.streams.steps.checkpoint import Checkpoint, Record
+from emberlog.streams.steps.exactly_once import ExactlyOnce
+from emberlog.streams.steps.partition_step import merged, take_step_together
+from emberlog.streams.steps.step import Measures, Spec, Step, take_step
+from emberlog.syntax.parser import parse
+from emberlog.workers.wire.messages import Mail
+from tests.unit.streams.stream_runs import Delivered
+
+CHEAP_PATH = """\
+{ride(Ts: Timestamp, Pickup: String, Drop: String, Fare: Float)}
+bestPrice(Ts, P, D, mmin<F>) ← ride(Ts, P, D, F).
+bestPrice(Ts, P, D, mmin<F>) ← ride(Ts1, P, P2, F1), bestPrice(Ts2, P2, D, F2), F = F1 + F2, largest(Ts, Ts1, Ts2).
+query bestPrice(_, P, D, C), WINDOW(20, 5).
+"""
+RIDE = pa.schema([("c0", pa.int64()), ("c1", pa.string()), ("c2", pa.string()), ("c3", pa.float64())])
+
+
+def checked(text: str) -> CheckedProgram:
+    return analyze(parse(Source("p.dl", text)))
+
+
+def spec_of(folder: Path) -> Spec:
+    program = checked(CHEAP_PATH)
+    columns = (Column("P", STRING), Column("D", STRING), Column("C", FLOAT))
+    layout = Layout(OutputMode.CHANGES, {"bestPrice": columns}, {}, plain_times=True)
+    make = partial(
+        partition_evaluator, program, window_of(program, plain_clock=True), DEFAULT_LIMITS, "incremental", True
+    )
+    streams = {"ride": (TIMESTAMP, STRING, STRING, FLOAT)}
+    return Spec("one", str(folder), Schedule(5, 20), streams, (), layout, make)
+
+
+def rides(chance: random.Random) -> list[pa.Table]:
+    batches = []
+    for number in range(12):
+        rows = [
+            (
+                7 * number + chance.randint(0, 6),
+                chance.choice("ABCDEFG"),
+                chance.choice("ABCDEFG"),
+                chance.randint(1, 9) / 2,
+            )
+            for _ in range(6)
+        ]
+        batches.append(pa.table([list(column) for column in zip(*rows, strict=True)], schema=RIDE))
+    return batches
+
+
+class Together:
+    """Workers that exchange mail when all of them have some."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.barrier = Barrier(count)
+        self.sent: list[Mail] = [[] for _ in range(count)]
+
+    def swap(self, number: int, mail: Mail) -> Mail:
+        self.sent[number] = mail
+        self.barrier.wait()
+        received = [one[number] for one in self.sent]
+        self.barrier.wait()
+        return received
+
+    def take(self, spec: Spec, step: Step, batch: pa.Table | None, places: list[int]) -> tuple[Record, Measures]:
+        """`places` say in which process, by its name, each worker runs this time."""
+
+        def one(number: int) -> tuple[Record, Measures]:
+            share = {} if batch is None else {"ride": batch.take(list(range(number, batch.num_rows, self.count)))}
+            own = replace(spec, query=f"process {places[number]}")
+            return take_step_together(own, step, share, number, self.count, partial(self.swap, number))
+
+        with ThreadPoolExecutor(self.count) as threads:
+            return merged(list(threads.map(one, range(self.count))))
+
+
+def run(
+    spec: Spec, batches: list[pa.Table], evaluate: Callable[[Step, pa.Table | None], tuple[Record, Measures]]
+) -> Delivered:
+    delivered = Delivered(spec)
+    steps: ExactlyOnce[pa.Table] = ExactlyOnce(Checkpoint(spec.location), evaluate, delivered.deliver, delivered.tell)
+    for number, batch in enumerate(batches):
+        steps.batch(number, batch)
+    steps.close_all()
+    return delivered
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_partitions_give_what_one_place_gives(count: int, tmp_path: Path) -> None:
+    chance = random.Random(count)
+    batches = rides(chance)
+    alone = spec_of(tmp_path / "alone")
+    expected = run(alone, batches, lambda step, batch: take_step(alone, step, {} if batch is None else {"ride": batch}))
+
+    spec, together = spec_of(tmp_path / "together"), Together(count)
+    places = list(range(count))
+
+    def evaluate(step: Step, batch: pa.Table | None) -> tuple[Record, Measures]:
+        chance.shuffle(places)  # Spark gives a task to whichever process is free
+        if step.number == 6:
+            del resident._states[f"process {places[0]}"]
+        return together.take(spec, step, batch, places)
+
+    found = run(spec, batches, evaluate)
+    rows = [sorted(one.rows("bestPrice")) for one in (found, expected)]
+    assert rows[0] == rows[1] != []
+    assert [one.totals for one in found.records] == [one.totals for one in expected.records]
+    assert [one.is_rebuilt for one in found.measures] == [number == 6 for number in range(13)]
+    assert len({file.relation for one in found.records for file in one.log}) == 1
+
+
+def test_what_keeps_a_program_in_one_place() -> None:
+    assert why_one_partition(checked(CHEAP_PATH)) is None
+    counted = "STREAM s(T: timestamp, X: int).\nn(T, count<X>) :- s(T, X).\nquery n(_, N), WINDOW(5)."
+    assert "n computed anew" in str(why_one_partition(checked(counted)))

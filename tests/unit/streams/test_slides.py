@@ -1,0 +1,92 @@
+"""Which slides close, what arrives at each, and what is late, compared with the plain definition."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from emberlog.streams.plan.slides import Clock, Schedule
+from emberlog.streams.state.backlog import Backlog, sort_out
+from tests.unit.streams.echo import TUPLES
+from tests.unit.streams.stream_runs import batch_of
+
+Arrivals = list[tuple[int, list[int]]]
+
+
+def run(schedule: Schedule, batches: list[list[int]]) -> tuple[Arrivals, int]:
+    """Each slide with the times of the tuples that arrived for it, and how many tuples were late."""
+    clock, backlog = Clock(), Backlog(schedule, {"s": TUPLES.empty_table()})
+    arrivals: Arrivals = []
+    late = 0
+    for number in range(len(batches) + 1):
+        is_end = number == len(batches)
+        told = sort_out(clock, batch_of({"s": [] if is_end else [(time, 0) for time in batches[number]]}))
+        late += told.late["s"].num_rows
+        backlog.add(told.in_time)
+        due = backlog.due(told.clock, to_the_end=is_end)
+        clock = due.clock
+        arrivals += [(at, arrived["s"].column(0).to_pylist()) for at, arrived in backlog.take(due.slides)]
+    return arrivals, late
+
+
+def expected(schedule: Schedule, times: list[int]) -> Arrivals:
+    """By looking at every slide there could be."""
+    found: Arrivals = []
+    was_held = False
+    passed = (max(times) - schedule.delay - 1) // schedule.distance * schedule.distance
+    last = max(schedule.slide_of(max(times)), passed)
+    for at in range(schedule.slide_of(min(times)), last + 1, schedule.distance):
+        new = [time for time in times if at - schedule.distance < time <= at]
+        since = at if schedule.size is None else at - schedule.size
+        is_held = schedule.size is not None and any(since <= time <= at for time in times)
+        if new or is_held or was_held:
+            found.append((at, [time for time in new if schedule.size is None or time >= since]))
+        was_held = is_held
+    return found
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_slides_do_not_depend_on_batches_or_on_an_order_that_the_watermark_allows(seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(10):
+        size = chance.choice((None, chance.randint(1, 30)))
+        schedule = Schedule(chance.randint(1, 7), size, chance.choice((0, chance.randint(0, 10))))
+        times = sorted(chance.randint(-20, 90) for _ in range(chance.randint(1, 25)))
+        arrived = sorted(times, key=lambda time: time + chance.uniform(0, schedule.delay))
+        slides = expected(schedule, times)
+        assert run(schedule, [[time] for time in arrived]) == (slides, 0)
+        assert run(schedule, [arrived]) == (slides, 0)
+        cut = chance.randint(0, len(arrived))
+        assert run(schedule, [arrived[:cut], [], arrived[cut:]]) == (slides, 0)
+
+
+def test_a_slide_waits_for_tuples_of_its_own_time() -> None:
+    slides, late = run(Schedule(10, 20), [[3, 10], [10], [11], [10]])
+    assert slides[0] == (10, [3, 10, 10])
+    assert late == 1
+
+
+def test_late_is_what_came_after_its_slide_had_closed_in_an_earlier_batch() -> None:
+    assert run(Schedule(10, 20), [[5, 25], [6]])[1] == 1
+    assert run(Schedule(10, 20), [[5, 25, 6]])[1] == 0
+    assert run(Schedule(10, 20, delay=20), [[5, 25], [6]])[1] == 0
+
+
+def test_the_watermark_is_that_of_the_stream_that_is_furthest_behind() -> None:
+    schedule, clock = Schedule(10, 20, delay=3), Clock().seen("a", 50)
+    assert clock.watermark(schedule, ("a", "b")) is None
+    assert clock.seen("b", 20).watermark(schedule, ("a", "b")) == 17
+    assert clock.seen("b", 20).seen("b", 10) == clock.seen("b", 20)
+
+
+def test_a_tuple_without_a_time_is_late() -> None:
+    import pyarrow as pa
+
+    told = sort_out(Clock(), {"s": pa.table([[None, 4], [1, 2]], schema=TUPLES)})
+    assert (told.in_time["s"].num_rows, told.late["s"].num_rows) == (1, 1)
+
+
+def test_a_long_silence_costs_no_more_slides_than_a_window_has() -> None:
+    slides, _ = run(Schedule(1, 10), [[0], [1_000_000_000]])
+    assert [at for at, _ in slides] == [*range(12), 1_000_000_000]

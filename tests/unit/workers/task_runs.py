@@ -1,0 +1,130 @@
+"""The tasks of a job in threads of this process, over real connections: all but Spark itself."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution
+from emberlog.engines.spark.handover import known_outputs
+from emberlog.engines.spark.task import Job, Output, Summary, run_task
+from emberlog.logical.build import build
+from emberlog.logical.nodes import Fixpoint
+from emberlog.optimize.pipeline import optimize
+from emberlog.semantics.model import Fact
+from emberlog.workers.plan.worker_plan import plan_workers
+from emberlog.workers.store.texts import texts_of
+from emberlog.workers.wire.feeding import Feed, InlineRows
+from emberlog.workers.wire.handshake import new_key
+from emberlog.workers.wire.inline_rows import InlineLayout
+from emberlog.workers.wire.rendezvous import Address
+from tests.programs import checked
+
+
+def job_for(
+    text: str,
+    inputs: Mapping[str, Iterable[Fact]],
+    folder: Path,
+    workers: int = 2,
+    execution: Execution = DEFAULT_EXECUTION,
+    tracker: Address | None = None,
+) -> Job:
+    """The job for the one recursion of a program."""
+    plan = optimize(build(checked(text))).plan
+    (recursive,) = (stratum for stratum in plan.strata if isinstance(stratum.root, Fixpoint))
+    worker_plan = plan_workers(plan.strata, recursive, plan.outputs, execution)
+    feeds = tuple(
+        Feed(
+            name,
+            types,
+            _inline(list(inputs[name]), len(types)),
+            worker_plan.spread[name],
+            False,
+            frozenset(range(len(types))),
+        )
+        for name, types in worker_plan.inputs.items()
+    )
+    outputs = tuple(Output(name, types) for name, types in worker_plan.outputs.items())
+    known = known_outputs(worker_plan.main.program)
+    for number in range(len(outputs) + len(known)):
+        (folder / f"relation-{number}").mkdir(parents=True, exist_ok=True)
+    texts = tuple(dict.fromkeys(text for one in worker_plan.strata for text in texts_of(one.program)))
+    return Job(
+        "run",
+        new_key(),
+        worker_plan,
+        feeds,
+        texts,
+        0,
+        outputs,
+        workers,
+        DEFAULT_LIMITS,
+        execution,
+        execution.memory,
+        None,
+        tracker,
+        str(folder),
+        InlineLayout({}, {}),
+        known,
+    )
+
+
+def _inline(rows: Sequence[Fact], width: int) -> InlineRows:
+    table = pa.table({f"c{place}": [row[place] for row in rows] for place in range(width)})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return InlineRows(bytes(sink.getvalue()))
+
+
+@dataclass(frozen=True, slots=True)
+class _TaskInfo:
+    address: str = "127.0.0.1:0"
+
+
+class Barrier:
+    """What a task knows of Spark: its number, and how to meet the others."""
+
+    def __init__(self, workers: int, before_dialing: Callable[[list[str]], None] = lambda _: None) -> None:
+        self.workers = workers
+        self.texts = [""] * workers
+        self.own = threading.local()
+        self.barrier = threading.Barrier(workers, action=lambda: before_dialing(self.texts))
+
+    def partitionId(self) -> int:
+        return int(self.own.number)
+
+    def getTaskInfos(self) -> list[_TaskInfo]:
+        return [_TaskInfo()] * self.workers
+
+    def allGather(self, text: str, /) -> list[str]:
+        self.texts[self.own.number] = text
+        self.barrier.wait(timeout=30)
+        return list(self.texts)
+
+
+def run_tasks(job: Job, monkeypatch: pytest.MonkeyPatch, barrier: Barrier | None = None) -> list[Summary]:
+    """What the workers say at their end."""
+    context = barrier or Barrier(job.workers)
+    monkeypatch.setattr("pyspark.BarrierTaskContext.get", lambda: context)
+
+    def work(number: int) -> Summary:
+        context.own.number = number
+        batches = list(run_task(job, iter(())))
+        return Summary.read(batches[-1].column("summary")[0].as_py())
+
+    with ThreadPoolExecutor(job.workers) as threads:
+        return list(threads.map(work, range(job.workers), timeout=120))
+
+
+def facts_in(folder: Path) -> list[Fact]:
+    """All rows of the files in a folder."""
+    tables = [pq.read_table(path) for path in sorted(folder.glob("*.parquet"))]
+    return [tuple(row.values()) for table in tables for row in table.to_pylist()]

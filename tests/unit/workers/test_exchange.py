@@ -1,0 +1,188 @@
+"""Mail between workers over real connections."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from emberlog.workers.wire import exchange as exchange_module
+from emberlog.workers.wire.exchange import Exchange, PeerLost
+from emberlog.workers.wire.messages import Mail, Message
+
+
+@contextmanager
+def team(workers: int) -> Iterator[list[Exchange]]:
+    ends: list[dict[int, socket.socket]] = [{} for _ in range(workers)]
+    for one in range(workers):
+        for other in range(one):
+            listener = socket.create_server(("127.0.0.1", 0))
+            ends[one][other] = socket.create_connection(listener.getsockname())
+            ends[other][one], _ = listener.accept()
+            listener.close()
+    exchanges = [Exchange(number, connections) for number, connections in enumerate(ends)]
+    try:
+        yield exchanges
+    finally:
+        for exchange in exchanges:
+            exchange.close()
+
+
+def in_threads(actions: list[Callable[[], Mail]]) -> list[Mail]:
+    results: list[Mail] = [[] for _ in actions]
+
+    def act(number: int) -> None:
+        results[number] = actions[number]()
+
+    threads = [threading.Thread(target=act, args=(number,)) for number in range(len(actions))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=30)
+        assert not thread.is_alive()
+    return results
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 5])
+def test_everyone_hears_everyone(workers: int) -> None:
+    with team(workers) as exchanges:
+        for round_number in range(20):
+
+            def mail(sender: int, round_number: int = round_number) -> Mail:
+                lanes = np.array([[sender, round_number], [sender * 10, 7]], np.int64)
+                return [Message((sender, receiver), {receiver: lanes}) for receiver in range(workers)]
+
+            received = in_threads([lambda e=exchange: e.swap(mail(e.number)) for exchange in exchanges])  # type: ignore[misc]
+            for receiver, messages in enumerate(received):
+                assert [message.numbers for message in messages] == [(sender, receiver) for sender in range(workers)]
+                for sender, message in enumerate(messages):
+                    assert message.batches[receiver].tolist() == [[sender, round_number], [sender * 10, 7]]
+
+
+def test_much_at_once_in_both_directions() -> None:
+    """More than any buffer holds: whoever only sends before he reads would wait for ever."""
+    rows = 2_000_000
+    with team(2) as exchanges:
+        lanes = np.arange(2 * rows, dtype=np.int64).reshape(2, rows)
+        received = in_threads(
+            [lambda e=one: e.swap([Message((), {0: lanes}), Message((), {0: lanes})]) for one in exchanges]  # type: ignore[misc]
+        )
+        for messages in received:
+            assert all(np.array_equal(message.batches[0], lanes) for message in messages)
+
+
+def test_one_may_be_a_round_ahead() -> None:
+    with team(3) as exchanges:
+
+        def rounds(exchange: Exchange) -> Mail:
+            seen: Mail = []
+            for number in range(50):
+                seen += exchange.swap([Message((exchange.number, number)) for _ in range(3)])
+            return seen
+
+        for messages in in_threads([lambda e=one: rounds(e) for one in exchanges]):  # type: ignore[misc]
+            expected = [(worker, number) for number in range(50) for worker in range(3)]
+            assert [message.numbers for message in messages] == expected
+
+
+def test_empty_batches_keep_their_width() -> None:
+    with team(2) as exchanges:
+        none = np.empty((3, 0), np.int64)
+        received = in_threads([lambda e=one: e.swap([Message((), {1: none})] * 2) for one in exchanges])  # type: ignore[misc]
+        assert received[0][1].batches[1].shape == (3, 0)
+
+
+def test_a_worker_that_leaves_is_noticed() -> None:
+    with team(2) as exchanges:
+        exchanges[1].close()
+        with pytest.raises(PeerLost):
+            exchanges[0].swap([Message(), Message()])
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        struct.pack("<4sIQ", b"MAIL", 1 << 30, 1),
+        struct.pack("<4sIQ", b"MAIL", 2, 99) + b"\0" * 16,
+        struct.pack("<4sIQ5q", b"MAIL", 5, 1, 0, 1, 0, 1 << 40, 1 << 40),
+        struct.pack("<4sIQ5q", b"MAIL", 5, 1, 0, 1, 0, 1, -5),
+        struct.pack("<4sIQ2q", b"MAIL", 2, 1, 77, 0),
+    ],
+    ids=["not ours", "long directory", "another round", "too large", "negative", "broken directory"],
+)
+def test_broken_frames_are_refused(frame: bytes) -> None:
+    with team(2) as exchanges:
+        exchanges[1].connections[0].setblocking(True)
+        exchanges[1].connections[0].sendall(frame)
+        with pytest.raises(PeerLost):
+            exchanges[0].swap([Message(), Message()])
+
+
+def test_mail_that_comes_when_it_comes() -> None:
+    """Messages of one sender stay in order, one at a time; who has none is not waited for."""
+    lanes = np.arange(6, dtype=np.int64).reshape(2, 3)
+    with team(3) as exchanges:
+        nothing = [Message() for _ in range(3)]
+        for number in range(3):
+            exchanges[1].trade([Message((number,), {0: lanes}), Message(), Message()], {0, 2}, 0)
+        exchanges[1].flush()
+        for number in range(3):
+            received = exchanges[0].trade(nothing, {1, 2}, None)
+            assert [message.numbers for message in received] == [(), (number,), ()]
+            assert np.array_equal(received[1].batches[0], lanes)
+        assert not any(message.numbers for message in exchanges[0].trade(nothing, {1, 2}, 0.01))
+        own = [Message((7,)), Message(), Message()]
+        assert exchanges[0].trade(own, {1, 2}, None)[0].numbers == (7,)
+
+
+def test_what_is_sent_behind_the_last_message_waits_for_the_next_round() -> None:
+    with team(2) as exchanges:
+        exchanges[1].trade([Message((3,)), Message()], {0}, 0)
+        exchanges[1].flush()
+
+        def finish_first() -> Mail:
+            return exchanges[1].swap([Message((40,)), Message()])
+
+        def finish_later() -> Mail:
+            first = exchanges[0].trade([Message(), Message()], {1}, None)
+            assert first[1].numbers == (3,)
+            assert not any(message.numbers for message in exchanges[0].trade([Message(), Message()], set(), 0.05))
+            exchanges[0].flush()
+            return exchanges[0].swap([Message(), Message((50,))])
+
+        received = in_threads([finish_later, finish_first])
+        assert received[0][1].numbers == (40,) and received[1][0].numbers == (50,)
+
+
+def test_free_workers_that_send_more_than_buffers_hold_do_not_wait_for_each_other_for_ever() -> None:
+    lanes = np.arange(2_000_000, dtype=np.int64).reshape(2, 1_000_000)
+    with team(2) as exchanges:
+
+        def trade(exchange: Exchange) -> Mail:
+            other = 1 - exchange.number
+            mail = [Message(), Message()]
+            mail[other] = Message((1,), {0: lanes})
+            seen = 0
+            for _ in range(20):
+                seen += bool(exchange.trade(mail, {other}, 0)[other].numbers)
+            while seen < 20:
+                seen += bool(exchange.trade([Message(), Message()], {other}, None)[other].numbers)
+            exchange.flush()
+            return mail
+
+        with patch.object(exchange_module, "MOST_QUEUED", 1 << 20):
+            in_threads([lambda e=one: trade(e) for one in exchanges])  # type: ignore[misc]
+
+
+def test_a_worker_that_is_gone_is_noticed_while_waiting() -> None:
+    with team(2) as exchanges:
+        exchanges[1].close()
+        with pytest.raises(PeerLost):
+            exchanges[0].trade([Message(), Message()], {1}, None)

@@ -1,0 +1,136 @@
+"""How the driver learns that a worker is lost, and what it makes of what Spark says."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from emberlog.diagnostics import EmberlogError
+from emberlog.engines.spark import watchdog as watchdog
+from emberlog.engines.spark.failures import NotHere, failure_of
+from emberlog.engines.spark.watchdog import Watchdog
+from emberlog.workers.plan.mode import Mode
+from emberlog.workers.wire.handshake import Credentials, new_key
+from emberlog.workers.wire.heartbeat import Heartbeat
+from emberlog.workers.wire.merged_progress import MergedProgress
+from emberlog.workers.wire.messages import Progress
+from emberlog.workers.wire.rendezvous import Met, Tracker, meet
+from emberlog.workers.wire.result_files import Lost, check_files, relation_folder
+
+OURS = Credentials("run", 0, new_key())
+SOON = 0.4
+
+
+class Hearing:
+    """A tracker of one worker, and what it says of it."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+        self.progress: list[Progress] = []
+        told = MergedProgress(1, self.progress.append, Mode.BSP)
+        self.tracker = Tracker("127.0.0.1", 1, OURS, told, self.problems.append, SOON)
+        self.met: Met = meet(0, 1, "127.0.0.1", OURS, self.tracker.address, lambda _: [])
+
+
+@pytest.fixture
+def hearing() -> Iterator[Hearing]:
+    hearing = Hearing()
+    yield hearing
+    hearing.met.close()
+    hearing.tracker.close()
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("emberlog")]
+
+
+def wait_for(holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_a_worker_that_falls_silent_is_lost(hearing: Hearing) -> None:
+    hearing.met.beat()
+    wait_for(lambda: bool(hearing.problems))
+    assert hearing.problems == ["worker 0 gave no sign of life for 0.4 seconds"]
+
+
+def test_a_worker_with_a_pulse_is_not_lost_however_long_it_computes(hearing: Hearing) -> None:
+    heartbeat = Heartbeat(hearing.met, SOON, lambda: pytest.fail("the driver listens"))
+    time.sleep(3 * SOON)
+    hearing.met.tell(Progress(1, 2, 3))
+    wait_for(lambda: bool(hearing.progress))
+    heartbeat.stop()
+    hearing.met.close()
+    hearing.tracker.close()
+    assert not hearing.problems
+
+
+def test_a_worker_sees_that_the_driver_hangs_up(hearing: Hearing) -> None:
+    abandoned = threading.Event()
+    heartbeat = Heartbeat(hearing.met, SOON, abandoned.set)
+    hearing.tracker.close(0.0)
+    assert abandoned.wait(20)
+    heartbeat.stop()
+
+
+def test_a_worker_that_is_gone_without_a_word_is_lost(hearing: Hearing) -> None:
+    assert hearing.met.tracker is not None
+    hearing.met.tracker.close()
+    wait_for(lambda: bool(hearing.problems))
+    assert hearing.problems == ["the connection to worker 0 was lost"]
+
+
+def test_a_lookout_stops_the_job_unless_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watchdog, "PATIENCE_SECONDS", 0.01)
+    stopped = threading.Event()
+    watching = Watchdog(stopped.set)
+    watching.lost("first")
+    watching.lost("second")
+    assert stopped.wait(20)
+    assert watching.reason == "first"
+    watching.close()
+    late = Watchdog(lambda: pytest.fail("the job was over"))
+    late.close()
+    late.lost("too late")
+    assert late.reason is None
+
+
+def test_what_can_be_tried_again() -> None:
+    killed = failure_of(RuntimeError("SparkException: Python worker exited unexpectedly (crashed)"))
+    assert isinstance(killed, Lost)
+    gone = failure_of(RuntimeError("Could not recover from a failed barrier ResultStage. ExecutorLostFailure (…)"))
+    assert isinstance(gone, Lost)
+
+
+def test_what_cannot() -> None:
+    missing = failure_of(RuntimeError("ModuleNotFoundError: No module named 'emberlog'"))
+    assert isinstance(missing, NotHere)
+    crashed = failure_of(
+        RuntimeError("failed barrier\nTraceback (most recent call last):\n  File …\nValueError: what\n\n\tat java")
+    )
+    assert isinstance(crashed, EmberlogError)
+    assert "a worker stopped: ValueError: what" in str(crashed)
+    ended = failure_of(ConnectionRefusedError("refused"))
+    assert isinstance(ended, EmberlogError)
+    assert "Java process ended" in str(ended)
+    other = ValueError("something else")
+    assert failure_of(other) is other
+
+
+def test_files_that_are_not_complete(tmp_path: Path) -> None:
+    folder = tmp_path / relation_folder(0)
+    folder.mkdir()
+    path = folder / "part-0-0.parquet"
+    pq.write_table(pa.table({"c0": [1, 2, 3]}), path)
+    check_files(tmp_path, [3])
+    with pytest.raises(Lost, match="workers wrote 4 rows, and their files have 3"):
+        check_files(tmp_path, [4])
+    path.write_bytes(path.read_bytes()[:20])
+    with pytest.raises(Lost, match="cannot be read"):
+        check_files(tmp_path, [3])

@@ -1,0 +1,177 @@
+"""Where values go: evenly, each to one worker, and with few arcs between workers."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from emberlog.config import Execution, Limits
+from emberlog.diagnostics import EmberlogError
+from emberlog.events import Event, StratumFinished
+from emberlog.optimize.pipeline import plan_program
+from emberlog.semantics.model import Fact
+from emberlog.workers.kernels.lanes import Lanes
+from emberlog.workers.plan.partition_choice import Kind
+from emberlog.workers.plan.walks import Walk
+from emberlog.workers.plan.worker_plan import plan_workers
+from emberlog.workers.store.partitioning import Hashed, as_lanes, divided, from_lanes
+from tests.local_runs import run_locally
+from tests.programs import checked
+
+Arc = tuple[int, int]
+
+HCC = """
+    declare arc(int from, int to).
+    hcc(X, X) :- arc(X, _).
+    hcc(Y, min<Z>) :- hcc(X, Z), arc(X, Y).
+"""
+
+
+def grid(side: int) -> list[Arc]:
+    """Both ways along every edge."""
+    steps = [(v, v + 1) for v in range(side * side) if (v + 1) % side]
+    steps += [(v, v + side) for v in range(side * (side - 1))]
+    return [arc for one, other in steps for arc in ((one, other), (other, one))]
+
+
+def roads(side: int) -> list[Arc]:
+    """A grid without one road in seven, and with places numbered at random."""
+    random = Random(7)
+    names = random.sample(range(10 * side * side), side * side)
+    kept = [(one, other) for one, other in grid(side) if one < other and random.random() > 1 / 7]
+    pairs = [(names[one], names[other]) for one, other in kept]
+    return [arc for one, other in pairs for arc in ((one, other), (other, one))]
+
+
+def lanes(arcs: list[Arc]) -> Lanes:
+    return np.ascontiguousarray(np.array(arcs, np.int64).T)
+
+
+@pytest.mark.parametrize("kind", [Kind.RANGE, Kind.LOCALITY])
+@pytest.mark.parametrize("workers", [2, 3, 5])
+@pytest.mark.parametrize("arcs", [grid(30), roads(30)], ids=["grid", "roads"])
+def test_every_worker_has_its_share(arcs: list[Arc], workers: int, kind: Kind) -> None:
+    both = lanes(arcs)
+    partitioning = divided(kind, both, workers)
+    shares = np.bincount(partitioning.owners(both[0]), minlength=workers)
+    assert len(shares) == workers
+    assert shares.max() < 1.1 * len(arcs) / workers
+    again = from_lanes(as_lanes(partitioning), workers)
+    anything = np.array([*range(-50, 12_000), 2**60], np.int64)
+    assert np.array_equal(again.owners(anything), partitioning.owners(anything))
+
+
+@pytest.mark.parametrize("arcs", [grid(30), roads(30)], ids=["grid", "roads"])
+def test_few_arcs_cross_the_border_where_values_are_placed_by_locality(arcs: list[Arc]) -> None:
+    both = lanes(arcs)
+
+    def crossing(kind: Kind) -> int:
+        partitioning = divided(kind, both, 3)
+        return int((partitioning.owners(both[0]) != partitioning.owners(both[1])).sum())
+
+    assert crossing(Kind.HASH) > 10 * crossing(Kind.LOCALITY)
+
+
+def test_the_order_of_arcs_makes_no_difference() -> None:
+    """A run that is tried again must find its facts where they were."""
+    arcs = roads(20)
+    other = Random(1).sample(arcs, len(arcs))
+    values = lanes(arcs)[0]
+    for kind in (Kind.RANGE, Kind.LOCALITY):
+        assert np.array_equal(
+            divided(kind, lanes(arcs), 3).owners(values), divided(kind, lanes(other), 3).owners(values)
+        )
+
+
+def test_nothing_to_place_is_placed_by_hash() -> None:
+    assert divided(Kind.LOCALITY, np.empty((2, 0), np.int64), 3) == Hashed(3)
+    assert divided(Kind.LOCALITY, lanes(grid(3)), 1) == Hashed(1)
+    assert from_lanes(as_lanes(Hashed(3)), 3) == Hashed(3)
+
+
+@pytest.mark.parametrize(
+    ("text", "walks"),
+    [
+        (HCC, {Walk("arc", 0, 1)}),
+        (
+            """
+            declare arc(int from, int to).
+            edge(X, Y) :- arc(X, Y).
+            edge(Y, X) :- arc(X, Y).
+            cc(X, min<X>) :- edge(X, _).
+            cc(Y, min<Z>) :- cc(X, Z), edge(X, Y).
+            """,
+            {Walk("arc", 0, 1)},
+        ),
+        (
+            """
+            declare up(int w, int from, int to).
+            declare down(int from, int to).
+            d(X, min<C>) :- down(X, _), C = 0.
+            d(Z, min<C>) :- d(X, A), up(W, X, Y), down(Y, Z), C = A + W.
+            """,
+            {Walk("up", 1, 2), Walk("down", 0, 1)},
+        ),
+    ],
+    ids=["arcs", "both ways", "two steps"],
+)
+def test_the_arcs_that_rules_walk(text: str, walks: set[Walk]) -> None:
+    plan = plan_program(checked(text)).plan
+    worker_plan = plan_workers(plan.strata, plan.strata[-1], plan.outputs, Execution(mode="async"))
+    assert worker_plan.partition_choice.kind is Kind.LOCALITY
+    assert set(worker_plan.partition_choice.walks) == walks
+    hashed = plan_workers(plan.strata, plan.strata[-1], plan.outputs, Execution(mode="bsp"))
+    assert (hashed.partition_choice.kind, hashed.partition_choice.walks) == (Kind.HASH, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [
+        ("n(0). n(Y) :- n(X), X < 9, Y = X + 1.", "async"),
+        ("declare arc(int a, int b). tc(X, Y) :- arc(X, Y). tc(X, Y) :- tc(X, Z), arc(Z, Y).", "auto"),
+    ],
+    ids=["no arcs", "decomposed"],
+)
+def test_what_cannot_be_placed_as_asked_is_refused(text: str, mode: str) -> None:
+    plan = plan_program(checked(text)).plan
+    with pytest.raises(EmberlogError, match="DL335"):
+        run_locally(plan, {"arc": []}, execution=Execution("cyclic", mode, 2, partitioning="locality"))
+
+
+@pytest.mark.parametrize("workers", [2, 3, 5])
+@pytest.mark.parametrize("arcs", [grid(40), roads(40)], ids=["grid", "roads"])
+def test_components_need_three_times_fewer_exchanges_than_rounds(arcs: list[Arc], workers: int) -> None:
+    plan = plan_program(checked(HCC)).plan
+    finished: dict[str, StratumFinished] = {}
+    facts: dict[str, frozenset[Fact]] = {}
+    for mode in ("bsp", "async"):
+        events: list[Event] = []
+        execution = Execution("cyclic", mode, workers)
+        facts[mode] = run_locally(plan, {"arc": arcs}, Limits(), execution, events.append)["hcc"]
+        (finished[mode],) = [event for event in events if isinstance(event, StratumFinished)]
+    assert facts["async"] == facts["bsp"]
+    most = max(one.exchanges for one in finished["async"].workers)
+    assert 3 * most <= finished["bsp"].iterations
+
+
+@pytest.mark.parametrize("kind", ["hash", "range", "locality"])
+@pytest.mark.parametrize("mode", ["bsp", "async"])
+def test_answers_do_not_depend_on_the_place(mode: str, kind: str) -> None:
+    text = """
+        declare road(string from, string to, int length).
+        way(X, Y, min<L>) :- road(X, Y, L).
+        way(X, Z, min<L>) :- way(X, Y, A), road(Y, Z, B), L = A + B.
+        @iterations(4)
+        rank(X, sum<V>) :- road(X, _, _), V = 1.
+        rank(Y, sum<V>) :- rank(X, R), road(X, Y, _), V = R * 2.
+    """
+    if mode == "async":
+        text = text.partition("@")[0]
+    program = plan_program(checked(text)).plan
+    random = Random(3)
+    roads = [(f"p{random.randrange(12)}", f"p{random.randrange(12)}", random.randrange(9)) for _ in range(30)]
+    expected = run_locally(program, {"road": roads})
+    found = run_locally(program, {"road": roads}, execution=Execution("cyclic", mode, 3, partitioning=kind))
+    assert found == expected
