@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, DataType
 from emberlog.language.registry import AGGREGATES, BUILT_IN
@@ -73,10 +73,13 @@ def _of_plan(plan: Plan) -> Iterator[str]:
     watched = watched_part(plan)
     if watched is not None:
         try:
-            if len(flatten(watched).atoms) != 1:
-                yield "a rule looks up a value that is computed from several atoms"
+            conjunction = flatten(watched)
         except NotAConjunction as problem:
             yield f"a rule has {problem}"
+            return
+        if len(conjunction.atoms) != 1:
+            yield "a rule looks up a value that is computed from several atoms"
+        yield from _of_types(conjunction.types.values())
         return
     if isinstance(plan, Values):
         if any(cell is None or isinstance(cell, tuple) for row in plan.rows for cell in row):
@@ -93,9 +96,11 @@ def _of_plan(plan: Plan) -> Iterator[str]:
     for condition in (*conjunction.conditions, *guards):
         yield from _of_condition(condition, conjunction.types)
     refuted = (data_type for negated in conjunction.negated for data_type in negated.types)
-    for data_type in (*conjunction.types.values(), *refuted):
-        if data_type not in LANE_TYPES:
-            yield f"a rule reads a column of type {data_type}"
+    yield from _of_types((*conjunction.types.values(), *refuted))
+
+
+def _of_types(types: Iterable[DataType]) -> Iterator[str]:
+    return (f"a rule reads a column of type {one}" for one in types if one not in LANE_TYPES)
 
 
 def _of_condition(condition: Condition, types: dict[str, DataType]) -> Iterator[str]:
