@@ -17,9 +17,8 @@ from emberlog.diagnostics import Diagnostics, EmberlogError, fail, nearest
 from emberlog.engines.engine import Engine, Outputs, Request
 from emberlog.events import Listener, ignore
 from emberlog.language.registry import BUILT_IN
-from emberlog.logical.build import build
 from emberlog.logical.statistics import NO_STATISTICS, RelationStatistics, Statistics
-from emberlog.optimize.pipeline import plan_program
+from emberlog.optimize.pipeline import Optimized, plan_program
 from emberlog.render.cost_text import cost_text
 from emberlog.result import Explained, Result
 from emberlog.semantics.analysis import analyze
@@ -27,6 +26,7 @@ from emberlog.semantics.model import CheckedProgram, Column, Match, Relation
 from emberlog.source import NOWHERE, Source
 from emberlog.syntax import ast
 from emberlog.syntax.parser import parse
+from emberlog.workers.plan.worker_plan import WorkerPlanner
 
 if TYPE_CHECKING:
     import typing_extensions
@@ -211,8 +211,9 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         execution: Execution,
     ) -> Result[Frame]:
         provenance, off = execution.provenance, frozenset(off)
-        explained = self.check(program, params=params, iterations=iterations, off=off, provenance=provenance)
-        checked = explained.checked
+        checked, optimized = self._planned(program, params, iterations, off, provenance)
+        planner = self._engine.planner(optimized.plan, execution, without_data=False)
+        explained = self._explained(checked, optimized, planner, provenance)
         stream = next((relation for relation in checked.relations.values() if relation.is_stream), None)
         if provenance and stream is not None:
             hint = "ask the query that start() gives: query.why(…)"
@@ -230,6 +231,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             limits,
             listener,
             execution,
+            planner,
         )
         outputs = self._engine.run(request) if stream is None else self._stream(request, stream)
         return Result(explained, outputs)
@@ -321,7 +323,19 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         off: Iterable[str] = (),
         provenance: bool = False,
     ) -> Explained:
-        """The program, checked against the registered data and planned, but not run. Raises EmberlogError."""
+        """Checks a program against the registered data and plans it, but does not run it. Raises EmberlogError."""
+        checked, optimized = self._planned(program, params, iterations, off, provenance)
+        planner = self._engine.planner(optimized.plan, DEFAULT_EXECUTION, without_data=True)
+        return self._explained(checked, optimized, planner, provenance)
+
+    def _planned(
+        self,
+        program: ProgramLike,
+        params: Mapping[str, ast.Value] | None,
+        iterations: int | None,
+        off: Iterable[str],
+        provenance: bool,
+    ) -> tuple[CheckedProgram, Optimized]:
         tree = parsed(program)
         checked = analyze(
             tree,
@@ -331,14 +345,19 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             functions=self._functions,
         )
         statistics = self._statistics(checked)
-        optimized = plan_program(checked, off=frozenset(off), statistics=statistics, provenance=provenance)
-        if _has_streams(checked):
+        return checked, plan_program(checked, off=frozenset(off), statistics=statistics, provenance=provenance)
+
+    def _explained(
+        self, checked: CheckedProgram, optimized: Optimized, planner: WorkerPlanner, provenance: bool
+    ) -> Explained:
+        def describe() -> tuple[str, ...]:
+            if not _has_streams(checked):
+                return self._engine.choices(optimized.plan, planner)
             from emberlog.streams.plan.maintenance import evaluation_notes
 
-            choices = evaluation_notes(checked)
-        else:
-            choices = self._engine.choices(optimized.plan)
-        return Explained(checked, build(checked), optimized, choices, provenance)
+            return evaluation_notes(checked)
+
+        return Explained(checked, optimized, describe, provenance)
 
     def cost(
         self,
@@ -372,6 +391,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             limits,
             ignore,
             DEFAULT_EXECUTION,
+            self._engine.planner(explained.optimized.plan, DEFAULT_EXECUTION, without_data=False),
         )
         return cost_text(explained.optimized, known, self._engine.counted(request))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import html
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeVar, cast, overload
@@ -15,6 +16,7 @@ from emberlog.diagnostics import fail, nearest
 from emberlog.engines.engine import Outputs
 from emberlog.engines.recording import Recording, what_is_recorded
 from emberlog.io.shelves import Shelf
+from emberlog.logical.build import build
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.traverse import plans_of, scans
 from emberlog.optimize.pipeline import Optimized, plan_program
@@ -47,17 +49,27 @@ _MOST_PROOFS = 10
 _log = logging.getLogger("emberlog")
 
 
-@dataclass(frozen=True, slots=True)
 class Explained:
-    """A program that can be run, and how."""
+    """Holds a program that can be run, and says how. What only an explanation needs is made when it is asked for."""
 
-    checked: CheckedProgram
-    logical: LogicalPlan
-    optimized: Optimized
-    choices: tuple[str, ...] = ()
-    """How each stratum will be run, and why, as far as the engine says it beforehand."""
-    provenance: bool = False
-    """Whether all that has a part in an answer is computed, and stays for questions."""
+    def __init__(
+        self, checked: CheckedProgram, optimized: Optimized, describe: Callable[[], tuple[str, ...]], provenance: bool
+    ) -> None:
+        self.checked = checked
+        self.optimized = optimized
+        self.provenance = provenance
+        """Whether all that has a part in an answer is computed, and stays for questions."""
+        self._describe = describe
+
+    @cached_property
+    def logical(self) -> LogicalPlan:
+        """The plan before any pass."""
+        return build(self.checked)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """How each stratum will be run, and why; after a run, how it was."""
+        return self._describe()
 
     @property
     def places(self) -> dict[str, Span]:

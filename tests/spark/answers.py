@@ -44,7 +44,7 @@ def run_dataframe(
     )
     try:
         with coded_errors(places):
-            return {name: facts_of(frame) for name, frame in relations.items()}
+            return {name: facts_of(frame) for name, frame in relations.answers.items()}
     finally:
         relations.close()
 

@@ -11,17 +11,19 @@ from typing import assert_never
 
 from emberlog.config import DEFAULT_LIMITS, Limits
 from emberlog.diagnostics import InternalError
-from emberlog.engines.interpreter.fixpoint import run_fixpoint
+from emberlog.engines.interpreter.fixpoint import Histories, run_fixpoint
 from emberlog.engines.interpreter.inputs import read_input
 from emberlog.engines.interpreter.limits import Watch
 from emberlog.engines.interpreter.operators import Facts, Operators, Rows, rule_names
+from emberlog.engines.runner import Backend, Outcome, Runner
 from emberlog.language.faults import Fault
 from emberlog.language.registry import Functions
 from emberlog.logical.needed_strata import needed_strata
-from emberlog.logical.nodes import Definition, Fixpoint, LogicalPlan, Plan, Version
+from emberlog.logical.nodes import Definition, Fixpoint, LogicalPlan, Plan, PlannedStratum, Version
 from emberlog.logical.python_evaluation import error_in_relation
 from emberlog.semantics.model import CellValue, CheckedQuery, Fact
 from emberlog.syntax.ast import Constant, Parameter, Variable
+from emberlog.workers.plan.faults import Refused
 
 
 def run(
@@ -30,26 +32,15 @@ def run(
     limits: Limits = DEFAULT_LIMITS,
     saw: Callable[[Plan, int], None] = lambda *_: None,
 ) -> dict[str, frozenset[Fact]]:
-    """The facts of every output, restricted by the queries. `saw` hears how many rows each node of the plan gives."""
-    watch = Watch(limits, saw=saw)
-    strata, names = needed_strata(plan)
-    known = _Known({name: read_input(name, plan.inputs[name], inputs) for name in plan.inputs if name in names})
-    for stratum in strata:
-        watch.enter(stratum.index, stratum.relations)
-        match stratum.root:
-            case Definition():
-                new = {stratum.root.relation: run_definition(stratum.root, known, watch, plan.functions)}
-            case Fixpoint():
-                new = run_fixpoint(stratum.root, known, watch, plan.functions)
-            case _:
-                assert_never(stratum.root)
-        watch.leave(sum(map(len, new.values())))
-        known.relations.update(new)
-    return {name: answers(plan, name, known.relations[name]) for name in plan.outputs}
+    """Returns the facts of every output, restricted by the queries. `saw` hears how many rows each node gives."""
+    _, names = needed_strata(plan)
+    known = Known({name: read_input(name, plan.inputs[name], inputs) for name in plan.inputs if name in names})
+    backend = _Interpreter(plan, known, Watch(limits, saw=saw))
+    return Runner(plan, backend, None).run()
 
 
-class _Known(Facts):
-    """The relations that are complete."""
+class Known(Facts):
+    """Holds the relations that are complete."""
 
     def __init__(self, relations: dict[str, frozenset[Fact]]) -> None:
         self.relations = relations
@@ -60,12 +51,47 @@ class _Known(Facts):
         return self.relations[relation]
 
 
-def run_definition(definition: Definition, known: Facts, watch: Watch, functions: Functions) -> frozenset[Fact]:
-    """The facts of a relation without recursion."""
-    try:
-        return frozenset(Operators(known, watch, functions).rows(definition.plan))
-    except Fault as fault:
-        raise error_in_relation(fault, definition.relation, rule_names((definition.plan,))) from None
+class _Interpreter(Backend[frozenset[Fact]]):
+    """Computes every stratum in plain Python."""
+
+    without_workers = ("interpreter", "the plan interpreter")
+
+    def __init__(self, plan: LogicalPlan, known: Known, watch: Watch) -> None:
+        self._plan = plan
+        self._known = known
+        self._watch = watch
+
+    def has(self, relation: str) -> bool:
+        return relation in self._known.relations
+
+    def begin(self, stratum: PlannedStratum) -> None:
+        self._watch.enter(stratum.index, stratum.relations)
+
+    def compute(self, stratum: PlannedStratum, refused: Refused | None) -> Outcome[frozenset[Fact]]:
+        found = run_stratum(stratum, self._known, self._watch, self._plan.functions)
+        return Outcome(found, {name: len(facts) for name, facts in found.items()})
+
+    def take(self, stratum: PlannedStratum, outcome: Outcome[frozenset[Fact]]) -> None:
+        self._watch.leave(sum(outcome.rows.values()))
+        self._known.relations.update(outcome.relations)
+
+    def answer(self, relation: str) -> frozenset[Fact]:
+        return answers(self._plan, relation, self._known.relations[relation])
+
+
+def run_stratum(
+    stratum: PlannedStratum, known: Facts, watch: Watch, functions: Functions, histories: Histories | None = None
+) -> dict[str, frozenset[Fact]]:
+    """Returns the facts of the relations of a stratum. `histories` are filled, if any."""
+    match stratum.root:
+        case Definition(relation, plan):
+            try:
+                return {relation: frozenset(Operators(known, watch, functions).rows(plan))}
+            except Fault as fault:
+                raise error_in_relation(fault, relation, rule_names((plan,))) from None
+        case Fixpoint():
+            return run_fixpoint(stratum.root, known, watch, functions, histories)
+    assert_never(stratum.root)
 
 
 def answers(plan: LogicalPlan, name: str, facts: frozenset[Fact]) -> frozenset[Fact]:

@@ -8,12 +8,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from emberlog.config import DEFAULT_EXECUTION, Execution
+from emberlog.config import Execution
 from emberlog.engines.engine import Counted, Engine, Inputs, Outputs, Request
 from emberlog.engines.interpreter import interpreter
 from emberlog.engines.local.dated_facts import dated
-from emberlog.engines.local.recursion import plan_here
-from emberlog.engines.local.run import FEW_DERIVED, FEW_HANDLED, FEW_READ, INTERPRETER, MANY_READ, how_it_runs, run
+from emberlog.engines.local.run import (
+    FEW_DERIVED,
+    FEW_HANDLED,
+    FEW_READ,
+    INTERPRETER,
+    MANY_READ,
+    how_it_runs,
+    planner_of,
+    run,
+)
 from emberlog.engines.recording import Recording, recursion_cases
 from emberlog.engines.worker_counts import WorkerCounts
 from emberlog.io.arrow_shelves import shelf_of
@@ -24,7 +32,7 @@ from emberlog.io.shelves import Shelf
 from emberlog.logical.nodes import Fixpoint, LogicalPlan, Plan
 from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import CheckedProgram, Column, Relation
-from emberlog.workers.plan.capabilities import obstacles
+from emberlog.workers.plan.worker_plan import WorkerPlanner
 
 
 class LocalEngine(Engine[LocalRelation]):
@@ -53,21 +61,26 @@ class LocalEngine(Engine[LocalRelation]):
     def statistics(self, name: str, relation: Relation) -> RelationStatistics:
         return statistics_of(self._registered[name].relation(relation))
 
-    def choices(self, plan: LogicalPlan) -> tuple[str, ...]:
+    def planner(self, plan: LogicalPlan, execution: Execution, *, without_data: bool) -> WorkerPlanner:
+        return planner_of(plan, execution, without_data=without_data)
+
+    def choices(self, plan: LogicalPlan, planner: WorkerPlanner) -> tuple[str, ...]:
+        from emberlog.engines.local.recursion import LocalJob
+
         lines = []
-        for stratum in plan.strata:
+        for stratum in planner.strata:
             names = ", ".join(stratum.relations)
             if not isinstance(stratum.root, Fixpoint):
                 lines.append(f"{names}: {INTERPRETER}, or workers where it reads more than {MANY_READ:,} facts")
-            elif reasons := obstacles(stratum.root):
+            elif reasons := planner.compiled(stratum, plan.statistics).obstacles:
                 lines.append(f"{names}: {INTERPRETER}; {'; '.join(reasons)}")
             else:
-                planned = plan_here(plan.strata, stratum, plan.outputs, DEFAULT_EXECUTION, plan.statistics)
-                assert planned is not None
-                placement = planned.worker_plan.main.placement
-                why = "; ".join((placement.why, *planned.folded))
-                lines.append(f"{names}: {how_it_runs(placement, self._workers)}; {why}")
-        if any(isinstance(stratum.root, Fixpoint) for stratum in plan.strata):
+                planned = planner.plan(stratum, plan.statistics)
+                job = LocalJob(planned, planner.strata, planner.execution)
+                why = "; ".join((planned.main.placement.why, *job.folded))
+                how = how_it_runs(planned.main.placement, planner.execution.workers or self._workers)
+                lines.append(f"{names}: {how}; {why}")
+        if any(isinstance(stratum.root, Fixpoint) for stratum in planner.strata):
             small = f"reads up to {FEW_READ:,} facts and derives up to {FEW_DERIVED:,}"
             lines.append(f"a recursion that {small} stays with {INTERPRETER}, up to {FEW_HANDLED:,} rows handled")
         return tuple(lines)
@@ -88,7 +101,7 @@ class LocalEngine(Engine[LocalRelation]):
             places=request.places,
             interpret_small=not request.execution.asks_for_workers,
         )
-        found = run_plan(request.plan, listener=request.listener, recording=recording)
+        found = run_plan(request.plan, listener=request.listener, recording=recording, planner=request.planner)
         outputs = {name: relation.with_times(plain=inputs.plain_times) for name, relation in found.items()}
         recorder = _Recorder(recording, run_plan) if execution.provenance else None
         return LocalOutputs(outputs, recorder, request.checked)

@@ -9,15 +9,15 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from emberlog.config import refuse_options
+from emberlog.config import Execution, refuse_options
 from emberlog.datatypes import INT
 from emberlog.engines.engine import Counted, Engine, Inputs, Outputs, Request
 from emberlog.engines.recording import ITERATION, Recording, recursion_cases
-from emberlog.engines.spark.description import described
+from emberlog.engines.spark.description import described, planner_of
 from emberlog.engines.spark.frames.dated_facts import dated
 from emberlog.engines.spark.frames.faults import coded_errors
 from emberlog.engines.spark.frames.node_counts import NodeCounts
-from emberlog.engines.spark.run import Relations, run
+from emberlog.engines.spark.run import SparkRun, run
 from emberlog.engines.spark.session import active_session, start_session
 from emberlog.engines.spark.shelves import shelf_of_frame
 from emberlog.engines.spark.statistics import statistics_of
@@ -29,6 +29,7 @@ from emberlog.io.writers import write_relations
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import CheckedProgram, Column, Relation
+from emberlog.workers.plan.worker_plan import WorkerPlanner
 
 
 class SparkEngine(Engine[DataFrame]):
@@ -67,8 +68,11 @@ class SparkEngine(Engine[DataFrame]):
     def statistics(self, name: str, relation: Relation) -> RelationStatistics | None:
         return statistics_of(self._registered[name], relation)
 
-    def choices(self, plan: LogicalPlan) -> tuple[str, ...]:
-        return described(plan)
+    def planner(self, plan: LogicalPlan, execution: Execution, *, without_data: bool) -> WorkerPlanner:
+        return planner_of(plan, execution, without_data=without_data)
+
+    def choices(self, plan: LogicalPlan, planner: WorkerPlanner) -> tuple[str, ...]:
+        return described(plan, planner)
 
     def run(self, request: Request) -> Outputs[DataFrame]:
         inputs = self.inputs(request.checked, request.inputs)
@@ -81,7 +85,7 @@ class SparkEngine(Engine[DataFrame]):
             functions=request.checked.functions,
             places=request.places,
         )
-        relations = run_plan(request.plan, listener=request.listener)
+        relations = run_plan(request.plan, listener=request.listener, planner=request.planner)
         return SparkOutputs(request, relations, run_plan, plain_times=inputs.plain_times)
 
     def counted(self, request: Request) -> Counted:
@@ -99,7 +103,7 @@ class SparkEngine(Engine[DataFrame]):
             counts=nodes,
         )
         relations.close()
-        plan = replace(request.plan, strata=relations.strata)
+        plan = replace(request.plan, strata=tuple(relations.strata))
         return Counted(plan, nodes.rows, relations.rows, tuple(workers.rounds), tuple(workers.steps))
 
     def inputs(self, checked: CheckedProgram, names: Sequence[str]) -> Inputs[DataFrame]:
@@ -120,18 +124,18 @@ class SparkOutputs(Outputs[DataFrame]):
     after the last frame that reads them is gone."""
 
     def __init__(
-        self, request: Request, relations: Relations, run_plan: Callable[[LogicalPlan], Relations], *, plain_times: bool
+        self, request: Request, relations: SparkRun, run_plan: Callable[[LogicalPlan], SparkRun], *, plain_times: bool
     ) -> None:
         self._relations = relations
         self._run_plan = run_plan
-        self._for_questions: list[Relations] = []
+        self._for_questions: list[SparkRun] = []
         self._places = request.places
         self._known = request.checked.relations
         self._cases = recursion_cases(request.checked)
         self._plain_times = plain_times
         self._frames = {
             name: as_result(frame, request.checked.relations[name], plain_times=plain_times)
-            for name, frame in relations.items()
+            for name, frame in relations.answers.items()
         }
 
     def __getitem__(self, name: str) -> DataFrame:
