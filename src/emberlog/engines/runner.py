@@ -30,11 +30,34 @@ from emberlog.language.faults import Fault
 from emberlog.logical.needed_strata import needed_strata
 from emberlog.logical.nodes import Definition, Fixpoint, LogicalPlan, PlannedStratum
 from emberlog.logical.statistics import Statistics
-from emberlog.optimize.refinement import Refinement
+from emberlog.optimize.derived_statistics import scaled, with_relations_of
+from emberlog.optimize.reorder_joins import reordered
 from emberlog.source import Span
 from emberlog.workers.fixpoint.profile import Profile
 from emberlog.workers.plan.faults import SUSPICION, Refused, Suspicious, told
 from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerPlanner
+
+COUNTED = "counted"
+
+
+class Refinement:
+    """Strata are asked for in their turn, and what they gave is told."""
+
+    def __init__(self, plan: LogicalPlan) -> None:
+        self.statistics: Statistics = plan.statistics
+
+    def planned(self, stratum: PlannedStratum) -> PlannedStratum:
+        """The stratum with its joins in the order that is best by now; as it is if nothing is known of the inputs."""
+        if not self.statistics:
+            return stratum
+        self.statistics = with_relations_of(stratum, self.statistics)
+        return reordered(stratum, self.statistics)
+
+    def tell(self, relation: str, rows: int) -> None:
+        """A relation is complete, and has so many rows."""
+        if relation in self.statistics:
+            self.statistics = {**self.statistics, relation: scaled(self.statistics[relation], rows, COUNTED)}
+
 
 Frame = TypeVar("Frame")
 

@@ -6,24 +6,86 @@ oracle, which never sees a plan, so a pass that changes an answer shows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import assert_never
 
 from emberlog.config import DEFAULT_LIMITS, Limits
-from emberlog.diagnostics import InternalError
+from emberlog.datatypes import BOOL, FLOAT, INT, INT_MAX, INT_MIN, STRING, TIMESTAMP, DataType
+from emberlog.diagnostics import EmberlogError, InternalError, fail, nearest
 from emberlog.engines.interpreter.fixpoint import Histories, run_fixpoint
-from emberlog.engines.interpreter.inputs import read_input
 from emberlog.engines.interpreter.limits import Watch
 from emberlog.engines.interpreter.operators import Facts, Operators, Rows, rule_names
 from emberlog.engines.runner import Backend, Outcome, Runner
 from emberlog.language.faults import Fault
 from emberlog.language.registry import Functions
+from emberlog.language.values import shown
 from emberlog.logical.needed_strata import needed_strata
-from emberlog.logical.nodes import Definition, Fixpoint, LogicalPlan, Plan, PlannedStratum, Version
+from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, Plan, PlannedStratum, Version
 from emberlog.logical.python_evaluation import error_in_relation
 from emberlog.semantics.model import CellValue, CheckedQuery, Fact
 from emberlog.syntax.ast import Constant, Parameter, Variable
 from emberlog.workers.plan.faults import Refused
+
+_PYTHON_TYPES: Mapping[DataType, tuple[type, ...]] = {
+    INT: (int,),
+    FLOAT: (float, int),
+    STRING: (str,),
+    BOOL: (bool,),
+    TIMESTAMP: (int, float),
+}
+
+
+def read_input(name: str, columns: Sequence[Field], inputs: Mapping[str, Iterable[Fact]]) -> frozenset[Fact]:
+    if name not in inputs:
+        guess = nearest(name, inputs)
+        notes = [f"did you mean `{guess}`? facts were given for it"] if guess else []
+        raise fail("DL401", f"there are no facts for the relation `{name}`", None, *notes)
+    facts = [tuple(fact) for fact in inputs[name]]
+    for fact in facts:
+        if len(fact) != len(columns):
+            raise fail(
+                "DL402",
+                f"a fact of `{name}` has {len(fact)} values, but the program uses {len(columns)}",
+                None,
+                f"the fact is {name}({', '.join(map(shown, fact))})",
+            )
+    by_column = [_column(name, field, [fact[i] for fact in facts]) for i, field in enumerate(columns)]
+    return frozenset(zip(*by_column, strict=True))
+
+
+def _column(name: str, field: Field, values: Sequence[CellValue]) -> Sequence[CellValue]:
+    is_float = field.type == FLOAT or (not field.type.is_known and any(type(value) is float for value in values))
+    accepted = _PYTHON_TYPES.get(FLOAT if is_float else field.type)
+    for value in values:
+        if value is None or accepted is None:
+            continue
+        if type(value) not in accepted or not _is_in_range(value):
+            raise _misfit(name, field, value)
+    return [_as_float(name, field, value) for value in values] if is_float else values
+
+
+def _as_float(name: str, field: Field, value: CellValue) -> CellValue:
+    """The same number as a float, with one zero."""
+    if not isinstance(value, int | float):
+        return value
+    if float(value) != value:
+        raise fail("DL506", f"{value:,} in the column `{field.name}` of `{name}` has no equal float")
+    return float(value) + 0.0
+
+
+def _is_in_range(value: CellValue) -> bool:
+    match value:
+        case float():
+            return math.isfinite(value)
+        case int():
+            return INT_MIN <= value <= INT_MAX
+        case _:
+            return True
+
+
+def _misfit(name: str, field: Field, value: CellValue) -> EmberlogError:
+    return fail("DL403", f"{shown(value)} in the column `{field.name}` of `{name}` does not fit its type {field.type}")
 
 
 def run(

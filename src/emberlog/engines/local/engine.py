@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
+
 from emberlog.config import Execution
+from emberlog.datatypes import INT
 from emberlog.engines.engine import Counted, Engine, Inputs, Outputs, Request
 from emberlog.engines.interpreter import interpreter
-from emberlog.engines.local.dated_facts import dated
 from emberlog.engines.local.run import (
     FEW_DERIVED,
     FEW_HANDLED,
@@ -22,17 +24,51 @@ from emberlog.engines.local.run import (
     planner_of,
     run,
 )
-from emberlog.engines.recording import Recording, recursion_cases
+from emberlog.engines.recording import ITERATION, Recording, is_latest, recursion_cases
 from emberlog.engines.worker_counts import WorkerCounts
 from emberlog.io.arrow_shelves import shelf_of
+from emberlog.io.column_names import free_name
 from emberlog.io.local_relation import LocalRelation, statistics_of
 from emberlog.io.local_sources import LocalSource, register
 from emberlog.io.local_writers import write_relations
 from emberlog.io.shelves import Shelf
 from emberlog.logical.nodes import Fixpoint, LogicalPlan, Plan
 from emberlog.logical.statistics import RelationStatistics
-from emberlog.semantics.model import CheckedProgram, Column, Relation
+from emberlog.semantics.model import CheckedProgram, Column, Fact, RecursionCase, Relation
 from emberlog.workers.plan.worker_plan import WorkerPlanner
+
+
+def dated(facts: LocalRelation, history: LocalRelation, case: RecursionCase) -> LocalRelation:
+    """`history` has these facts, and perhaps others."""
+    names = [*facts.columns, free_name(ITERATION, facts.columns)]
+    types = (*facts.types, INT)
+    if any(type_.parts for type_ in facts.types):
+        return LocalRelation(names, types, _one_by_one(facts, history, case), plain_times=facts.plain_times)
+    # A group is a fact of both: unlike a join, that takes null for null.
+    keys = [f"c{place}" for place in range(len(facts.types))]
+    asked = facts.table.rename_columns(keys).append_column(ITERATION, pa.nulls(len(facts), pa.int64()))
+    known = history.table.rename_columns([*keys, ITERATION])
+    both = pa.concat_tables(
+        [
+            one.append_column("is_asked", pa.repeat(is_asked, one.num_rows))
+            for one, is_asked in ((asked, True), (known.cast(asked.schema), False))
+        ]
+    )
+    found = both.group_by(keys).aggregate([(ITERATION, "max" if is_latest(case) else "min"), ("is_asked", "any")])
+    rows = found.filter(found.column("is_asked_any")).drop_columns(["is_asked_any"])
+    rows = rows.select([*keys, next(name for name in rows.column_names if name not in keys)])
+    return LocalRelation(names, types, rows, plain_times=facts.plain_times)
+
+
+def _one_by_one(facts: LocalRelation, history: LocalRelation, case: RecursionCase) -> list[Fact]:
+    """Arrow makes no groups of lists and pairs."""
+    chosen = max if is_latest(case) else min
+    came: dict[Fact, int] = {}
+    for *fact, iteration in history.facts:
+        assert isinstance(iteration, int)
+        key = tuple(fact)
+        came[key] = chosen(came.get(key, iteration), iteration)
+    return [(*fact, came.get(fact)) for fact in facts.facts]
 
 
 class LocalEngine(Engine[LocalRelation]):

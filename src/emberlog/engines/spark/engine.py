@@ -8,28 +8,65 @@ from functools import partial
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from emberlog.config import Execution, refuse_options
 from emberlog.datatypes import INT
 from emberlog.engines.engine import Counted, Engine, Inputs, Outputs, Request
-from emberlog.engines.recording import ITERATION, Recording, recursion_cases
+from emberlog.engines.recording import ITERATION, Recording, is_latest, recursion_cases
 from emberlog.engines.spark.description import described, planner_of
-from emberlog.engines.spark.frames.dated_facts import dated
 from emberlog.engines.spark.frames.faults import coded_errors
 from emberlog.engines.spark.frames.node_counts import NodeCounts
+from emberlog.engines.spark.frames.resources import is_connect
+from emberlog.engines.spark.launcher import MOST_INLINE_ROWS
+from emberlog.engines.spark.plain_scan import parquet_files, rows_in_plan
 from emberlog.engines.spark.run import SparkRun, run
 from emberlog.engines.spark.session import active_session, start_session
 from emberlog.engines.spark.shelves import shelf_of_frame
-from emberlog.engines.spark.statistics import statistics_of
 from emberlog.engines.worker_counts import WorkerCounts
+from emberlog.io.column_names import free_name
 from emberlog.io.conversions import as_result
-from emberlog.io.relations import Registered, register
+from emberlog.io.relations import Registered, RegisteredText, register
+from emberlog.io.sampling import statistics_of_facts, statistics_of_parquet
 from emberlog.io.shelves import Shelf
 from emberlog.io.writers import write_relations
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.statistics import RelationStatistics
-from emberlog.semantics.model import CheckedProgram, Column, Relation
+from emberlog.semantics.model import CheckedProgram, Column, RecursionCase, Relation
 from emberlog.workers.plan.worker_plan import WorkerPlanner
+
+
+def statistics_of(registered: Registered, relation: Relation) -> RelationStatistics | None:
+    """Of rows in the plan, of Parquet files and of text files on this machine; None for anything else."""
+    if isinstance(registered, RegisteredText):
+        return registered.file.statistics()
+    frame = registered.frame(relation)
+    return None if frame.isStreaming or is_connect(frame.sparkSession) else _of_frame(frame, relation.arity)
+
+
+def _of_frame(frame: DataFrame, width: int) -> RelationStatistics | None:
+    rows = rows_in_plan(frame)
+    if rows is not None:
+        if rows > MOST_INLINE_ROWS:
+            return None
+        return statistics_of_facts((tuple(row) for row in frame.collect()), width)
+    files = parquet_files(frame)
+    return None if files is None else statistics_of_parquet(files.paths, files.columns)
+
+
+_IS_ASKED = "is asked"
+
+
+def dated(facts: DataFrame, history: DataFrame, case: RecursionCase) -> DataFrame:
+    """`history` has these facts, and perhaps others; its columns are theirs and the iteration."""
+    names = [*facts.columns, free_name(ITERATION, facts.columns)]
+    keys = [f"c{place}" for place in range(len(facts.columns))]
+    came = F.max(ITERATION) if is_latest(case) else F.min(ITERATION)
+    # A group is a fact of both: unlike a join, that takes null for null.
+    asked = facts.toDF(*keys).withColumns({ITERATION: F.lit(None).cast("long"), _IS_ASKED: F.lit(True)})
+    known = history.toDF(*keys, ITERATION).withColumn(_IS_ASKED, F.lit(False))
+    groups = asked.unionByName(known).groupBy(*keys).agg(came.alias(ITERATION), F.bool_or(_IS_ASKED).alias(_IS_ASKED))
+    return groups.where(F.col(_IS_ASKED)).drop(_IS_ASKED).toDF(*names)
 
 
 class SparkEngine(Engine[DataFrame]):

@@ -17,7 +17,6 @@ from emberlog.engines.recording import Recording
 from emberlog.engines.runner import Backend, Outcome, Runner
 from emberlog.engines.spark.description import planner_of
 from emberlog.engines.spark.frames.environment import Session
-from emberlog.engines.spark.frames.fault_barrier import behind_barrier
 from emberlog.engines.spark.frames.faults import Places, coded_errors
 from emberlog.engines.spark.frames.fixpoint import run_fixpoint
 from emberlog.engines.spark.frames.node_counts import NodeCounts
@@ -31,6 +30,7 @@ from emberlog.language.comparisons import COMPARISONS
 from emberlog.language.registry import BUILT_IN, Functions
 from emberlog.language.spark_columns import Scope, Typed, constant, leaf
 from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, Plan, PlannedStratum, Scan, Version
+from emberlog.logical.properties import plan_can_fail
 from emberlog.logical.repeated_rows import inputs_that_must_be_sets
 from emberlog.logical.statistics import Statistics
 from emberlog.logical.traverse import scans
@@ -39,6 +39,17 @@ from emberlog.syntax.ast import Constant, Parameter
 from emberlog.workers.plan.faults import Refused
 from emberlog.workers.plan.multiway import multiway_of
 from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerPlanner
+
+
+def behind_barrier(frame: DataFrame, plan: Plan) -> DataFrame:
+    """The frame of a plan. If the plan can end in a fault, all its rows and columns are computed when it is read."""
+    if not plan_can_fail(plan):
+        return frame
+    # Both conditions always hold, which Spark does not see. The first one reads every column; and no condition is moved
+    # past columns that could depend on the partition, nor decided by the constants behind them.
+    needed = frame.where(F.hash(*frame.columns) >= F.lit(-(2**31)))
+    return needed.select(*(F.when(F.spark_partition_id() >= 0, F.col(name)).alias(name) for name in frame.columns))
+
 
 MOST_SCANS_IN_A_QUERY = 200
 """A definition that reads more relations, all definitions below it written out, is computed before it is read: two
