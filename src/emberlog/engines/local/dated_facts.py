@@ -6,8 +6,8 @@ import pyarrow as pa
 
 from emberlog.datatypes import INT
 from emberlog.engines.recording import ITERATION, is_latest
-from emberlog.io.column_names import free_name
 from emberlog.io.local_relation import LocalRelation
+from emberlog.io.matching import free_name
 from emberlog.semantics.model import Fact, RecursionCase
 
 

@@ -7,17 +7,19 @@ from pyspark.sql import DataFrame
 from emberlog.engines.spark.frames.resources import is_connect
 from emberlog.engines.spark.launcher import MOST_INLINE_ROWS
 from emberlog.engines.spark.plain_scan import parquet_files, rows_in_plan
-from emberlog.io.relations import Registered, RegisteredText
+from emberlog.io.intake import Source
 from emberlog.io.sampling import statistics_of_facts, statistics_of_parquet
 from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import Relation
 
 
-def statistics_of(registered: Registered, relation: Relation) -> RelationStatistics | None:
-    """Of rows in the plan, of Parquet files and of text files on this machine; None for anything else."""
-    if isinstance(registered, RegisteredText):
-        return registered.file.statistics()
-    frame = registered.frame(relation)
+def statistics_of(source: Source[DataFrame], relation: Relation) -> RelationStatistics | None:
+    """Returns statistics of data of this process, of Parquet files and of text files on this machine; None for
+    anything else."""
+    known = source.statistics(relation)
+    if known is not None:
+        return known
+    frame = source.relation(relation)
     return None if frame.isStreaming or is_connect(frame.sparkSession) else _of_frame(frame, relation.arity)
 
 

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from emberlog.engines.recording import ITERATION, is_latest
-from emberlog.io.column_names import free_name
+from emberlog.io.matching import free_name
 from emberlog.semantics.model import RecursionCase
 
 _IS_ASKED = "is asked"
