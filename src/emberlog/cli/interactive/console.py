@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from emberlog.cli.answers import answer_text
 from emberlog.cli.interactive.commands import COMMANDS
 from emberlog.cli.interactive.engine import Engine
 from emberlog.cli.interactive.workbook import Entry, Workbook
 from emberlog.diagnostics import Diagnostic, Diagnostics, EmberlogError, nearest, render
 from emberlog.logical.summary import counted
+from emberlog.render.answer_text import answer_text
 from emberlog.semantics.model import CheckedProgram
 from emberlog.source import Source
 from emberlog.syntax import ast
