@@ -76,7 +76,7 @@ class Question:
 def asked(arguments: argparse.Namespace) -> Iterator[Question]:
     """Runs the program, and gives what can answer and the fact that is asked about."""
     from emberlog.cli.running import prepare
-    from emberlog.provenance.question_text import asked_in_text
+    from emberlog.provenance.asked import asked_in_text
 
     relation, fact = asked_in_text(arguments.fact)
     task = prepare(arguments.program, arguments)
