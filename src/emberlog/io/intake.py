@@ -16,11 +16,12 @@ from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
+from emberlog.datatypes import UNKNOWN, DataType
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.io.arrow_values import as_relation, columns_of_table, plain_table, table_of, table_of_pandas
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.matching import chosen_places, declared_order, has_plain_times
-from emberlog.io.paths import KINDS, kind_given, kind_of, local_files, looks_like_a_path, unknown_kind
+from emberlog.io.paths import DELIMITERS, KINDS, kind_given, kind_of, local_files, looks_like_a_path, unknown_kind
 from emberlog.io.python_rows import rows_of
 from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import Column, Relation
@@ -128,6 +129,35 @@ class TableSource(Source[LocalRelation]):
 
     def _in_order(self, declared: Sequence[Column] | None) -> pa.Table:
         return self._table.select(declared_order(self._table.column_names, declared))
+
+
+class TextSource(Source[Frame]):
+    """Holds files of delimited text, whose cells tell the types of the columns."""
+
+    def __init__(self, files: Files) -> None:
+        self._name = files.name
+        self._files = files.found
+        self._delimiter = DELIMITERS[files.kind]
+        self._header = files.header
+
+    @abstractmethod
+    def _names(self) -> Sequence[str]:
+        """Returns the names that the first line has or is given; none of files that are empty."""
+
+    @abstractmethod
+    def _types(self, columns: Sequence[Column]) -> Sequence[DataType]:
+        """Returns the types of the columns, and for those of unknown type what all cells are: int, else float, else
+        string. Raises an error for a cell that is not of the type that is known for its column."""
+
+    def columns(self, declared: Sequence[Column] | None) -> Sequence[Column] | None:
+        names = self._names()
+        if not names:
+            return None
+        unknown = [Column(name, UNKNOWN) for name in names]
+        if declared is not None and len(declared) != len(names):
+            return unknown  # the program will be told
+        known = declared or unknown
+        return [Column(column.name, type_) for column, type_ in zip(known, self._types(known), strict=True)]
 
 
 class NoRows(Source[LocalRelation]):

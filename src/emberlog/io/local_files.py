@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from emberlog.datatypes import FLOAT, INT, UNKNOWN
+from emberlog.datatypes import FLOAT, INT, UNKNOWN, DataType
 from emberlog.diagnostics import fail
 from emberlog.io.arrow_values import arrow_type
 from emberlog.io.delimited_text import read_rows
 from emberlog.io.facts import read_bytes, read_cells, with_inferred_types
-from emberlog.io.intake import Files, Reader, Source, TableSource
+from emberlog.io.intake import Files, Reader, Source, TableSource, TextSource
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.paths import DELIMITERS
 from emberlog.semantics.model import Column, Relation
@@ -36,7 +36,7 @@ class LocalReader(Reader[LocalRelation]):
         if not files.is_here:
             raise fail("DL405", f"cannot read `{files.path}`", None, "paths with a scheme are for Database() on Spark")
         if files.kind in DELIMITERS:
-            return TextSource(files)
+            return LocalTextSource(files)
         tables = [_table(file, files.kind) for file in files.found]
         return TableSource(files.name, pa.concat_tables(tables, promote_options="default"))
 
@@ -66,27 +66,14 @@ def _table(file: Path, kind: str) -> pa.Table:
         return pyarrow.json.read_json(stream)
 
 
-class TextSource(Source[LocalRelation]):
-    """Holds files of delimited text, which are read when a program wants them, and again when they have changed."""
+class LocalTextSource(TextSource[LocalRelation]):
+    """Reads its files when a program wants them, and again when they have changed."""
 
     def __init__(self, files: Files) -> None:
-        self._name = files.name
-        self._files = files.found
-        self._delimiter = DELIMITERS[files.kind]
-        self._header = files.header
+        super().__init__(files)
         self._read: dict[object, LocalRelation] = {}
         """By the types that were asked for, and by those that were found."""
         self._changed: object = None
-
-    def columns(self, declared: Sequence[Column] | None) -> Sequence[Column] | None:
-        names = self._names()
-        if not names:
-            return None
-        unknown = [Column(name, UNKNOWN) for name in names]
-        if declared is not None and len(declared) != len(names):
-            return unknown  # the program will be told
-        types = self._facts(declared or unknown).types
-        return [Column(column.name, type_) for column, type_ in zip(declared or unknown, types, strict=True)]
 
     def relation(self, relation: Relation) -> LocalRelation:
         facts = self._facts(relation.columns)
@@ -102,6 +89,9 @@ class TextSource(Source[LocalRelation]):
 
     def chosen(self, columns: Sequence[str]) -> TableSource:
         return TableSource(self._name, self.original().to_arrow()).chosen(columns)
+
+    def _types(self, columns: Sequence[Column]) -> Sequence[DataType]:
+        return self._facts(columns).types
 
     def _facts(self, columns: Sequence[Column]) -> LocalRelation:
         changed = [file.stat().st_mtime_ns for file in self._files]
@@ -149,7 +139,6 @@ class TextSource(Source[LocalRelation]):
             return None
 
     def _names(self) -> list[str]:
-        """Returns the names of the first line, or as many as it has cells."""
         for file in self._files:
             line = _first_line(file)
             text = read_bytes(file).decode("utf-8-sig", errors="replace") if '"' in line else line

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from emberlog.config import refuse_options
-from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, DataType
+from emberlog.datatypes import TIMESTAMP
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.io.intake import Files, Reader, Source
 from emberlog.io.local_relation import LocalRelation
@@ -21,6 +21,7 @@ from emberlog.io.paths import DELIMITERS, KINDS, kind_given, kind_of, unknown_ki
 from emberlog.io.spark_conversions import quoted
 from emberlog.io.spark_frames import FrameSource, HeldSource
 from emberlog.io.spark_text import SparkTextSource
+from emberlog.language.spark_types import spark_type
 from emberlog.semantics.model import Relation
 
 _FORMATS = {".parquet": "parquet", ".orc": "orc", ".json": "json", ".jsonl": "json"}
@@ -71,14 +72,6 @@ class SparkReader(Reader[DataFrame]):
 
 
 # --- folders that are watched ---------------------------------------------------------------------------------------
-
-_SPARK_TYPES: dict[DataType, spark_types.DataType] = {
-    INT: spark_types.LongType(),
-    FLOAT: spark_types.DoubleType(),
-    STRING: spark_types.StringType(),
-    BOOL: spark_types.BooleanType(),
-    TIMESTAMP: spark_types.TimestampType(),
-}
 
 
 def stream_of_folder(
@@ -133,8 +126,9 @@ def _files(name: str, path: str) -> list[Path]:
 def _schema(relation: Relation, *, plain_times: bool) -> spark_types.StructType:
     fields = []
     for column in relation.columns:
-        if column.type not in _SPARK_TYPES:
+        if column.type.parts or not column.type.is_known:
             raise fail("DL403", f"files of a stream cannot hold {column.type}, as the column `{column.name}` is")
-        type_ = INT if plain_times and column.type == TIMESTAMP else column.type
-        fields.append(spark_types.StructField(column.name, _SPARK_TYPES[type_]))
+        is_moment = column.type == TIMESTAMP and not plain_times
+        type_ = spark_types.TimestampType() if is_moment else spark_type(column.type)
+        fields.append(spark_types.StructField(column.name, type_))
     return spark_types.StructType(fields)

@@ -16,8 +16,7 @@ from pyspark.sql import types as spark_types
 from emberlog.datatypes import BOOL, FIRST, FLOAT, INT, SECOND, STRING, TIMESTAMP, UNKNOWN, DataType
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.io.facts import NULL, find_bad_line
-from emberlog.io.intake import Files, Source
-from emberlog.io.paths import DELIMITERS
+from emberlog.io.intake import Files, TextSource
 from emberlog.io.sampling import statistics_of_text
 from emberlog.io.spark_conversions import local_frame
 from emberlog.io.spark_frames import FrameSource
@@ -36,32 +35,22 @@ _NOT_A_VALUE = "\ufffd"
 """What Spark puts in the place of bytes that are not UTF-8."""
 
 
-class SparkTextSource(Source[DataFrame]):
-    """Holds files of delimited text that Spark reads."""
+class SparkTextSource(TextSource[DataFrame]):
+    """Has Spark read its files. What a column holds is found out, or checked, in one pass over them."""
 
     def __init__(self, spark: SparkSession, files: Files, location: str) -> None:
+        super().__init__(files)
         self._spark = spark
-        self._name = files.name
         self._path = location
-        self._delimiter = DELIMITERS[files.kind]
-        self._header = files.header
-        self._files = files.found
-        """Those of a local path, for a second look."""
         first = self._reader().csv(location)
-        self._names = first.columns if files.header else [f"c{index + 1}" for index in range(len(first.columns))]
+        self._own = first.columns if files.header else [f"c{index + 1}" for index in range(len(first.columns))]
         self._checked: dict[tuple[DataType, ...], tuple[DataType, ...]] = {}
 
-    def columns(self, declared: Sequence[RelationColumn] | None) -> Sequence[RelationColumn] | None:
-        if not self._names:
-            return None
-        unknown = [RelationColumn(name, UNKNOWN) for name in self._names]
-        if declared is not None and len(declared) != len(self._names):
-            return unknown  # the program will be told
-        known = declared or unknown
-        return [RelationColumn(column.name, type_) for column, type_ in zip(known, self._types(known), strict=True)]
+    def _names(self) -> Sequence[str]:
+        return self._own
 
     def relation(self, relation: Relation) -> DataFrame:
-        if not self._names:
+        if not self._own:
             names, types = [f"c{index}" for index in range(relation.arity)], [one.type for one in relation.columns]
             return local_frame(self._spark, names, types, ())
         return self._frame(self._types(relation.columns))
@@ -74,13 +63,11 @@ class SparkTextSource(Source[DataFrame]):
         return FrameSource(self._name, self.original()).chosen(columns)
 
     def statistics(self, relation: Relation) -> RelationStatistics | None:
-        if not self._files or not self._names:
+        if not self._files or not self._own:
             return None
-        return statistics_of_text(self._files, self._delimiter, len(self._names), header=self._header)
+        return statistics_of_text(self._files, self._delimiter, len(self._own), header=self._header)
 
     def _types(self, known: Sequence[RelationColumn]) -> tuple[DataType, ...]:
-        """Returns the types of the columns: the known ones, and for the others what all cells are: int, else float,
-        else text. Raises an error for a cell that is not of the type that is known for its column."""
         wanted = tuple(column.type for column in known)
         if wanted not in self._checked:
             found = self._look(known)
@@ -108,7 +95,7 @@ class SparkTextSource(Source[DataFrame]):
         )
 
     def _cells(self) -> DataFrame:
-        fields = [spark_types.StructField(f"c{index}", spark_types.StringType()) for index in range(len(self._names))]
+        fields = [spark_types.StructField(f"c{index}", spark_types.StringType()) for index in range(len(self._own))]
         fields.append(spark_types.StructField(_BAD_LINE, spark_types.StringType()))
         return self._reader().schema(spark_types.StructType(fields)).csv(self._path)
 
@@ -144,7 +131,7 @@ class SparkTextSource(Source[DataFrame]):
             return error
         if found["lines"]:
             lines = f"{found['lines']:,} line{'' if found['lines'] == 1 else 's'}"
-            return fail("DL402", f"{lines} of `{self._path}` without the {len(self._names)} cells that the first has")
+            return fail("DL402", f"{lines} of `{self._path}` without the {len(self._own)} cells that the first has")
         for index, column in enumerate(columns):
             if found[f"unreadable {index}"]:
                 return fail("DL406", f"`{self._path}` is not text in UTF-8: column {index + 1}, `{column.name}`")

@@ -13,7 +13,8 @@ from emberlog.provenance.refutations import RefutationTree
 from emberlog.render.outline import Outline
 from emberlog.render.outline_json import outline_object
 from emberlog.render.outline_text import outline_text
-from emberlog.render.pictures.outline_graph import outline_graphviz, outline_mermaid
+from emberlog.render.pictures.graphviz import outline_graphviz
+from emberlog.render.pictures.mermaid import outline_mermaid
 from emberlog.render.pictures.outline_page import outline_page
 from emberlog.semantics.model import CheckedProgram
 

@@ -63,6 +63,11 @@ class Node:
     children: list[int] = field(default_factory=list)
     """Their places in the outline."""
 
+    @property
+    def label(self) -> str:
+        """Returns what stands in the node of a graph."""
+        return f"{self.text}\n{self.how}" if self.how else self.text
+
 
 @dataclass(frozen=True, slots=True)
 class SlideNote:
@@ -87,6 +92,11 @@ class Outline:
     """The first is the fact that was asked about."""
     checked: CheckedProgram
     note: SlideNote | None = None
+
+    @property
+    def arrows(self) -> Iterator[tuple[int, int]]:
+        """Yields the places of each node and of those below it."""
+        return ((place, child) for place, node in enumerate(self.nodes) for child in node.children)
 
     @property
     def remarks(self) -> tuple[str, ...]:
