@@ -90,7 +90,7 @@ def _print_text(programs: Sequence[tuple[str, CheckedProgram | None]], diagnosti
 
 
 def description(checked: CheckedProgram) -> list[str]:
-    """What the program is, and below it why its recursive aggregates are legal and what its streams mean."""
+    """Tells what the program is, and below it why its recursive aggregates are legal and what its streams mean."""
     from emberlog.logical.summary import aggregate_notes, program_summary, stream_notes
 
     notes = (*aggregate_notes(checked), *stream_notes(checked))

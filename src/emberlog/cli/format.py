@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def canonical_text(source: Source) -> str:
-    """The program as the printer writes it; raises EmberlogError when it has syntax errors."""
+    """Returns the program as the printer writes it; raises EmberlogError when it has syntax errors."""
     from emberlog.diagnostics import InternalError
     from emberlog.source import Source
     from emberlog.syntax.parser import parse

@@ -55,7 +55,7 @@ def findings() -> Iterator[Finding]:
 
 
 def _python() -> Finding:
-    """An older one than 3.11 would not have come this far."""
+    """Tells which Python runs. One older than 3.11 would not have come this far."""
     return Finding(State.FINE, "Python", f"{platform.python_version()}, {sys.executable}")
 
 
@@ -86,7 +86,7 @@ def _package(name: str) -> Finding:
 
 
 def _wanted(name: str) -> str:
-    """The versions that Emberlog asks for, as `>=4.3,<4.4`; nothing if Emberlog itself is not installed."""
+    """Returns the versions that Emberlog asks for, as `>=4.3,<4.4`; nothing if Emberlog itself is not installed."""
     from importlib.metadata import PackageNotFoundError, requires
 
     try:
@@ -126,7 +126,7 @@ def _memory() -> Finding:
 
 
 def _container_limit() -> int | None:
-    """What the kernel allows this container, where there is one."""
+    """Returns the bytes of memory that the kernel allows this container; None if there is no limit."""
     try:
         return int(MEMORY_LIMIT.read_text())
     except (OSError, ValueError):  # no such file, or the word `max`

@@ -1,4 +1,4 @@
-"""What Spark itself could not do, told as such: it is neither the program's mistake nor one of Emberlog."""
+"""Tells failures of Spark itself as such: they are neither the program's mistake nor one of Emberlog."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _failure(error: Exception) -> EmberlogError | None:
 
 
 def _reason(text: str) -> str:
-    """The line of a long report that says the most: the last cause, or the first line."""
+    """Returns the line of a long report that says the most: the last cause, or the first line."""
     causes = re.findall(r"^Caused by: (?:[\w.$]+: )?(.+)$", text, re.MULTILINE)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     reason = causes[-1] if causes else lines[0] if lines else "it did not say why"

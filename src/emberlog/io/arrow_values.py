@@ -1,4 +1,4 @@
-"""The types and values of the language in Arrow, and tables of Arrow as relations.
+"""Converts types, values and relations of the language to Arrow, and people's tables of Arrow to relations.
 
 int takes every integral type; float takes float, double and decimal (which loses digits beyond the 16th); a timestamp
 with or without a time zone is a timestamp, one without counts as UTC. Other types have to be converted before.

@@ -54,7 +54,7 @@ class Explanation(ABC):
 
 
 class Proof(Explanation):
-    """A fact with the rules and facts that it follows from, down to input facts."""
+    """Shows a fact with the rules and facts that it follows from, down to input facts."""
 
     def __init__(self, tree: ProofTree, checked: CheckedProgram) -> None:
         self.tree = tree
@@ -66,7 +66,7 @@ class Proof(Explanation):
 
 
 class Refutation(Explanation):
-    """A fact that is not there, with the rules that could derive it and what each of them lacks."""
+    """Shows a fact that is not there, with the rules that could derive it and what each of them lacks."""
 
     def __init__(self, tree: RefutationTree, checked: CheckedProgram) -> None:
         self.tree = tree

@@ -24,7 +24,7 @@ MOST_ROWS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A fact that came, and the one that it replaced in its group; or one that went."""
+    """Holds a fact that came, and the one that it replaced in its group; or one that went."""
 
     fact: Fact
     replaced: Fact | None = None
@@ -42,7 +42,7 @@ class IterationChanges:
     changes: tuple[Change, ...]
     """Some of them, in the order of facts."""
     count: int
-    """How many there are."""
+    """How many there are, those that are not listed included."""
 
 
 def traced(base: FactBase, pattern: Pattern, *, limit: int) -> tuple[IterationChanges, ...]:
@@ -89,7 +89,7 @@ def _changes(base: FactBase, pattern: Pattern, relation: Relation) -> Iterator[t
 def _changes_of_rounds(
     by_round: Mapping[int, Mapping[Fact, Fact]], last: int
 ) -> Iterator[tuple[int | None, list[Change]]]:
-    """A round has all its facts, and may have fewer than the one before."""
+    """Yields the changes of rounds. A round has all its facts, and may have fewer than the one before."""
     before: Mapping[Fact, Fact] = {}
     for number in range(1, last + 1):
         after = by_round.get(number, {})
@@ -99,7 +99,7 @@ def _changes_of_rounds(
 
 
 def _key(relation: Relation, fact: Fact) -> Fact:
-    """The group, or the whole fact where nothing is aggregated."""
+    """Returns the group of a fact, or the whole fact where nothing is aggregated."""
     return tuple(fact[column] for column in relation.group)
 
 

@@ -1,4 +1,4 @@
-"""Proofs and refutations as lines that stand below each other: what every drawing of them is made from.
+"""Holds proofs and refutations as lines that stand below each other, from which every drawing of them is made.
 
 A fact that is used twice has one node, and two places where it stands.
 """
@@ -71,7 +71,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class SlideNote:
-    """Which slide of a stream program an outline is about, and how long what it proves will hold."""
+    """Tells which slide of a stream program an outline is about, and how long what it proves will hold."""
 
     slide: Moment
     since: Moment | None
@@ -100,13 +100,13 @@ class Outline:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What is said about the whole of it."""
+        """Returns what is said about the whole outline."""
         return self.note.lines if self.note else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the outline: a place where a node stands."""
+    """Holds a line of the outline: a place where a node stands."""
 
     place: int
     """Of the node."""
@@ -118,7 +118,7 @@ class Row:
 
 
 def rows(drawn: Outline) -> Iterator[Row]:
-    """From the top to the bottom. A proof can be deeper than Python recurses."""
+    """Yields the rows from the top to the bottom. A proof can be deeper than Python recurses."""
     shown: set[int] = set()
     pending = [(0, 0, True)]
     while pending:

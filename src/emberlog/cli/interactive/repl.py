@@ -109,7 +109,7 @@ def _converse(console: Console) -> None:
 
 
 def _prepare_editing(console: Console) -> None:
-    """Arrow keys, a history, and Tab for commands and relations, where the terminal has them."""
+    """Gives arrow keys, a history, and Tab for commands and relations, where the terminal has them."""
     try:
         import readline
     except ImportError:  # not on Windows

@@ -1,4 +1,4 @@
-"""The explanation of a program as one page that needs nothing from elsewhere."""
+"""Shows the explanation of a program as one page that needs nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def explanation_page(checked: CheckedProgram, graph: ConnectionGraph, plan: Logi
 
 
 def _plan_as_written(plan: LogicalPlan) -> list[str]:
-    """For a program over streams, which is not run by its plan: no pass is shown."""
+    """Shows the plan of a program over streams, which is not run by it: no pass is shown."""
     return [_section("plan", "Plan", "\n".join(_stratum(one) for one in draw_plan(plan)))]
 
 

@@ -1,4 +1,4 @@
-"""Drawings as SVG: one picture that stands on its own, or the pieces of a page."""
+"""Draws SVG: one picture that stands on its own, or the pieces of a page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MONO = 'ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "DejaVu Sans 
 
 
 def svg_style() -> str:
-    """The rules of both colour schemes, without variables, which few viewers besides browsers know."""
+    """Returns the rules of both colour schemes, without variables, which few viewers besides browsers know."""
     light = [
         f".em text {{ font-family: {SANS}; font-size: {metrics.SMALL_SIZE}px; fill: #5a6572; }}",
         f".em .code {{ font-family: {MONO}; font-size: {metrics.CODE_SIZE}px; fill: #1d242c; }}",
@@ -52,7 +52,7 @@ def svg_style() -> str:
 
 
 def drawings_svg(drawings: Sequence[Drawing], title: str) -> str:
-    """All drawings below one another, each under its title, as one file."""
+    """Returns all drawings below one another, each under its title, as one file."""
     placed = [(drawing, lay_out(drawing)) for drawing in drawings]
     texts = [(17 * 0.68, drawing.title) for drawing in drawings] + [(12.5 * 0.6, one.subtitle) for one in drawings]
     widths = [share * len(text) for share, text in texts] + [laid_out.width for _, laid_out in placed]
@@ -78,7 +78,7 @@ def drawings_svg(drawings: Sequence[Drawing], title: str) -> str:
 
 
 def drawing_svg(drawing: Drawing) -> str:
-    """One drawing without style or title, for a page that brings them."""
+    """Returns one drawing without style or title, for a page that brings them."""
     laid_out = lay_out(drawing)
     edge = 2.0  # room for the borders' width
     lines = _group(laid_out, edge, edge)
@@ -142,5 +142,5 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def escape(text: str) -> str:
-    """Fit for the text and the attributes of XML and HTML."""
+    """Returns the text fit for text and attributes of XML and HTML."""
     return html.escape(_NOT_XML.sub("\ufffd", text))
