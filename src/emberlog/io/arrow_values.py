@@ -62,6 +62,11 @@ def shown_type(type_: DataType, *, plain_times: bool) -> pa.DataType:
     return _MOMENT if type_ == TIMESTAMP and not plain_times else _PLAIN[type_]
 
 
+def holds_time(type_: DataType) -> bool:
+    """Tells whether values of the type are moments or have some in them."""
+    return type_ == TIMESTAMP or any(map(holds_time, type_.parts))
+
+
 def language_type(type_: pa.DataType) -> DataType | None:
     """Returns the type that values of an Arrow type have in programs, or None if they have none."""
     if pa.types.is_integer(type_):

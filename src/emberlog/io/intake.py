@@ -7,7 +7,6 @@ reads itself, which are files, tables of a catalog and its own frames, is left t
 from __future__ import annotations
 
 import os
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,16 @@ from emberlog.diagnostics import EmberlogError, fail
 from emberlog.io.arrow_values import as_relation, columns_of_table, plain_table, table_of, table_of_pandas
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.matching import chosen_places, declared_order, has_plain_times
-from emberlog.io.paths import DELIMITERS, KINDS, kind_given, kind_of, local_files, looks_like_a_path, unknown_kind
+from emberlog.io.paths import (
+    DELIMITERS,
+    KINDS,
+    cause_in,
+    kind_given,
+    kind_of,
+    local_files,
+    looks_like_a_path,
+    unknown_kind,
+)
 from emberlog.io.python_rows import rows_of
 from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import Column, Relation
@@ -62,7 +70,7 @@ class Files:
     """Tells what is at a path."""
 
     name: str
-    """Of the relation."""
+    """The relation that the files are for."""
     path: str
     kind: str
     """Such as `.csv`."""
@@ -246,10 +254,4 @@ def _from_path(reader: Reader[Frame], name: str, path: str, *, header: bool, kin
     except EmberlogError:
         raise
     except reader.failures as error:
-        raise fail("DL405", f"cannot read `{path}`", None, _reason(str(error))) from None
-
-
-def _reason(text: str) -> str:
-    """Returns the line of a long report that says the most: the last cause, or the first line."""
-    causes = re.findall(r"^Caused by: (?:[\w.$]+: )?(.+)$", text, re.MULTILINE)
-    return causes[-1] if causes else text.strip().partition("\n")[0]
+        raise fail("DL405", f"cannot read `{path}`", None, cause_in(str(error))) from None

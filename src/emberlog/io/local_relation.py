@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from emberlog.datatypes import FIRST, SECOND, TIMESTAMP, DataType
-from emberlog.io.arrow_values import known_type, shown_type, table_of
+from emberlog.datatypes import FIRST, SECOND, DataType
+from emberlog.io.arrow_values import holds_time, known_type, shown_type, table_of
 from emberlog.io.facts import in_order
 from emberlog.io.sampling import statistics_of_facts, statistics_of_table
 from emberlog.logical.statistics import RelationStatistics
@@ -116,7 +116,7 @@ class LocalRelation:
         if self.plain_times:
             return table
         columns = [
-            column.cast(shown_type(type_, plain_times=False)) if _holds_time(type_) else column
+            column.cast(shown_type(type_, plain_times=False)) if holds_time(type_) else column
             for column, type_ in zip(table.columns, self.types, strict=True)
         ]
         return pa.table(columns, names=self._names)
@@ -129,7 +129,7 @@ class LocalRelation:
         """Returns the rows as tuples, in no particular order."""
         if not self.types:
             return list(self.facts)
-        if self._facts is not None and (self.plain_times or not any(map(_holds_time, self.types))):
+        if self._facts is not None and (self.plain_times or not any(map(holds_time, self.types))):
             return list(self._facts)
         return list(facts_of_table(self.to_arrow()))
 
@@ -175,7 +175,3 @@ def _cell(value: Any) -> CellValue:
             return tuple(map(_cell, value))
         case _:
             return value  # type: ignore[no-any-return]
-
-
-def _holds_time(type_: DataType) -> bool:
-    return type_ == TIMESTAMP or any(map(_holds_time, type_.parts))

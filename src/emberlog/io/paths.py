@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from pathlib import Path
 
 from emberlog.diagnostics import EmberlogError, fail
@@ -69,3 +70,9 @@ def unreadable(path: str | Path, error: Exception) -> EmberlogError:
 def reason_of(error: Exception) -> str:
     """Returns what the system says about a file, in lower case, as it stands behind a colon."""
     return (getattr(error, "strerror", None) or str(error)).lower()
+
+
+def cause_in(report: str) -> str:
+    """Returns the line of a long report of Spark or Arrow that says the most: the last cause, or the first line."""
+    causes = re.findall(r"^Caused by: (?:[\w.$]+: )?(.+)$", report, re.MULTILINE)
+    return causes[-1] if causes else report.strip().partition("\n")[0].strip()

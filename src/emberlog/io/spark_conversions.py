@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from emberlog.datatypes import BOOL, FIRST, FLOAT, INT, SECOND, STRING, TIMESTAMP, UNKNOWN, DataType, list_of, pair_of
-from emberlog.io.arrow_values import known_type, table_of
+from emberlog.io.arrow_values import holds_time, known_type, table_of
 from emberlog.io.matching import check_arity, check_type, unknown_type
 from emberlog.language.spark_columns import nearest_float
 from emberlog.language.spark_types import schema_of
@@ -160,7 +160,7 @@ def _microseconds(value: Column, given: spark_types.DataType) -> Column:
 
 def as_result(frame: DataFrame, relation: Relation, *, plain_times: bool = False) -> DataFrame:
     """Returns facts as people want them: timestamps are timestamps again, unless they came as numbers."""
-    if plain_times or not any(_holds_time(column.type) for column in relation.columns):
+    if plain_times or not any(holds_time(column.type) for column in relation.columns):
         return frame
     return frame.select(
         *(
@@ -170,14 +170,10 @@ def as_result(frame: DataFrame, relation: Relation, *, plain_times: bool = False
     )
 
 
-def _holds_time(type_: DataType) -> bool:
-    return type_ == TIMESTAMP or any(map(_holds_time, type_.parts))
-
-
 def _moments(value: Column, type_: DataType) -> Column:
     if type_ == TIMESTAMP:
         return F.timestamp_micros(value)
-    if not _holds_time(type_):
+    if not holds_time(type_):
         return value
     if type_.name == "list":
         return F.transform(value, lambda item: _moments(item, type_.parts[0]))

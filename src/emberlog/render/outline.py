@@ -109,10 +109,10 @@ class Row:
     """Holds a line of the outline: a place where a node stands."""
 
     place: int
-    """Of the node."""
+    """Where the node stands in the outline."""
     level: int
     is_last: bool
-    """Of the children of the row above it."""
+    """Whether it is the last child of the row above it."""
     is_repeated: bool
     """What is below the node stands below an earlier row."""
 
