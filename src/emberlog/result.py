@@ -20,11 +20,9 @@ from emberlog.logical.build import build
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.traverse import plans_of, scans
 from emberlog.optimize.pipeline import Optimized, plan_program
-from emberlog.provenance.origins import Origin
-from emberlog.provenance.proof import Proof
-from emberlog.provenance.questions import Questions
-from emberlog.provenance.refutation import Refutation
-from emberlog.provenance.trace_form import Trace
+from emberlog.provenance.explanation import Proof, Refutation
+from emberlog.provenance.questions import Origin, Questions
+from emberlog.provenance.trace import Trace
 from emberlog.render.plan_text import explain_text, pass_lines
 from emberlog.semantics.connection_graph import build_connection_graph
 from emberlog.semantics.model import CheckedProgram, CheckedQuery

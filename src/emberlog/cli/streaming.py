@@ -55,7 +55,7 @@ def carry_out(task: Task, wishes: Wishes, *, limits: Limits, master: str | None,
     with told_as_such(), LiveLine(sys.stderr) as line:
         line.begin("  starting Spark")
         from emberlog.database import Database
-        from emberlog.io.stream_folders import stream_of_folder
+        from emberlog.io.spark_sources import stream_of_folder
         from emberlog.workers.wire.scratch import new_folder
 
         with Database(master=master, conf=conf) as database:

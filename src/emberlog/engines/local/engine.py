@@ -27,11 +27,12 @@ from emberlog.engines.local.run import (
 from emberlog.engines.recording import ITERATION, Recording, is_latest, recursion_cases
 from emberlog.engines.worker_counts import WorkerCounts
 from emberlog.io.arrow_shelves import shelf_of
-from emberlog.io.column_names import free_name
+from emberlog.io.intake import Source, register
+from emberlog.io.local_files import LocalReader
 from emberlog.io.local_relation import LocalRelation, statistics_of
-from emberlog.io.local_sources import LocalSource, register
-from emberlog.io.local_writers import write_relations
+from emberlog.io.matching import free_name
 from emberlog.io.shelves import Shelf
+from emberlog.io.writers import write_relations
 from emberlog.logical.nodes import Fixpoint, LogicalPlan, Plan
 from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import CheckedProgram, Column, Fact, RecursionCase, Relation
@@ -75,12 +76,12 @@ class LocalEngine(Engine[LocalRelation]):
     def __init__(self, workers: int) -> None:
         Execution(workers=workers)  # says what is wrong with the number
         self._workers = workers
-        self._registered: dict[str, LocalSource] = {}
+        self._registered: dict[str, Source[LocalRelation]] = {}
 
     def register(
         self, name: str, data: object, *, columns: Sequence[str] | None, header: bool, format: str | None
     ) -> None:
-        self._registered[name] = register(name, data, columns=columns, header=header, format=format)
+        self._registered[name] = register(LocalReader(), name, data, columns=columns, header=header, format=format)
 
     def forget(self, name: str) -> None:
         del self._registered[name]

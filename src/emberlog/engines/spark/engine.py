@@ -24,23 +24,26 @@ from emberlog.engines.spark.run import SparkRun, run
 from emberlog.engines.spark.session import active_session, start_session
 from emberlog.engines.spark.shelves import shelf_of_frame
 from emberlog.engines.worker_counts import WorkerCounts
-from emberlog.io.column_names import free_name
-from emberlog.io.conversions import as_result
-from emberlog.io.relations import Registered, RegisteredText, register
+from emberlog.io.intake import Source, register
+from emberlog.io.matching import free_name
 from emberlog.io.sampling import statistics_of_facts, statistics_of_parquet
 from emberlog.io.shelves import Shelf
-from emberlog.io.writers import write_relations
+from emberlog.io.spark_conversions import as_result
+from emberlog.io.spark_sources import SparkReader
+from emberlog.io.spark_writers import write_relations
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import CheckedProgram, Column, RecursionCase, Relation
 from emberlog.workers.plan.worker_plan import WorkerPlanner
 
 
-def statistics_of(registered: Registered, relation: Relation) -> RelationStatistics | None:
-    """Of rows in the plan, of Parquet files and of text files on this machine; None for anything else."""
-    if isinstance(registered, RegisteredText):
-        return registered.file.statistics()
-    frame = registered.frame(relation)
+def statistics_of(source: Source[DataFrame], relation: Relation) -> RelationStatistics | None:
+    """Returns statistics of data of this process, of Parquet files and of text files on this machine; None for
+    anything else."""
+    known = source.statistics(relation)
+    if known is not None:
+        return known
+    frame = source.relation(relation)
     return None if frame.isStreaming or is_connect(frame.sparkSession) else _of_frame(frame, relation.arity)
 
 
@@ -83,12 +86,14 @@ class SparkEngine(Engine[DataFrame]):
             refuse_options("a session that is there already", asked, dict.fromkeys(given, reason))
         self._owns_session = existing is None
         self.spark: SparkSession = existing or start_session(master, memory=memory, conf=conf)
-        self._registered: dict[str, Registered] = {}
+        self._registered: dict[str, Source[DataFrame]] = {}
 
     def register(
         self, name: str, data: object, *, columns: Sequence[str] | None, header: bool, format: str | None
     ) -> None:
-        self._registered[name] = register(self.spark, name, data, columns=columns, header=header, format=format)
+        self._registered[name] = register(
+            SparkReader(self.spark), name, data, columns=columns, header=header, format=format
+        )
 
     def forget(self, name: str) -> None:
         del self._registered[name]
@@ -146,7 +151,7 @@ class SparkEngine(Engine[DataFrame]):
     def inputs(self, checked: CheckedProgram, names: Sequence[str]) -> Inputs[DataFrame]:
         known = checked.relations
         return Inputs(
-            {name: self._registered[name].frame(known[name]) for name in names},
+            {name: self._registered[name].relation(known[name]) for name in names},
             any(self._registered[name].has_plain_times(known[name]) for name in names),
         )
 

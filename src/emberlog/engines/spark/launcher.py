@@ -46,7 +46,7 @@ from emberlog.engines.spark.task import (
 )
 from emberlog.engines.spark.watchdog import Watchdog
 from emberlog.events import WorkerEffort
-from emberlog.io.local_rows import local_frame
+from emberlog.io.spark_conversions import local_frame
 from emberlog.language.faults import Fault
 from emberlog.language.spark_types import schema_of
 from emberlog.workers.fixpoint.profile import Counts, Profile

@@ -15,7 +15,7 @@ from emberlog.engines.spark.frames.plans import PlanCompiler, union_all
 from emberlog.engines.spark.frames.resources import Kept, Resources
 from emberlog.engines.spark.frames.settings import compile_queries
 from emberlog.engines.spark.frames.watch import Watch
-from emberlog.io.local_rows import fact_of, local_frame
+from emberlog.io.spark_conversions import fact_of, local_frame
 from emberlog.language.registry import Functions
 from emberlog.logical.nodes import (
     AntiJoin,

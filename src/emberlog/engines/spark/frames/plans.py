@@ -12,7 +12,7 @@ from emberlog.datatypes import FLOAT, INT, DataType
 from emberlog.engines.spark.frames.aggregates import Aggregator
 from emberlog.engines.spark.frames.columns import spark_name
 from emberlog.engines.spark.frames.expressions import ExpressionCompiler
-from emberlog.io.local_rows import local_frame
+from emberlog.io.spark_conversions import local_frame
 from emberlog.language.registry import Functions
 from emberlog.language.spark_columns import Scope
 from emberlog.logical.expressions import columns_of, condition_columns

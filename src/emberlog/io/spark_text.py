@@ -1,4 +1,4 @@
-"""Text files of facts on Spark: comma- or tab-separated, compressed or not, one file or a folder of them.
+"""Reads text files of facts with Spark: comma- or tab-separated, compressed or not, one file or a folder of them.
 
 They mean the same as in `facts.py`: no header unless asked for, quoting as in RFC 4180, `\\N` is null, and so is an
 empty cell in a column that is not of strings. Cells are read as text first. What a column holds is found out, or
@@ -8,8 +8,6 @@ checked against what the program wants, in one pass over the file.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, DataFrameReader, Row, SparkSession
 from pyspark.sql import functions as F
@@ -17,13 +15,15 @@ from pyspark.sql import types as spark_types
 
 from emberlog.datatypes import BOOL, FIRST, FLOAT, INT, SECOND, STRING, TIMESTAMP, UNKNOWN, DataType
 from emberlog.diagnostics import EmberlogError, fail
-from emberlog.io.bad_cells import find_bad_line
+from emberlog.io.facts import NULL, find_bad_line
+from emberlog.io.intake import Files, TextSource
 from emberlog.io.sampling import statistics_of_text
+from emberlog.io.spark_conversions import local_frame
+from emberlog.io.spark_frames import FrameSource
 from emberlog.language.spark_types import spark_type
 from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import Column as RelationColumn
-
-NULL = r"\N"
+from emberlog.semantics.model import Relation
 
 _INT = r"(?U)\A\s*[+-]?[0-9]+\s*\z"
 _FLOAT = r"(?U)\A\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*\z"
@@ -35,54 +35,55 @@ _NOT_A_VALUE = "\ufffd"
 """What Spark puts in the place of bytes that are not UTF-8."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextFormat:
-    delimiter: str
-    header: bool
+class SparkTextSource(TextSource[DataFrame]):
+    """Has Spark read its files. What a column holds is found out, or checked, in one pass over them."""
 
-
-class TextFile:
-    """A registered file or folder. `names` are those of its header, or None without one."""
-
-    def __init__(
-        self, spark: SparkSession, relation: str, path: str, format_: TextFormat, files: Sequence[Path]
-    ) -> None:
+    def __init__(self, spark: SparkSession, files: Files, location: str) -> None:
+        super().__init__(files)
         self._spark = spark
-        self._relation = relation
-        self._path = path
-        self._format = format_
-        self._files = files
-        """Those of a local path, for a second look."""
-        first = self._reader().csv(path)
-        self.arity = len(first.columns)
-        self.names = first.columns if format_.header else None
+        self._path = location
+        first = self._reader().csv(location)
+        self._own = first.columns if files.header else [f"c{index + 1}" for index in range(len(first.columns))]
         self._checked: dict[tuple[DataType, ...], tuple[DataType, ...]] = {}
 
-    def statistics(self) -> RelationStatistics | None:
-        """What a look at a local file tells; None where it tells nothing."""
-        if not self._files or not self.arity:
-            return None
-        return statistics_of_text(self._files, self._format.delimiter, self.arity, header=self._format.header)
+    def _names(self) -> Sequence[str]:
+        return self._own
 
-    def types(self, known: Sequence[RelationColumn]) -> tuple[DataType, ...]:
-        """The types of the columns: the known ones, and for the others what all cells are: int, else float, else text.
-        Raises an error for a cell that is not of the type that is known for its column."""
+    def relation(self, relation: Relation) -> DataFrame:
+        if not self._own:
+            names, types = [f"c{index}" for index in range(relation.arity)], [one.type for one in relation.columns]
+            return local_frame(self._spark, names, types, ())
+        return self._frame(self._types(relation.columns))
+
+    def original(self) -> DataFrame:
+        columns = self.columns(None) or ()
+        return self._frame([column.type for column in columns]).toDF(*(column.name for column in columns))
+
+    def chosen(self, columns: Sequence[str]) -> FrameSource:
+        return FrameSource(self._name, self.original()).chosen(columns)
+
+    def statistics(self, relation: Relation) -> RelationStatistics | None:
+        if not self._files or not self._own:
+            return None
+        return statistics_of_text(self._files, self._delimiter, len(self._own), header=self._header)
+
+    def _types(self, known: Sequence[RelationColumn]) -> tuple[DataType, ...]:
         wanted = tuple(column.type for column in known)
         if wanted not in self._checked:
             found = self._look(known)
             self._checked[wanted] = self._checked[found] = found
         return self._checked[wanted]
 
-    def frame(self, types: Sequence[DataType]) -> DataFrame:
-        """The cells as values, columns named `c0`, `c1`, …; timestamps are microseconds already."""
+    def _frame(self, types: Sequence[DataType]) -> DataFrame:
+        """Returns the cells as values, in columns named `c0`, `c1`, …; timestamps are microseconds already."""
         return self._cells().select(
             *(_value(F.col(f"c{index}"), type_).alias(f"c{index}") for index, type_ in enumerate(types))
         )
 
     def _reader(self) -> DataFrameReader:
         return self._spark.read.options(
-            sep=self._format.delimiter,
-            header=self._format.header,
+            sep=self._delimiter,
+            header=self._header,
             quote='"',
             escape='"',
             nullValue="\0",  # only what is between two delimiters without any quotes
@@ -94,7 +95,7 @@ class TextFile:
         )
 
     def _cells(self) -> DataFrame:
-        fields = [spark_types.StructField(f"c{index}", spark_types.StringType()) for index in range(self.arity)]
+        fields = [spark_types.StructField(f"c{index}", spark_types.StringType()) for index in range(len(self._own))]
         fields.append(spark_types.StructField(_BAD_LINE, spark_types.StringType()))
         return self._reader().schema(spark_types.StructType(fields)).csv(self._path)
 
@@ -125,20 +126,19 @@ class TextFile:
         return types
 
     def _bad(self, found: Row, columns: Sequence[RelationColumn]) -> EmberlogError:
-        error = find_bad_line(self._files, self._format.delimiter, header=self._format.header, columns=columns)
+        error = find_bad_line(self._files, columns, self._delimiter, header=self._header)
         if error is not None:
             return error
         if found["lines"]:
             lines = f"{found['lines']:,} line{'' if found['lines'] == 1 else 's'}"
-            return fail("DL402", f"{lines} of `{self._path}` without the {self.arity} cells that the first has")
+            return fail("DL402", f"{lines} of `{self._path}` without the {len(self._own)} cells that the first has")
         for index, column in enumerate(columns):
             if found[f"unreadable {index}"]:
                 return fail("DL406", f"`{self._path}` is not text in UTF-8: column {index + 1}, `{column.name}`")
             bad = self._cells().where(_is_bad(F.col(f"c{index}"), column.type)).select(f"c{index}").first()
             if bad is not None:
-                misfit = f"is not {'an' if column.type == INT else 'a'} {column.type}"
                 where = f"column {index + 1}, `{column.name}`, of `{self._path}`"
-                return fail("DL404", f"`{bad[0]}` {misfit}: {where}")
+                return fail("DL404", f"`{bad[0]}` is not {column.type.described}: {where}")
         return fail("DL404", f"`{self._path}` changed while it was read")
 
 
@@ -152,7 +152,7 @@ def _inferred(found: Row, index: int) -> DataType:
 
 
 def _is_there(cell: Column) -> Column:
-    """Whether a cell of a column that is not of text holds something."""
+    """Tells whether a cell of a column that is not of text holds something."""
     return cell.isNotNull() & (cell != NULL) & (F.trim(cell) != "")
 
 
@@ -161,7 +161,7 @@ def _is_bad(cell: Column, type_: DataType) -> Column:
 
 
 def _value(cell: Column, type_: DataType) -> Column:
-    """The value of a cell; null for a null, and for text that is no value of the type."""
+    """Returns the value of a cell; null for a null, and for text that is no value of the type."""
     if type_ in (STRING, UNKNOWN):
         return F.when(cell.isNull(), "").when(cell != NULL, cell)
     return F.when(_is_there(cell), _parsed(cell, type_))

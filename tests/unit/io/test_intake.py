@@ -7,16 +7,23 @@ import gzip
 import os
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from emberlog.datatypes import FLOAT, INT, STRING, DataType
 from emberlog.diagnostics import EmberlogError
 from emberlog.io.facts import infer_columns, read_facts
-from emberlog.io.local_sources import register
-from emberlog.io.quick_numbers import read_numbers
+from emberlog.io.intake import Source
+from emberlog.io.intake import register as register_with
+from emberlog.io.local_files import LocalReader, read_numbers
+from emberlog.io.local_relation import LocalRelation
 from emberlog.semantics.model import Column, Relation
 
 UNKNOWN = DataType("unknown")
+
+
+def register(name: str, data: object, *, header: bool = False, format: str | None = None) -> Source[LocalRelation]:
+    return register_with(LocalReader(), name, data, header=header, format=format)
 
 
 def relation(*types: DataType) -> Relation:
@@ -120,3 +127,47 @@ def test_files_that_cannot_be_read(tmp_path: Path, name: str, code: str) -> None
     (tmp_path / name).write_text("not what it seems")
     with pytest.raises(EmberlogError, match=code):
         register("t", tmp_path / name)
+
+
+def test_a_format_that_the_name_does_not_tell(tmp_path: Path) -> None:
+    (tmp_path / "arcs").write_text("source,target\nx,2\n")
+    source = register("t", tmp_path / "arcs", header=True, format="csv")
+    assert source.relation(relation(STRING, INT)).facts == {("x", 2)}
+
+
+def test_a_compressed_file_that_ends_too_soon(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"1,2\n" * 1_000)[:-20])
+    with pytest.raises(EmberlogError, match="DL405"):
+        register("t", path).relation(relation(INT, INT))
+
+
+def test_types_are_those_of_all_files_together(tmp_path: Path) -> None:
+    """An empty cell is a null of any type, in whichever file it stands."""
+    (tmp_path / "a.csv").write_text("1,\n")
+    (tmp_path / "b.csv").write_text("2,5\n")
+    source = register("t", tmp_path)
+    assert [column.type for column in source.columns(None) or ()] == [INT, INT]
+    assert source.relation(relation(INT, INT)).facts == {(1, None), (2, 5)}
+
+
+def test_only_line_breaks_end_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a\u2028b,c\x0bd\n", encoding="utf-8")
+    assert register("t", path).original().facts == {("a\u2028b", "c\x0bd")}
+
+
+@pytest.mark.parametrize("data", [[(1, None)], pa.table({"a": [1], "b": pa.nulls(1)})], ids=["rows", "arrow"])
+def test_nothing_but_nulls_is_of_every_type(data: object) -> None:
+    source = register("t", data)
+    assert [column.type for column in source.columns(None) or ()] == [INT, UNKNOWN]
+    for type_ in (INT, FLOAT, STRING, DataType("pair", (INT, INT))):
+        assert source.relation(relation(INT, type_)).facts == {(1, None)}
+
+
+def test_columns_are_chosen_if_each_is_there_once() -> None:
+    table = pa.table([[1], [2], [3]], names=["a", "b", "b"])
+    chosen = register_with(LocalReader(), "t", table, columns=["a"])
+    assert chosen.original().facts == {(1,)}
+    with pytest.raises(EmberlogError, match="has several columns `b`"):
+        register_with(LocalReader(), "t", table, columns=["b"])

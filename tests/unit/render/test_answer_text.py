@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from emberlog.cli.answers import Answer, answer_of, answer_text, value_text
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, DataType, list_of, pair_of
+from emberlog.render.answer_text import Answer, answer_of, answer_text, value_text
 from emberlog.semantics.model import CellValue
 from tests.programs import checked
 

@@ -1,28 +1,24 @@
-"""Facts as a person reads them: a title with their number, and the first of them in columns."""
+"""Shows facts as a person reads them: a title with their number, and the first of them in columns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
 
 from emberlog.datatypes import TIMESTAMP, DataType
+from emberlog.io.moments import shown_moment
 from emberlog.logical.rule_text import query_text
 from emberlog.logical.summary import counted
 from emberlog.semantics.model import CellValue, CheckedProgram, Fact
 
-if TYPE_CHECKING:
-    from emberlog.result import Result
-
 WIDEST_CELL = 60
 """Longer values are cut off, so that a line stays a line."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
+    """Holds what is shown of a relation."""
+
     relation: str
     title: str
     """`reach(X, Y)`, or the query that asked for it."""
@@ -35,6 +31,7 @@ class Answer:
 
 
 def answer_of(checked: CheckedProgram, relation: str, first: Sequence[Fact], total: int) -> Answer:
+    """Returns the answer of a relation, with the first of its facts."""
     columns = checked.relations[relation].columns
     anything = f"{relation}({', '.join('_' for _ in columns)})?"
     queries = [query_text(query) for query in checked.queries if query.relation == relation]
@@ -44,14 +41,8 @@ def answer_of(checked: CheckedProgram, relation: str, first: Sequence[Fact], tot
     return Answer(relation, title, types, tuple(first), total)
 
 
-def with_origins(answer: Answer, result: Result[Any]) -> Answer:
-    """The answer with what a run with provenance knows of the facts that are shown."""
-    found = (result.origin(answer.relation, fact) for fact in answer.first)
-    return replace(answer, origins=tuple((origin.when, origin.by) for origin in found))
-
-
 def answer_text(answer: Answer, *, hint: str = "") -> str:
-    """`reach(X, Y): 1,204 facts` and a line for each fact shown; `hint` says how to see the others."""
+    """Returns `reach(X, Y): 1,204 facts` and a line for each fact shown; `hint` says how to see the others."""
     rows = [[_cell(value, type_) for value, type_ in zip(fact, answer.types, strict=True)] for fact in answer.first]
     lines = [f"{answer.title}: {counted(answer.total, 'fact')}"]
     is_number = [type_.is_numeric for type_ in answer.types]
@@ -66,6 +57,7 @@ def answer_text(answer: Answer, *, hint: str = "") -> str:
 
 
 def value_text(value: CellValue, type_: DataType) -> str:
+    """Returns a value as people read it, on one line."""
     match value:
         case None:
             return "null"
@@ -78,7 +70,7 @@ def value_text(value: CellValue, type_: DataType) -> str:
             inside = ", ".join(value_text(element, part) for element, part in zip(value, parts, strict=True))
             return f"[{inside}]" if type_.name == "list" else f"({inside})"
         case int() if type_ == TIMESTAMP:
-            return _moment(value)
+            return shown_moment(value)
         case _:
             return repr(value)
 
@@ -98,11 +90,3 @@ def _aligned(rows: Sequence[Sequence[str]], is_number: Sequence[bool]) -> list[s
         ]
         lines.append(f"  {'  '.join(cells)}".rstrip())
     return lines
-
-
-def _moment(microseconds: int) -> str:
-    try:
-        moment = _EPOCH + timedelta(microseconds=microseconds)
-    except OverflowError:
-        return str(microseconds)
-    return moment.replace(tzinfo=None).isoformat(sep=" ")

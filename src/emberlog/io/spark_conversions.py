@@ -1,35 +1,67 @@
-"""Columns of people's DataFrames as columns of relations, and back.
-
-int takes every integral type; float takes float, double and decimal (which loses digits beyond the 16th); a timestamp
-with or without a time zone is a timestamp, one without counts as UTC. Other types have to be converted before.
-"""
+"""Converts columns of Spark's frames to columns of relations and back, by the same rules as `arrow_values`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from emberlog.datatypes import BOOL, FIRST, FLOAT, INT, SECOND, STRING, TIMESTAMP, UNKNOWN, DataType, list_of, pair_of
-from emberlog.diagnostics import EmberlogError, fail
+from emberlog.io.arrow_values import holds_time, known_type, table_of
+from emberlog.io.matching import check_arity, check_type, unknown_type
 from emberlog.language.spark_columns import nearest_float
+from emberlog.language.spark_types import schema_of
+from emberlog.semantics.model import CellValue, Fact, Relation
 from emberlog.semantics.model import Column as RelationColumn
-from emberlog.semantics.model import Relation
-
-_HINTS = {
-    "date": "to_timestamp(…) or string(…) of it can be used",
-    "binary": "text can be used: decode(…, 'UTF-8')",
-    "map": "one row for each entry can be used: explode(…)",
-    "struct": "its fields as columns of their own can be used; a struct of two fields is a pair",
-}
 
 _EPOCH = "1970-01-01 00:00:00"
 
 
+# --- rows in this process -------------------------------------------------------------------------------------------
+
+
+def local_frame(
+    spark: SparkSession, names: Sequence[str], types: Sequence[DataType], rows: Sequence[Fact]
+) -> DataFrame:
+    """Returns the rows as a frame that lives in its plan. A column of unknown type takes that of its values."""
+    if not names:
+        return spark.range(0, len(rows), 1, 1).drop("id")
+    known = [known_type(type_, [row[i] for row in rows]) for i, type_ in enumerate(types)]
+    return frame_of_table(spark, table_of(names, known, rows), known)
+
+
+def frame_of_table(spark: SparkSession, table: pa.Table, types: Sequence[DataType]) -> DataFrame:
+    """Returns a table, in which moments are microseconds, as a frame."""
+    if not types:
+        return spark.range(0, table.num_rows, 1, 1).drop("id")
+    return spark.createDataFrame(table, schema_of(table.column_names, types))
+
+
+def fact_of(row: Row) -> Fact:
+    """Returns a row as a fact of the language: pairs and lists are tuples, timestamps are microseconds."""
+    return tuple(_cell(value) for value in row)
+
+
+def _cell(value: object) -> CellValue:
+    if isinstance(value, list | tuple):  # a Row is a tuple
+        return tuple(_cell(part) for part in value)
+    assert value is None or isinstance(value, bool | int | float | str)
+    return value
+
+
+# --- frames as relations --------------------------------------------------------------------------------------------
+
+
+def quoted(name: str) -> str:
+    """Returns the name of a column as Spark wants it, whatever letters it has."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def language_type(type_: spark_types.DataType) -> DataType | None:
-    """The type that values of a Spark type have in programs, or None if they have none."""
+    """Returns the type that values of a Spark type have in programs, or None if they have none."""
     match type_:
         case spark_types.ByteType() | spark_types.ShortType() | spark_types.IntegerType() | spark_types.LongType():
             return INT
@@ -54,65 +86,31 @@ def language_type(type_: spark_types.DataType) -> DataType | None:
 
 
 def columns_of_frame(name: str, frame: DataFrame) -> tuple[RelationColumn, ...]:
-    """The columns as a program sees them; raises DL403 for a type that programs do not know."""
+    """Returns the columns as a program sees them; raises DL403 for a type that programs do not know."""
     columns = []
     for field in frame.schema.fields:
         type_ = language_type(field.dataType)
         if type_ is None:
-            raise _unknown_type(name, field)
+            raise unknown_type(name, field.name, field.dataType.simpleString())
         columns.append(RelationColumn(field.name, type_))
     return tuple(columns)
 
 
-def _unknown_type(name: str, field: spark_types.StructField) -> EmberlogError:
-    found = field.dataType.simpleString().split("<")[0]
-    hint = _HINTS.get(found, "leave the column out, or convert it")
-    message = f"the column `{field.name}` of `{name}` is of type {found}, which programs do not know"
-    return fail("DL403", message, None, hint)
-
-
 def as_relation(frame: DataFrame, relation: Relation) -> DataFrame:
-    """The frame with its columns in the relation's types, as executors want them, named `c0`, `c1`, …"""
-    if len(frame.columns) != relation.arity:
-        raise fail(
-            "DL402",
-            f"the data of `{relation.name}` has {_counted(len(frame.columns))}, but the program uses {relation.arity}",
-            None,
-            f"the program has {relation}; the data has {', '.join(frame.columns)}",
-        )
-    fields = frame.schema.fields
-    names = [field.name for field in fields]
-    if len({name.lower() for name in names}) < len(names):
-        names = [f"c{i}" for i in range(relation.arity)]
-        frame = frame.toDF(*names)
-    return frame.select(
+    """Returns the frame with its columns in the types of the relation, as engines want them, named `c0`, `c1`, …"""
+    check_arity(frame.columns, relation)
+    types = [field.dataType for field in frame.schema.fields]
+    numbered = frame.toDF(*(f"c{i}" for i in range(relation.arity)))  # the same name may be there twice
+    return numbered.select(
         *(
-            _converted(F.col(quoted(name)), field.dataType, relation, column).alias(f"c{i}")
-            for i, (name, field, column) in enumerate(zip(names, fields, relation.columns, strict=True))
+            _converted(F.col(f"c{i}"), given, relation, column).alias(f"c{i}")
+            for i, (given, column) in enumerate(zip(types, relation.columns, strict=True))
         )
     )
 
 
-def quoted(name: str) -> str:
-    """The name of a column as Spark wants it, whatever letters it has."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-def _counted(count: int) -> str:
-    return f"{count:,} column{'' if count == 1 else 's'}"
-
-
 def _converted(value: Column, given: spark_types.DataType, relation: Relation, column: RelationColumn) -> Column:
-    found = language_type(given)
-    wanted = column.type if column.type.is_known else found
-    is_time = wanted == TIMESTAMP and found == INT  # a clock can be a plain count
-    is_wider = wanted == FLOAT and found == INT
-    if found is None or wanted is None or not (found in (wanted, UNKNOWN) or is_time or is_wider):
-        raise fail(
-            "DL403",
-            f"the column `{column.name}` of `{relation.name}` is {wanted}, and the data has {given.simpleString()}",
-            relation.span if relation.is_declared else None,
-        )
+    wanted = check_type(language_type(given), given.simpleString(), relation, column)
     return _as_type(value, given, wanted, f"the column `{column.name}` of `{relation.name}`")
 
 
@@ -124,7 +122,7 @@ def _as_type(value: Column, given: spark_types.DataType, wanted: DataType, where
     if wanted == FLOAT:
         return _finite(value.cast("double"), where)
     if wanted == TIMESTAMP:
-        return microseconds(value, given)
+        return _microseconds(value, given)
     if isinstance(given, spark_types.StructType):
         parts = [
             _as_type(value[field.name], field.dataType, type_, where).alias(name)
@@ -137,7 +135,7 @@ def _as_type(value: Column, given: spark_types.DataType, wanted: DataType, where
 
 
 def _widened(value: Column, where: str) -> Column:
-    """The float that is equal to an int; a fault where there is none."""
+    """Returns the float that is equal to an int; a fault where there is none."""
     near, is_equal = nearest_float(value)
     text = F.concat(F.lit(f"error[DL506]: {where} is of floats, and "), value.cast("string"))
     fault = F.raise_error(F.concat(text, F.lit(" has no equal float; give all values as ints ¶")))
@@ -145,14 +143,14 @@ def _widened(value: Column, where: str) -> Column:
 
 
 def _finite(value: Column, where: str) -> Column:
-    """The value; a fault for infinity and NaN, which programs do not know. 0.0 and -0.0 are one value."""
+    """Returns the value; a fault for infinity and NaN, which programs do not know. 0.0 and -0.0 are one value."""
     text = f"error[DL403]: {where} holds a float that is not finite; null can stand for a missing value ¶"
     # The remainder of a division by infinity is the dividend itself, unless that is infinite.
     return F.nanvl((value + F.lit(0.0)) % F.lit(float("inf")), F.raise_error(F.lit(text)))
 
 
-def microseconds(value: Column, given: spark_types.DataType) -> Column:
-    """A moment as microseconds since 1970 in UTC."""
+def _microseconds(value: Column, given: spark_types.DataType) -> Column:
+    """Returns a moment as microseconds since 1970 in UTC."""
     if isinstance(given, spark_types.TimestampType):
         return F.unix_micros(value)
     if isinstance(given, spark_types.TimestampNTZType):
@@ -161,37 +159,24 @@ def microseconds(value: Column, given: spark_types.DataType) -> Column:
 
 
 def as_result(frame: DataFrame, relation: Relation, *, plain_times: bool = False) -> DataFrame:
-    """The facts of a relation as people want them: timestamps are timestamps again, unless they came as numbers."""
-    if plain_times or not any(_holds_time(column.type) for column in relation.columns):
+    """Returns facts as people want them: timestamps are timestamps again, unless they came as numbers."""
+    if plain_times or not any(holds_time(column.type) for column in relation.columns):
         return frame
     return frame.select(
         *(
-            _moments(F.col(f"`{name}`"), column.type).alias(name)
+            _moments(F.col(quoted(name)), column.type).alias(name)
             for name, column in zip(frame.columns, relation.columns, strict=True)
         )
     )
 
 
-def _holds_time(type_: DataType) -> bool:
-    return type_ == TIMESTAMP or any(map(_holds_time, type_.parts))
-
-
 def _moments(value: Column, type_: DataType) -> Column:
     if type_ == TIMESTAMP:
         return F.timestamp_micros(value)
-    if not _holds_time(type_):
+    if not holds_time(type_):
         return value
     if type_.name == "list":
         return F.transform(value, lambda item: _moments(item, type_.parts[0]))
     first, second = type_.parts
     pair = F.struct(_moments(value[FIRST], first).alias(FIRST), _moments(value[SECOND], second).alias(SECOND))
     return F.when(value.isNotNull(), pair)
-
-
-def has_plain_times(schemas: Sequence[tuple[DataFrame, Relation]]) -> bool:
-    """Whether a column that a program takes as a timestamp holds plain numbers."""
-    return any(
-        column.type == TIMESTAMP and language_type(field.dataType) == INT
-        for frame, relation in schemas
-        for field, column in zip(frame.schema.fields, relation.columns, strict=True)
-    )
