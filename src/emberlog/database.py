@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from emberlog.io.local_relation import LocalRelation
     from emberlog.provenance.streams.questions import StreamQuestions
+    from emberlog.streams.plan.maintenance import Maintenance
 
     Frame = typing_extensions.TypeVar("Frame", default=DataFrame)
 else:
@@ -231,10 +232,10 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             listener,
             execution,
         )
-        outputs = self._engine.run(request) if stream is None else self._stream(request, stream)
+        outputs = self._engine.run(request) if stream is None else self._stream(request, stream, explained.maintenance)
         return Result(explained, outputs)
 
-    def _stream(self, request: Request, stream: Relation) -> Outputs[Frame]:
+    def _stream(self, request: Request, stream: Relation, maintenance: Maintenance | None) -> Outputs[Frame]:
         """Makes a program over streams ready to be started."""
         from emberlog.engines.spark.engine import SparkEngine
 
@@ -245,9 +246,10 @@ class Database(MutableMapping[str, object], Generic[Frame]):
                 stream.span,
                 "a database on Spark does; `window` asks about one slide here",
             )
-        from emberlog.streams.spark.stream_answers import StreamAnswers
+        from emberlog.streams.spark.start import StreamAnswers
 
-        return cast("Outputs[Frame]", StreamAnswers.of(self._engine, request))
+        assert maintenance is not None
+        return cast("Outputs[Frame]", StreamAnswers(self._engine, request, maintenance))
 
     def window(
         self,
@@ -263,7 +265,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         otherwise that of the last tuple."""
         from emberlog.engines.local.engine import LocalEngine
         from emberlog.provenance.streams.questions import StreamQuestions
-        from emberlog.streams.evaluate.whole_streams import window_of_relations
+        from emberlog.streams.evaluate.window_facts import window_of_relations
 
         if not isinstance(self._engine, LocalEngine):
             hint = 'ask the query that start() gives, or use Database(engine="local")'
@@ -332,13 +334,13 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         )
         statistics = self._statistics(checked)
         optimized = plan_program(checked, off=frozenset(off), statistics=statistics, provenance=provenance)
+        maintenance = None
         if _has_streams(checked):
-            from emberlog.streams.plan.maintenance import evaluation_notes
+            from emberlog.streams.plan.maintenance import plan_maintenance
 
-            choices = evaluation_notes(checked)
-        else:
-            choices = self._engine.choices(optimized.plan)
-        return Explained(checked, build(checked), optimized, choices, provenance)
+            maintenance = plan_maintenance(checked)
+        choices = self._engine.choices(optimized.plan) if maintenance is None else maintenance.notes
+        return Explained(checked, build(checked), optimized, choices, provenance, maintenance)
 
     def cost(
         self,

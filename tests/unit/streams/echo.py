@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from emberlog.streams.evaluate.evaluator import Changes
-from emberlog.streams.plan.window import Slide
+from emberlog.streams.plan.slides import Slide
 
 TUPLES = pa.schema([("c0", pa.int64()), ("c1", pa.int64())])
 Tuples = frozenset[tuple[int, int]]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from emberlog.streams.state.best_store import BestStore
-from emberlog.streams.state.frontier_store import FEWEST_ROWS
+from emberlog.streams.state.frontier_store import FEWEST_ROWS, BestStore
 from tests.unit.streams.test_frontier_store import entered, ranked, seen
 
 NOTHING = np.empty((4, 0), np.int64)
@@ -52,7 +51,7 @@ def test_a_tidied_store_has_the_same_rows_and_goes_on() -> None:
     entered(store, ranked(*((key, key, 2 if key % 4 else 9) for key in range(FEWEST_ROWS))))
     store.expire(3)
     store.settle()
-    fresh = store.tidied()
+    fresh = store.compacted()
     assert isinstance(fresh, BestStore) and seen(fresh) == seen(store) and fresh.count < store.count
     fresh.expire(10)
     assert fresh.lost.shape[1] == FEWEST_ROWS // 4

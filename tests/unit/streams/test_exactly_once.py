@@ -123,7 +123,7 @@ def test_what_is_kept_is_bounded_by_the_window(tmp_path: Path) -> None:
     assert max(kept) <= 200
     checkpoint = Checkpoint(spec.location)
     assert len(checkpoint.records.names()) == 2
-    assert len(checkpoint.log.names()) < 40
+    assert len(checkpoint.log.folder.names()) < 40
     assert len(checkpoint.outputs.names()) <= 2
 
 

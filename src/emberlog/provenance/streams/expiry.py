@@ -13,7 +13,7 @@ from enum import Enum
 
 from emberlog.semantics.model import CheckedProgram
 from emberlog.streams.evaluate.window_facts import WindowFacts
-from emberlog.streams.plan.monotone_strata import read_by, reasons_against
+from emberlog.streams.plan.maintenance import read_by, reasons_against
 
 MOST_SLIDES = 64
 """That are looked at one by one."""

@@ -1,4 +1,4 @@
-"""The answers of a step's slides as files: whole, or as what each slide added and removed.
+"""Writes the answers of a step's slides to files: whole, or as what each slide added and removed.
 
 The files are as people want them, with the names and types that they see: a sink for Parquet takes them as they are.
 """
@@ -23,7 +23,7 @@ from emberlog.streams.steps.folder import Folder
 SLIDE, CHANGE = "slide", "change"
 ADDED, REMOVED = "added", "removed"
 ROWS_AT_ONCE = 1 << 17
-"""Small slides are written together."""
+"""The answers of small slides are written together, so many rows at a time."""
 
 
 class OutputMode(StrEnum):
@@ -35,18 +35,18 @@ class OutputMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Which relations are written, and how."""
+    """Says which relations are written, and how."""
 
     mode: OutputMode
     outputs: Mapping[str, tuple[Column, ...]]
     late: Mapping[str, tuple[Column, ...]]
     """Streams whose late tuples are wanted, too, under the name that `late_name` gives them."""
     plain_times: bool
-    """Moments are plain numbers."""
+    """Whether times are plain numbers."""
 
     def schema(self, relation: str) -> pa.Schema:
-        """Of an output, with the time of the slide, and with what happened to each fact if only that is told; or of
-        late tuples."""
+        """Returns the schema of an output, with the time of the slide, and with what happened to each fact if only
+        changes are told; or that of late tuples."""
         columns = self._columns(relation)
         names = distinct_names([column.name for column in columns])
         types = [shown_type(column.type, plain_times=self.plain_times) for column in columns]
@@ -69,7 +69,7 @@ def late_name(stream: str) -> str:
 
 
 class AnswerFiles:
-    """One file per relation that has something to say."""
+    """Writes one file per relation that has rows."""
 
     def __init__(self, folder: Folder, layout: Layout, stem: str) -> None:
         """`stem` begins the names of the files."""
@@ -103,7 +103,7 @@ class AnswerFiles:
             self._add(name, tuples.rename_columns(self._schema(name).names).cast(self._schema(name)))
 
     def facts(self, before: Mapping[str, int]) -> dict[str, int]:
-        """The size of each answer now, given what it was before."""
+        """Returns the size of each answer now, given what it was before."""
         if self._layout.mode is OutputMode.COMPLETE:
             return {**before, **self._complete}
         changed = {name: self.added[name] - self.removed[name] for name in self.added}
