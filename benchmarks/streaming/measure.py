@@ -16,9 +16,10 @@ import pyarrow as pa
 
 from benchmarks.data.relations import Relations
 from benchmarks.streaming.cases import StreamQuery
+from emberlog.config import Evaluation
 from emberlog.semantics.analysis import analyze
 from emberlog.source import Source
-from emberlog.streams.evaluate.methods import Evaluation, plan_evaluation, slide_evaluator
+from emberlog.streams.evaluate.methods import plan_evaluation, slide_evaluator
 from emberlog.streams.plan.maintenance import plan_maintenance
 from emberlog.streams.plan.slides import Clock, Schedule
 from emberlog.streams.state.backlog import Backlog, sort_out

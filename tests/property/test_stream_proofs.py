@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from emberlog.config import DEFAULT_LIMITS
 from emberlog.diagnostics import EmberlogError
 from emberlog.provenance.streams.expiry import Certainty
-from emberlog.provenance.streams.questions import StreamQuestions
+from emberlog.provenance.streams.questions import StreamQuestions, question_program
 from emberlog.provenance.streams.stream_proof import StreamProof
-from emberlog.provenance.streams.window_runs import question_program
 from emberlog.semantics.model import Fact
 from emberlog.streams.plan.slides import Slide
 from tests.oracle.evaluate import evaluate

@@ -15,11 +15,9 @@ from emberlog.cli.parameters import (
     refuse,
     whole_number,
 )
-from emberlog.config import EVALUATIONS, LATE_TUPLES, OUTPUT_MODES, StreamOptions
+from emberlog.config import EVALUATIONS, FILE_FORMATS, LATE_TUPLES, OUTPUT_MODES, StreamOptions
 
 NAME = "stream"
-
-FORMATS = ("parquet", "csv", "json", "orc")
 
 EXAMPLES = """\
 examples:
@@ -62,7 +60,7 @@ def _add_input_options(group: Any) -> None:
 
 def _add_output_options(group: Any) -> None:
     group.add_argument("--output", metavar="DIR", help="write the answers there, each batch in a folder of its own")
-    group.add_argument("--format", choices=FORMATS, help="of the output (parquet)")
+    group.add_argument("--format", choices=FILE_FORMATS, help="of the output (parquet)")
     group.add_argument("--mode", choices=OUTPUT_MODES, default="changes", help="what each slide tells (changes)")
     group.add_argument("--show", metavar="N", type=whole_number, help="rows of a batch shown, without --output (10)")
     group.add_argument("--late", choices=LATE_TUPLES, default=LATE_TUPLES[0], help="tuples that come too late (drop)")
@@ -109,7 +107,7 @@ def _options(arguments: argparse.Namespace) -> StreamOptions:
     return StreamOptions(
         checkpointLocation=arguments.checkpoint or (f"{output}/_checkpoint" if output else str(new_folder())),
         path=output,
-        format=(arguments.format or FORMATS[0]) if output else None,
+        format=(arguments.format or FILE_FORMATS[0]) if output else None,
         outputMode=arguments.mode,
         availableNow=arguments.once,
         processingTime=arguments.every,

@@ -48,9 +48,6 @@ class Echo:
             for stream, rows in self._window.items()
         }
 
-    def facts_in_window(self) -> Mapping[str, int]:
-        return {stream: len(rows) for stream, rows in self._window.items()}
-
     def expired(self) -> int:
         return sum(len(rows - self._window[stream]) for stream, rows in self._before.items())
 

@@ -14,7 +14,6 @@ from emberlog.datatypes import INT, TIMESTAMP
 from emberlog.semantics.model import Column
 from emberlog.streams.plan.slides import Schedule
 from emberlog.streams.steps import step as steps_of_workers
-from emberlog.streams.steps.answers import OutputMode
 from emberlog.streams.steps.checkpoint import Checkpoint, Record
 from emberlog.streams.steps.exactly_once import ExactlyOnce
 from emberlog.streams.steps.step import Measures, Spec, take_step
@@ -25,7 +24,7 @@ Rows = list[tuple[object, ...]]
 Batch = Mapping[str, pa.Table]
 
 
-def spec_of(folder: Path, schedule: Schedule, mode: OutputMode, streams: Sequence[str] = STREAMS) -> Spec:
+def spec_of(folder: Path, schedule: Schedule, mode: str, streams: Sequence[str] = STREAMS) -> Spec:
     columns = (Column("Ts", TIMESTAMP), Column("X", INT))
     return Spec(
         query="test",

@@ -78,7 +78,7 @@ def test_a_fact_that_goes_and_comes_in_one_slide_has_not_changed() -> None:
     entered(store, np.array([[7], [3]]))
     store.expire(4)
     assert entered(store, np.array([[7], [9]])) == ([], [])
-    assert store.visible_count == 1
+    assert store.visible().shape[1] == 1
 
 
 def test_a_store_of_dead_rows_is_tidied_up() -> None:

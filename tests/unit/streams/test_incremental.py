@@ -142,7 +142,7 @@ def test_state_and_texts_are_those_of_the_window() -> None:
         table = pa.table({"Ts": [at] * names, "N": [f"{at} {number}" for number in range(names)]})
         evaluator.advance(Slide(at, at - 2), {"s": table})
         sizes.append(evaluator.state_bytes())
-        assert evaluator.facts_in_window()["seen"] == min(at + 1, 3) * names
+        assert evaluator.answers()["seen"].num_rows == min(at + 1, 3) * names
         assert evaluator.expired() == (names if at > 2 else 0)
     assert max(sizes[12:]) <= max(sizes[:12])
     assert len(evaluator._texts) < 3 * MANY_TEXTS

@@ -1,4 +1,4 @@
-"""Strata that are computed as a whole, from relations that are complete: by workers if they can, else interpreted."""
+"""Computes strata as a whole, from relations that are complete: by workers if they can, else by the interpreter."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from emberlog.workers.store.texts import texts_of
 class _Compiled:
     stratum: PlannedStratum
     program: CyclicProgram | None
-    """None where the workers cannot run it."""
+    """The compiled rules; None where workers cannot run them."""
     placement: Placement | None
 
 
@@ -60,14 +60,14 @@ class CompleteStrata:
 
     @property
     def texts(self) -> Iterator[str]:
-        """What the rules of the workers write."""
+        """Yields the texts in the rules that workers run."""
         for one in self._strata:
             if one.program is not None:
                 yield from texts_of(one.program)
 
     @property
     def reads(self) -> set[str]:
-        """All relations that its rules read."""
+        """Returns all relations that the rules read."""
         return {scan.relation for one in self._strata for plan in plans_of(one.stratum.root) for scan in scans(plan)}
 
     def run(self, relations: LaneRelations, codes: Mapping[str, int]) -> None:
@@ -114,7 +114,7 @@ class CompleteStrata:
 
 
 def unique_columns(program: CyclicProgram) -> dict[str, frozenset[int]]:
-    """Of each relation that is aggregated, the columns that it is grouped by."""
+    """Returns the columns that each aggregated relation is grouped by."""
     return {
         relation.name: frozenset(place for place, column in enumerate(relation.columns) if column.lane < relation.keys)
         for relation in program.relations

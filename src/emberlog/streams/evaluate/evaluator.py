@@ -41,9 +41,6 @@ class SlideEvaluator(Protocol):
     def restore(self, slide: Slide, window: Mapping[str, pa.Table]) -> None:
         """Begins with the tuples that a window had at a slide: the next `advance` goes on from there."""
 
-    def facts_in_window(self) -> Mapping[str, int]:
-        """Counts the facts of each relation that is kept from slide to slide, streams included."""
-
     def expired(self) -> int:
         """Counts the tuples of streams that the last `advance` let go, without repeats."""
 

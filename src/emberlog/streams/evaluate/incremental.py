@@ -163,9 +163,6 @@ class IncrementalEvaluator:
             added, removed = difference(added, removed)
         return Changes(self._asked_table(name, added), self._asked_table(name, removed))
 
-    def facts_in_window(self) -> Mapping[str, int]:
-        return {name: sum(worker.store(name).visible_count for worker in self._team) for name in self._plan.kept}
-
     def expired(self) -> int:
         streams = set(self._plan.kept).intersection(self._program.streams)
         return sum(worker.expired[name] for worker in self._team for name in streams)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, assert_never
+from typing import assert_never
 
 import pyarrow as pa
 
-from emberlog.config import DEFAULT_LIMITS, Limits
+from emberlog.config import DEFAULT_LIMITS, Evaluation, Limits
 from emberlog.streams.evaluate.evaluator import SlideEvaluator
 from emberlog.streams.evaluate.incremental import IncrementalEvaluator, PartitionEvaluator
 from emberlog.streams.evaluate.incremental_plan import IncrementalPlan, incremental_plan
@@ -15,7 +15,6 @@ from emberlog.streams.evaluate.simple import SimpleEvaluator, SimplePlan, simple
 from emberlog.streams.plan.maintenance import Maintenance
 from emberlog.streams.plan.slides import Schedule
 
-Evaluation = Literal["incremental", "simple"]
 StreamPlan = IncrementalPlan | SimplePlan
 
 

@@ -74,9 +74,6 @@ class SimpleEvaluator:
             )
         return changes
 
-    def facts_in_window(self) -> Mapping[str, int]:
-        return {name: len(self._facts(name, table)) for name, table in self._window.items()}
-
     def expired(self) -> int:
         return sum(
             len(self._facts(name, table) - self._facts(name, self._window[name]))

@@ -26,7 +26,6 @@ from emberlog.streams.plan.slides import Schedule, schedule_of
 from emberlog.streams.spark.coordinator import Coordinator
 from emberlog.streams.spark.sinks import ForEach, sink_of
 from emberlog.streams.spark.task import TAG, column_name
-from emberlog.streams.steps.answers import OutputMode
 from emberlog.streams.steps.checkpoint import Checkpoint
 from emberlog.streams.steps.folder import Folder
 from emberlog.streams.steps.progress import ProgressLog, StreamProgress
@@ -165,7 +164,7 @@ class StreamAnswers(Outputs[DataFrame]):
             statics=tuple(name for name, one in is_stream.items() if not one),
             outputs=self._outputs,
             plain_times=self._plain_times,
-            make=partial(slide_evaluator, plan, schedule, options.outputMode == OutputMode.CHANGES),
+            make=partial(slide_evaluator, plan, schedule, options.tells_changes),
         )
 
     def _columns(self, name: str) -> tuple[Column, ...]:

@@ -246,12 +246,6 @@ class FrontierStore:
         chains = (self.rows, self.following, self.leaders, self.keys, self.directions)
         return publish(*chains, self.slide, leaders, self.published, self.is_published)
 
-    @property
-    def visible_count(self) -> int:
-        """Counts the keys that have a row."""
-        leaders = np.flatnonzero(self.leaders[: self.count] == np.arange(self.count))
-        return held_keys(self.rows, self.following, self.keys, self.directions, self.slide, leaders)
-
     def visible(self) -> Lanes:
         """Returns the best row of each key, in the lanes that are shown."""
         chains = (self.rows, self.following, self.leaders, self.count, self.keys, self.directions)

@@ -7,7 +7,7 @@ recursion does, so that partitions may be in this process or anywhere.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from emberlog.workers.store.indexes import FEWEST_PAIRS, MOST_PAIRS, Matches
 from emberlog.workers.store.joined import Contribution
 from emberlog.workers.store.relations import WorkerRelation
 from emberlog.workers.store.stores import StaticStore, Store
-from emberlog.workers.wire.messages import Progress, Running
+from emberlog.workers.wire.messages import Running
 
 _DIRECTIONS = {
     Combine.MIN: 1,
@@ -42,7 +42,6 @@ class StreamWorker(RoundsWorker):
         statics: Mapping[str, StaticStore],
         tracked: frozenset[str] = frozenset(),
         repaired: frozenset[str] = frozenset(),
-        report: Callable[[Progress], None] = lambda _: None,
     ) -> None:
         """`tracked` are the relations whose changes are asked for, `repaired` those of which only what is seen now is
         kept."""
@@ -53,14 +52,15 @@ class StreamWorker(RoundsWorker):
         self.is_fresh = True
         self.expired: dict[str, int] = {}
         """How many facts of each relation the last slide let go."""
-        super().__init__(task, statics, report)
-        self.atoms_before = dict(self._find_atoms_before())
+        super().__init__(task, statics)
+        self.atoms_before: dict[int, tuple[Atom, ...]] = {}
         """The atoms that the chain of a rule has met before each atom that expires, by the id of that."""
-        self.repairing_atoms = frozenset(self._find_repairing_atoms())
+        self.repairing_atoms: set[int] = set()
         """The ids of the atoms of rules that see only what is seen now."""
-        self.joining_atoms = frozenset(self._find_joining_atoms())
+        self.joining_atoms: set[int] = set()
         """Those of them that begin a join of facts that expire. A fact that only holds longer is not joined again: what
         was derived from it is lost no later than it would have been, and found again if it is still true."""
+        self._enter_atoms()
 
     def new_resident(self, relation: RelationLayout) -> WorkerRelation:
         return WorkerRelation(relation, store=self._new_store(relation, tracks_changes=relation.name in self.tracked))
@@ -78,24 +78,14 @@ class StreamWorker(RoundsWorker):
             relation.keys, directions, self.slide, tracks_changes=tracks_changes, tells_longer=tells_longer
         )
 
-    def _find_atoms_before(self) -> Iterator[tuple[int, tuple[Atom, ...]]]:
+    def _enter_atoms(self) -> None:
         for runner in self.rules:
-            before: list[Atom] = []
-            for step in runner.chain.steps:
-                if isinstance(step, Start | Probe) and step.atom.relation in self.residents:
-                    yield id(step.atom), tuple(before)
-                    before.append(step.atom)
-
-    def _find_repairing_atoms(self) -> Iterator[int]:
-        for runner in self.rules:
+            atoms = [step.atom for step in runner.chain.steps if isinstance(step, Start | Probe)]
+            expiring = [atom for atom in atoms if atom.relation in self.residents]
+            self.atoms_before.update((id(atom), tuple(expiring[:place])) for place, atom in enumerate(expiring))
             if runner.chain.relation in self.repaired:
-                yield from (id(step.atom) for step in runner.chain.steps if isinstance(step, Start | Probe))
-
-    def _find_joining_atoms(self) -> Iterator[int]:
-        for runner in self.rules:
-            steps = [step for step in runner.chain.steps if isinstance(step, Start | Probe)]
-            if sum(step.atom.relation in self.residents for step in steps) > 1:
-                yield from (id(step.atom) for step in steps if id(step.atom) in self.repairing_atoms)
+                self.repairing_atoms.update(map(id, atoms))
+                self.joining_atoms.update(map(id, atoms if len(expiring) > 1 else ()))
 
     def store(self, relation: str) -> FrontierStore:
         return _frontier(self.residents[relation])

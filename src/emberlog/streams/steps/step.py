@@ -21,7 +21,7 @@ from emberlog.streams.evaluate.evaluator import SlideEvaluator
 from emberlog.streams.evaluate.incremental import PartitionEvaluator, Swap
 from emberlog.streams.plan.slides import Clock, Due, Schedule, due_slides
 from emberlog.streams.state.backlog import TIME, Backlog, sort_out
-from emberlog.streams.steps.answers import AnswerFiles, Layout, OutputMode
+from emberlog.streams.steps.answers import AnswerFiles, Layout
 from emberlog.streams.steps.checkpoint import Checkpoint, Record, Totals
 from emberlog.workers.kernels.lanes import Lanes
 from emberlog.workers.wire.messages import Mail, Message
@@ -55,7 +55,7 @@ class Spec:
     @property
     def layout(self) -> Layout:
         late = self.streams if self.options.late == "keep" else {}
-        return Layout(OutputMode(self.options.outputMode), self.outputs, late, self.plain_times)
+        return Layout(self.options.tells_changes, self.outputs, late, self.plain_times)
 
     def schema(self, stream: str) -> pa.Schema:
         return pa.schema([(f"c{place}", arrow_type(one.type)) for place, one in enumerate(self.streams[stream])])
