@@ -11,13 +11,13 @@ NOTHING = np.empty((4, 0), np.int64)
 
 
 def test_only_the_best_row_of_a_key_is_kept() -> None:
-    store = BestStore(1, (1,), 0, tracks_changes=True)
+    store = BestStore(1, (1,), 0, tells_longer=False, tracks_changes=True)
     assert entered(store, ranked((1, 50, 9), (1, 40, 3), (1, 60, 12), (2, 7, 5))) == ([[1, 40], [2, 7]], [])
     assert sorted(store.all[[1, 3]].T.tolist()) == [[7, 5], [40, 3]], "what would be seen later is derived again then"
 
 
 def test_a_row_that_only_holds_longer_is_no_change() -> None:
-    store = BestStore(1, (1,), 0, tracks_changes=True)
+    store = BestStore(1, (1,), 0, tells_longer=False, tracks_changes=True)
     entered(store, ranked((1, 40, 3)))
     store.add(ranked((1, 40, 8)))
     assert store.advance() == 0
@@ -37,7 +37,7 @@ def test_a_row_that_holds_longer_is_a_change_for_those_who_have_copies() -> None
 
 
 def test_what_is_lost_and_derived_again_has_not_changed_if_it_is_the_same() -> None:
-    store = BestStore(1, (1,), 0, tracks_changes=True)
+    store = BestStore(1, (1,), 0, tells_longer=False, tracks_changes=True)
     entered(store, ranked((1, 40, 3), (2, 5, 3)))
     store.expire(4)
     assert sorted(store.lost[0].tolist()) == [1, 2]
@@ -47,7 +47,7 @@ def test_what_is_lost_and_derived_again_has_not_changed_if_it_is_the_same() -> N
 
 
 def test_a_tidied_store_has_the_same_rows_and_goes_on() -> None:
-    store = BestStore(1, (1,), 0, tracks_changes=True)
+    store = BestStore(1, (1,), 0, tells_longer=False, tracks_changes=True)
     entered(store, ranked(*((key, key, 2 if key % 4 else 9) for key in range(FEWEST_ROWS))))
     store.expire(3)
     store.settle()

@@ -38,7 +38,6 @@ from emberlog.workers.kernels.lanes import Lane, Lanes, joined, no_rows
 from emberlog.workers.plan.faults import told
 from emberlog.workers.plan.worker_plan import place_as_asked
 from emberlog.workers.store.partitioning import Hashed
-from emberlog.workers.store.texts import texts_of
 from emberlog.workers.wire.messages import Mail, Message, Running
 
 MANY_TEXTS = 1 << 14
@@ -66,7 +65,7 @@ class IncrementalEvaluator:
         workers: int = 1,
         tracks_changes: bool = True,
     ) -> None:
-        """`statics` are the inputs that are no streams; `tracks_changes=False` where nobody asks for `changes`."""
+        """`statics` are the inputs that are no streams; `tracks_changes=False` where `changes` is never called."""
         self._plan = plan
         self._program = plan.maintenance.program
         self._outputs = plan.maintenance.outputs
@@ -83,7 +82,7 @@ class IncrementalEvaluator:
         }
         self._texts = StreamTexts()
         self._fields = plan.fields
-        self._texts.write([*plan.texts, *texts_of(plan.expiring)])
+        self._texts.write(plan.texts)
         self._relations = LaneRelations(self._fields, self._texts)
         for name, table in statics.items():
             if name in self._fields:  # else no rule reads it

@@ -19,6 +19,7 @@ from emberlog.streams.plan.expiring_program import expiring_fixpoint, without_se
 from emberlog.streams.plan.maintenance import RESIDENT, Maintenance, Method
 from emberlog.syntax.ast import Constant
 from emberlog.workers.plan.compile import CyclicProgram, compile_fixpoint
+from emberlog.workers.store.texts import texts_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,8 +47,8 @@ class IncrementalPlan:
 
     @property
     def texts(self) -> list[str]:
-        """Lists the texts that the queries have, and the rules of what is computed as a whole."""
-        found = {*self.once.texts, *self.anew.texts}
+        """Lists the texts that the queries and the rules have."""
+        found = {*self.once.texts, *self.anew.texts, *texts_of(self.expiring)}
         for query in self.maintenance.checked.queries:
             found.update(
                 term.value for term in query.terms if isinstance(term, Constant) and isinstance(term.value, str)

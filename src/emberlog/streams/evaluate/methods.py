@@ -38,7 +38,7 @@ def slide_evaluator(
     parts: int = 1,
 ) -> SlideEvaluator:
     """Makes the evaluator of all facts, or of one of several partitions that are in different processes. `statics` are
-    the inputs that are no streams; `tracks_changes` is False where nobody will ask for `changes`."""
+    the inputs that are no streams; `tracks_changes` is False where `changes` is never called."""
     if isinstance(plan, SimplePlan):
         return SimpleEvaluator(plan, statics)
     if parts == 1:

@@ -67,11 +67,8 @@ class SimpleEvaluator:
         for name, relation in self._answers.items():
             before = self._answers_before.get(name)
             known = frozenset() if before is None else before.facts
-            added, removed = relation.facts - known, known - relation.facts
-            names = relation.columns
-            changes[name] = Changes(
-                table_of(names, relation.types, list(added)), table_of(names, relation.types, list(removed))
-            )
+            differences = (relation.facts - known, known - relation.facts)
+            changes[name] = Changes(*(table_of(relation.columns, relation.types, list(one)) for one in differences))
         return changes
 
     def expired(self) -> int:
@@ -84,21 +81,18 @@ class SimpleEvaluator:
         return sum(table.nbytes for table in self._window.values())
 
     def _evaluated(self) -> dict[str, LocalRelation]:
-        inputs = dict(self._statics)
-        for name in self._program.streams:
-            table = self._window.get(name)
-            inputs[name] = self._relation(
-                name, None if table is None else facts_of_tuples(self._program.times[name], table)
-            )
+        inputs = {name: self._relation(name, self._window.get(name)) for name in self._program.streams} | self._statics
         return run(self._plan.plan, inputs, self._plan.limits, interpret_small=True)
 
     def _facts(self, name: str, table: pa.Table) -> frozenset[tuple[object, ...]]:
         """Returns the facts of a stream by the columns that tell them apart."""
-        relation = self._relation(name, facts_of_tuples(self._program.times[name], table))
+        relation = self._relation(name, table)
         is_annotated = self._program.times[name] is TimeRole.ANNOTATION
         return frozenset(fact[1:] for fact in relation.facts) if is_annotated else relation.facts
 
     def _relation(self, name: str, table: pa.Table | None) -> LocalRelation:
+        if table is not None and name in self._program.times:
+            table = facts_of_tuples(self._program.times[name], table)
         return relation_of(fields_of(self._program.checked.relations[name]), () if table is None else table)
 
 

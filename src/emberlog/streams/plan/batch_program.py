@@ -96,23 +96,32 @@ def _sources_of_time(checked: CheckedProgram, rule: CoreRule) -> Iterator[str]:
 class _Rewriting:
     def __init__(self, checked: CheckedProgram, shown: set[str]) -> None:
         self.checked = checked
-        self.shown = shown
+        self.left_out = {
+            name
+            for name, relation in checked.relations.items()
+            if relation.time is TimeRole.ANNOTATION and name not in shown
+        }
+        """The relations whose time no query asks for."""
+        self.functions = {name: _time_aggregate(checked.relations[name]) for name in shown}
+        """The aggregate of the time of each relation whose time only annotates its facts, and is asked for."""
 
     def role(self, name: str) -> TimeRole:
         """Returns what becomes of the time of a relation; NONE if it is left out."""
-        return TimeRole.NONE if self._is_left_out(name) else self.checked.relations[name].time
+        return TimeRole.NONE if name in self.left_out else self.checked.relations[name].time
 
     def program(self) -> CheckedProgram:
         checked = self.checked
+        # A fact in the text gives one value for a column; the time of a winning contribution takes two.
+        as_rules = {name for name, function in self.functions.items() if AGGREGATES[function].by_cost}
         facts = {
-            name: tuple(dict.fromkeys(fact[1:] if self._is_left_out(name) else fact for fact in rows))
+            name: tuple(dict.fromkeys(fact[1:] if name in self.left_out else fact for fact in rows))
             for name, rows in checked.facts.items()
-            if not self._needs_rules(name)
+            if name not in as_rules
         }
         written = [
             self._as_rule(name, number, fact)
             for name, rows in checked.facts.items()
-            if self._needs_rules(name)
+            if name in as_rules
             for number, fact in enumerate(rows, 1)
         ]
         rules = {id(rule): self._rule(rule) for rule in checked.rules}
@@ -126,42 +135,20 @@ class _Rewriting:
             queries=tuple(map(self._query, checked.queries)),
         )
 
-    # Relations
-
-    def _is_left_out(self, name: str) -> bool:
-        return self.checked.relations[name].time is TimeRole.ANNOTATION and name not in self.shown
-
-    def _is_annotation(self, name: str) -> bool:
-        return self.role(name) is TimeRole.ANNOTATION
-
     def _relation(self, relation: Relation) -> Relation:
         columns = relation.columns
-        if self._is_left_out(relation.name):
+        if relation.name in self.left_out:
             columns = columns[1:]
-        elif self._is_annotation(relation.name) and relation.is_derived:
-            columns = (replace(columns[0], aggregate=self._time_aggregate(relation)), *columns[1:])
+        elif relation.name in self.functions and relation.is_derived:
+            columns = (replace(columns[0], aggregate=self.functions[relation.name]), *columns[1:])
         return replace(relation, columns=columns, is_stream=False, time=TimeRole.NONE)
-
-    def _time_aggregate(self, relation: Relation) -> str:
-        functions = [column.aggregate for column in relation.columns[1:] if column.aggregate is not None]
-        match functions:
-            case []:
-                return "min"
-            case [one] if (known := AGGREGATES.get(one)) and known.is_meet and known.direction < 0:
-                return "argmin"
-            case [one] if (known := AGGREGATES.get(one)) and known.is_meet and not known.by_cost:
-                return "argmax"
-            case _:
-                return "max"
-
-    # Rules and facts
 
     def _rule(self, rule: CoreRule) -> CoreRule:
         body: list[Literal] = []
         gone: set[str] = set()
         for literal in rule.body:
             match literal:
-                case Match(relation, terms) | Absent(relation, terms) if self._is_left_out(relation):
+                case Match(relation, terms) | Absent(relation, terms) if relation in self.left_out:
                     time = terms[0]
                     if isinstance(literal, Match) and isinstance(time, Variable):
                         gone.add(time.name)
@@ -181,23 +168,17 @@ class _Rewriting:
         return replace(rule, head=self._head(rule.relation, rule.head), body=tuple(kept), types=types)
 
     def _head(self, name: str, head: tuple[HeadValue, ...]) -> tuple[HeadValue, ...]:
-        if self._is_left_out(name):
+        if name in self.left_out:
             return head[1:]
-        if not self._is_annotation(name):
+        if name not in self.functions:
             return head
         time = head[0]
         assert not isinstance(time, Contribution)
-        function = self._time_aggregate(self.checked.relations[name])
+        function = self.functions[name]
         if function in ("min", "max"):
             return (Contribution(function, (time,)), *head[1:])
         (winner,) = (value for value in head[1:] if isinstance(value, Contribution))
         return (Contribution(function, (_rank(winner), time)), *head[1:])
-
-    def _needs_rules(self, name: str) -> bool:
-        """Tells whether facts in the text become rules: they give one value for a column, and the time of a winning
-        contribution takes two."""
-        relation = self.checked.relations[name]
-        return self._is_annotation(name) and AGGREGATES[self._time_aggregate(relation)].by_cost
 
     def _as_rule(self, name: str, number: int, fact: Fact) -> CoreRule:
         columns = self.checked.relations[name].columns
@@ -208,23 +189,34 @@ class _Rewriting:
             head.append(value if column.aggregate is None else Contribution(column.aggregate, (value,)))
         return CoreRule(f"{name}.{number}", name, self._head(name, tuple(head)), ())
 
-    # Strata and queries
-
     def _stratum(self, stratum: Stratum, rules: Mapping[int, CoreRule], written: list[CoreRule]) -> Stratum:
         own = [rule for rule in written if rule.relation in stratum.relations]
         recursion = None if stratum.recursion is None else self._recursion(stratum.recursion, stratum)
         return replace(stratum, rules=(*(rules[id(rule)] for rule in stratum.rules), *own), recursion=recursion)
 
     def _recursion(self, recursion: Recursion, stratum: Stratum) -> Recursion:
-        columns = {name: place - self._is_left_out(name) for name, place in recursion.stage_columns.items()}
+        columns = {name: place - (name in self.left_out) for name, place in recursion.stage_columns.items()}
         case = recursion.case
-        if case is RecursionCase.SET and any(map(self._is_annotation, stratum.relations)):
+        if case is RecursionCase.SET and not self.functions.keys().isdisjoint(stratum.relations):
             case = RecursionCase.MEET
         return replace(recursion, case=case, stage_columns=columns)
 
     def _query(self, query: CheckedQuery) -> CheckedQuery:
-        terms = query.terms[1:] if self._is_left_out(query.relation) else query.terms
+        terms = query.terms[1:] if query.relation in self.left_out else query.terms
         return replace(query, terms=terms, window=None)
+
+
+def _time_aggregate(relation: Relation) -> str:
+    functions = [column.aggregate for column in relation.columns[1:] if column.aggregate is not None]
+    match functions:
+        case []:
+            return "min"
+        case [one] if (known := AGGREGATES.get(one)) and known.is_meet and known.direction < 0:
+            return "argmin"
+        case [one] if (known := AGGREGATES.get(one)) and known.is_meet and not known.by_cost:
+            return "argmax"
+        case _:
+            return "max"
 
 
 def _rank(winner: Contribution) -> Expression:

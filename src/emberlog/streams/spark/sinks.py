@@ -1,7 +1,7 @@
 """The sinks of stream queries: where answers go.
 
 A step may be delivered again after a restart, with the same number and the same rows. Files are replaced then, so they
-hold each step once; whoever gets frames knows by the number.
+hold each step once; a function that gets frames knows it by the number.
 
 The answers are Parquet files of the checkpoint. A sink for such files copies them; any other reads them with Spark.
 """
@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import starmap
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
@@ -203,14 +204,10 @@ class Console:
         for relation, frame in frames.items():
             shown = frame.orderBy(*frame.columns).limit(self.rows + 1).collect()
             more = f"  … (the first {self.rows:,} rows of step {step:,})\n" if len(shown) > self.rows else ""
-            lines = "".join(f"  {_line(row.asDict())}\n" for row in shown[: self.rows])
+            lines = "".join(f"  {'  '.join(starmap(_shown, row.asDict().items()))}\n" for row in shown[: self.rows])
             self.stream.write(f"{relation}({', '.join(frame.columns)})\n{lines}{more}")
         self.stream.flush()
 
 
-def _line(row: Mapping[str, object]) -> str:
-    return "  ".join(_sign(name, value) for name, value in row.items())
-
-
-def _sign(name: str, value: object) -> str:
+def _shown(name: str, value: object) -> str:
     return {"added": "+", "removed": "−"}.get(str(value), str(value)) if name == CHANGE else str(value)

@@ -9,9 +9,10 @@ A BestStore, for relations that are repaired, keeps per key only the best row of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from emberlog.streams.plan.expiring_program import NEVER
 from emberlog.workers.kernels.best_rows import upsert_best
@@ -39,11 +40,15 @@ FEWEST_AT_ONCE = 1 << 12
 """How many rows are entered at a time, or as many as the store has: most are often known, and need no room."""
 
 
+_BY_ROW = ("rows", "published", "following", "leaders", "stamps", "marks", "changed", "is_only_longer", "is_published")
+"""The arrays of a store that have a place for each row."""
+
+
 class ExpiryQueue:
     """Finds the rows that expire with a slide without looking at any other row: the queue-based index of Streamlog.
 
     It has a bucket of rows per slide. A row whose life grows longer is entered again, and its old entry counts no more:
-    whoever takes a bucket out looks whether its rows still expire then."""
+    the caller of `take` looks whether its rows still expire then."""
 
     def __init__(self) -> None:
         self._buckets: dict[int, list[Lane]] = {}
@@ -125,24 +130,9 @@ class FrontierStore:
         return True
 
     def _upsert(self, batch: Lanes, begin: int, end: int) -> None:
-        self.count, self.changes = upsert_frontier(
-            self.table,
-            self.rows,
-            self.following,
-            self.leaders,
-            self.count,
-            self.keys,
-            self.directions,
-            self.slide,
-            batch,
-            begin,
-            end,
-            self.stamps,
-            self.round,
-            self.changed,
-            self.changes,
-            self.is_only_longer,
-        )
+        chains = (self.table, self.rows, self.following, self.leaders, self.count, self.keys, self.directions)
+        changes = (self.stamps, self.round, self.changed, self.changes, self.is_only_longer)
+        self.count, self.changes = upsert_frontier(*chains, self.slide, batch, begin, end, *changes)
 
     def add_joined(self, joined: Joined) -> bool:
         """Returns False: contributions have to be written out."""
@@ -196,16 +186,8 @@ class FrontierStore:
     def _reserve(self, rows: int) -> None:
         capacity = self.rows.shape[1]
         if rows > capacity:
-            larger = max(rows, 2 * capacity)
-            self.rows = _grown(self.rows, larger)
-            self.published = _grown(self.published, larger)
-            self.following = np.resize(self.following, larger)
-            self.leaders = np.resize(self.leaders, larger)
-            self.stamps = np.resize(self.stamps, larger)
-            self.marks = np.concatenate([self.marks, np.zeros(larger - capacity, np.int64)])
-            self.changed = np.resize(self.changed, larger)
-            self.is_only_longer = np.concatenate([self.is_only_longer, np.zeros(larger - capacity, np.bool_)])
-            self.is_published = np.concatenate([self.is_published, np.zeros(larger - capacity, np.bool_)])
+            for name in _BY_ROW:
+                setattr(self, name, _grown(getattr(self, name), max(rows, 2 * capacity)))
         if 2 * rows > len(self.table):
             self.table = table_for(2 * rows)
             refill_leaders(self.table, self.rows, self.leaders, self.keys, self.count)
@@ -269,17 +251,8 @@ class FrontierStore:
     @property
     def bytes(self) -> int:
         """Returns the memory of the arrays and of the places in the queue."""
-        by_row = (
-            self.following,
-            self.leaders,
-            self.stamps,
-            self.marks,
-            self.changed,
-            self.is_only_longer,
-            self.is_published,
-        )
-        arrays = (self.rows, self.table, self.published, *by_row)
-        return sum(array.nbytes for array in arrays) + 8 * self.queue.entries
+        by_row: int = sum(getattr(self, name).nbytes for name in _BY_ROW)
+        return by_row + int(self.table.nbytes) + 8 * self.queue.entries
 
 
 class BestStore(FrontierStore):
@@ -289,13 +262,7 @@ class BestStore(FrontierStore):
     derivation that would last longer is of no interest: it moves the slide, and nothing is derived from it."""
 
     def __init__(
-        self,
-        keys: int,
-        directions: tuple[int, ...],
-        slide: int,
-        *,
-        tracks_changes: bool = False,
-        tells_longer: bool = False,
+        self, keys: int, directions: tuple[int, ...], slide: int, tells_longer: bool, *, tracks_changes: bool = False
     ) -> None:
         """`tells_longer` where a row that only holds longer than before is a change, too, because other workers have
         copies."""
@@ -306,22 +273,9 @@ class BestStore(FrontierStore):
 
     def _upsert(self, batch: Lanes, begin: int, end: int) -> None:
         before = self.count
-        self.count, self.changes = upsert_best(
-            self.table,
-            self.rows,
-            self.count,
-            self.keys,
-            self.directions,
-            self.slide,
-            batch,
-            begin,
-            end,
-            self.tells_longer,
-            self.stamps,
-            self.round,
-            self.changed,
-            self.changes,
-        )
+        rows = (self.table, self.rows, self.count, self.keys, self.directions, self.slide)
+        changes = (self.tells_longer, self.stamps, self.round, self.changed, self.changes)
+        self.count, self.changes = upsert_best(*rows, batch, begin, end, *changes)
         # Each row is the only one of its key.
         self.leaders[before : self.count] = np.arange(before, self.count)
         self.following[before : self.count] = NO_ROW
@@ -337,16 +291,11 @@ class BestStore(FrontierStore):
         return gone
 
     def _empty(self) -> BestStore:
-        return BestStore(
-            self.keys,
-            tuple(self.directions.tolist()),
-            self.slide,
-            tracks_changes=self.tracks_changes,
-            tells_longer=self.tells_longer,
-        )
+        directions, tracks_changes = tuple(self.directions.tolist()), self.tracks_changes
+        return BestStore(self.keys, directions, self.slide, self.tells_longer, tracks_changes=tracks_changes)
 
 
-def _grown(lanes: Lanes, capacity: int) -> Lanes:
-    larger = np.empty((lanes.shape[0], capacity), np.int64)
-    larger[:, : lanes.shape[1]] = lanes
+def _grown(array: npt.NDArray[Any], capacity: int) -> npt.NDArray[Any]:
+    larger = np.zeros((*array.shape[:-1], capacity), array.dtype)
+    larger[..., : array.shape[-1]] = array
     return larger

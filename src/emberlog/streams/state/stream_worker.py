@@ -74,9 +74,7 @@ class StreamWorker(RoundsWorker):
         if relation.name not in self.repaired:
             return FrontierStore(relation.keys, directions, self.slide, tracks_changes=tracks_changes)
         tells_longer = relation.name in self.copied
-        return BestStore(
-            relation.keys, directions, self.slide, tracks_changes=tracks_changes, tells_longer=tells_longer
-        )
+        return BestStore(relation.keys, directions, self.slide, tells_longer, tracks_changes=tracks_changes)
 
     def _enter_atoms(self) -> None:
         for runner in self.rules:

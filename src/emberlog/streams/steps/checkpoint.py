@@ -81,7 +81,7 @@ class Checkpoint:
         self.log = TupleLog(self.folder.within("log"))
         self.outputs = self.folder.within("outputs")
         self.unchanged = Lock()
-        """Held by whoever reads the files of a record while steps go on: nothing is deleted meanwhile."""
+        """Held while the files of a record are read beside the steps: nothing is deleted meanwhile."""
 
     @property
     def spark_location(self) -> str:
