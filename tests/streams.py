@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from emberlog.config import Limits
+from emberlog.config import DEFAULT_LIMITS, Limits
 from emberlog.io.arrow_values import table_of
 from emberlog.io.local_relation import LocalRelation
 from emberlog.provenance.streams.questions import StreamQuestions
@@ -16,11 +16,12 @@ from emberlog.semantics.model import CheckedProgram, Column, Fact, TimeRole
 from emberlog.source import Source
 from emberlog.streams.evaluate.evaluator import SlideEvaluator
 from emberlog.streams.evaluate.incremental import IncrementalEvaluator
-from emberlog.streams.evaluate.simple import SimpleEvaluator
+from emberlog.streams.evaluate.incremental_plan import incremental_plan
+from emberlog.streams.evaluate.simple import SimpleEvaluator, simple_plan
 from emberlog.streams.evaluate.window_facts import WindowFacts
-from emberlog.streams.plan.batch_program import BatchProgram, batch_program
-from emberlog.streams.plan.slides import Clock, Due, Schedule
-from emberlog.streams.plan.window import Slide, Window, window_of
+from emberlog.streams.plan.batch_program import BatchProgram
+from emberlog.streams.plan.maintenance import Maintenance, plan_maintenance
+from emberlog.streams.plan.slides import Clock, Due, Schedule, Slide, schedule_of
 from emberlog.streams.state.backlog import Backlog, sort_out
 from emberlog.syntax.parser import parse
 from tests.oracle.evaluate import evaluate
@@ -34,22 +35,28 @@ LIMITS = Limits(max_iterations=300, max_rows=5_000)
 """A recursion over floats may go on for ever; with products in it, it soon fills a computer."""
 
 EVALUATORS: Mapping[str, MakeEvaluator] = {
-    "simple": lambda case: SimpleEvaluator(case.program, case.static_tables(), LIMITS),
-    "incremental": lambda case: IncrementalEvaluator(case.program, case.window, case.static_tables(), LIMITS),
-    "incremental-3": lambda case: IncrementalEvaluator(
-        case.program, case.window, case.static_tables(), LIMITS, workers=3
-    ),
+    "simple": lambda case: SimpleEvaluator(simple_plan(case.program, LIMITS), case.static_tables()),
+    "incremental": lambda case: case.incremental(limits=LIMITS),
+    "incremental-3": lambda case: case.incremental(limits=LIMITS, workers=3),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class StreamCase:
     checked: CheckedProgram
-    program: BatchProgram
+    maintenance: Maintenance
     columns: Mapping[str, Sequence[Column]]
     """Of the inputs as they arrive."""
-    window: Window | None
+    schedule: Schedule
     statics: Mapping[str, Sequence[Fact]]
+
+    @property
+    def program(self) -> BatchProgram:
+        return self.maintenance.program
+
+    def incremental(self, *, limits: Limits = DEFAULT_LIMITS, workers: int = 1) -> IncrementalEvaluator:
+        plan = incremental_plan(self.maintenance, limits)
+        return IncrementalEvaluator(plan, self.schedule, self.static_tables(), workers=workers)
 
     def static_tables(self) -> dict[str, pa.Table]:
         return {name: self.table(name, rows) for name, rows in self.statics.items()}
@@ -63,10 +70,9 @@ class StreamCase:
         moments = [int(row[0]) for rows in tuples.values() for row in rows]  # type: ignore[arg-type]
         if not moments:
             return []
-        if self.window is None:
-            return [Slide(at, None) for at in range(min(moments), max(moments) + 2)]
-        first, last = self.window.next_slide(min(moments)), max(moments) + self.window.size + 2 * self.window.step
-        return [self.window.slide(at) for at in range(first, last, self.window.step)]
+        first, last = self.schedule.slide_of(min(moments)), max(moments) + (self.schedule.size or 0)
+        beyond = last + 2 * self.schedule.distance
+        return [self.schedule.slide(at) for at in range(first, beyond, self.schedule.distance)]
 
 
 def stream_case(
@@ -74,7 +80,8 @@ def stream_case(
 ) -> StreamCase:
     checked = analyze(parse(Source("p.dl", text)), iterations=iterations)
     columns = {name: checked.relations[name].columns for name in checked.inputs}
-    return StreamCase(checked, batch_program(checked), columns, window_of(checked, plain_clock=True), statics or {})
+    schedule = schedule_of(checked, plain_clock=True)
+    return StreamCase(checked, plan_maintenance(checked), columns, schedule, statics or {})
 
 
 def by_definition(case: StreamCase, slide: Slide, tuples: Tuples) -> Answers:
@@ -99,9 +106,10 @@ def facts_in_window(program: BatchProgram, slide: Slide, tuples: Tuples) -> dict
 
 def stream_questions(case: StreamCase, tuples: Tuples, at: int) -> StreamQuestions:
     """About the window of a slide."""
-    schedule = Schedule(1, None) if case.window is None else Schedule(case.window.step, case.window.size)
     arrived = {name: case.table(name, tuples.get(name, ())) for name in case.program.streams}
-    return StreamQuestions(case.checked, WindowFacts(schedule, at, arrived, case.static_tables(), plain_times=True))
+    return StreamQuestions(
+        case.checked, WindowFacts(case.schedule, at, arrived, case.static_tables(), plain_times=True)
+    )
 
 
 def _is_in(slide: Slide, row: Fact) -> bool:
@@ -138,8 +146,7 @@ def by_arrival(
 ) -> dict[str, frozenset[Fact]]:
     """The answers, by relation and slide, at each slide that closes while batches of tuples arrive, and when no more
     will come."""
-    window = case.window
-    schedule = Schedule(1 if window is None else window.step, None if window is None else window.size, delay)
+    schedule = replace(case.schedule, delay=delay)
     clock, backlog = Clock(), Backlog(schedule, {name: case.table(name, ()) for name in case.program.streams})
     found: dict[str, frozenset[Fact]] = {}
 

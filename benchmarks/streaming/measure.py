@@ -16,11 +16,12 @@ import pyarrow as pa
 
 from benchmarks.data.relations import Relations
 from benchmarks.streaming.cases import StreamQuery
+from emberlog.config import Evaluation
 from emberlog.semantics.analysis import analyze
 from emberlog.source import Source
-from emberlog.streams.evaluate.methods import Evaluation, slide_evaluator
+from emberlog.streams.evaluate.methods import plan_evaluation, slide_evaluator
+from emberlog.streams.plan.maintenance import plan_maintenance
 from emberlog.streams.plan.slides import Clock, Schedule
-from emberlog.streams.plan.window import window_of
 from emberlog.streams.state.backlog import Backlog, sort_out
 from emberlog.streams.steps.progress import percentile
 from emberlog.syntax.parser import parse
@@ -69,7 +70,7 @@ def measure(
     """Feeds the stream until it ends or `budget` seconds of evaluation are used up."""
     checked = analyze(parse(Source(query.program, query.text(window, slide))))
     schedule = Schedule(slide, window, query.disorder)
-    evaluator = slide_evaluator(checked, window_of(checked, plain_clock=True), {}, evaluation=evaluation)
+    evaluator = slide_evaluator(plan_evaluation(plan_maintenance(checked), evaluation), schedule, True, {})
     stream, table = stream_of(query.data, query.density, tuples)
     clock, backlog = Clock(), Backlog(schedule, {stream: table.schema.empty_table()})
     latencies: list[float] = []

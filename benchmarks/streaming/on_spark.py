@@ -18,7 +18,7 @@ from emberlog.database import Database
 from emberlog.engines.spark.session import start_session
 from emberlog.semantics.analysis import analyze
 from emberlog.source import Source
-from emberlog.streams.evaluate.partition_evaluator import why_one_partition
+from emberlog.streams.plan.maintenance import plan_maintenance
 from emberlog.syntax.parser import parse
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ def _cases(only: tuple[str, ...]) -> Iterator[_Case]:
 
 def why_one_worker(query: StreamQuery) -> str | None:
     """What keeps the facts of a query in one place; None if nothing does."""
-    return why_one_partition(analyze(parse(Source(query.program, query.text(query.windows[0], query.slides[0])))))
+    checked = analyze(parse(Source(query.program, query.text(query.windows[0], query.slides[0]))))
+    return plan_maintenance(checked).why_one_partition
 
 
 def measured_on_spark(tuples: int, only: tuple[str, ...]) -> Iterator[SparkStreamMeasurement]:

@@ -11,7 +11,7 @@ from benchmarks.machine import Machine, this_machine
 from benchmarks.streaming.cases import QUERIES, StreamQuery
 from benchmarks.streaming.measure import StreamMeasurement, measure
 from benchmarks.streaming.on_spark import SparkStreamMeasurement, measured_on_spark
-from emberlog.streams.evaluate.methods import Evaluation
+from emberlog.config import Evaluation
 
 RESULTS = "streams.json"
 

@@ -20,14 +20,13 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.data.streams import organisations
-from emberlog.config import DEFAULT_LIMITS
-from emberlog.datatypes import INT, TIMESTAMP
+from emberlog.config import StreamOptions
 from emberlog.semantics.analysis import analyze
 from emberlog.source import Source
-from emberlog.streams.evaluate.methods import output_columns, partition_evaluator
-from emberlog.streams.plan.slides import Schedule
-from emberlog.streams.plan.window import window_of
-from emberlog.streams.steps.answers import Layout, OutputMode
+from emberlog.streams.evaluate.incremental_plan import incremental_plan
+from emberlog.streams.evaluate.methods import slide_evaluator
+from emberlog.streams.plan.maintenance import plan_maintenance
+from emberlog.streams.plan.slides import schedule_of
 from emberlog.streams.steps.checkpoint import Checkpoint, Record
 from emberlog.streams.steps.exactly_once import ExactlyOnce
 from emberlog.streams.steps.step import Measures, Spec, take_step
@@ -103,16 +102,16 @@ def soak(tuples: int, folder: Path, say: Callable[[str], None], month: int = MON
 
 def _spec(location: str) -> Spec:
     checked = analyze(parse(Source("soak.dl", PROGRAM)))
+    maintenance, schedule = plan_maintenance(checked), schedule_of(checked, plain_clock=True)
     return Spec(
-        "soak",
-        location,
-        Schedule(SLIDE, SIZE),
-        {"subOrg": (TIMESTAMP, INT, INT)},
-        (),
-        Layout(OutputMode.CHANGES, output_columns(checked), {}, plain_times=True),
-        partial(
-            partition_evaluator, checked, window_of(checked, plain_clock=True), DEFAULT_LIMITS, "incremental", True
-        ),
+        query="soak",
+        options=StreamOptions(location, outputMode="changes"),
+        schedule=schedule,
+        streams=maintenance.program.arriving,
+        statics=(),
+        outputs=maintenance.program.outputs,
+        plain_times=True,
+        make=partial(slide_evaluator, incremental_plan(maintenance), schedule, True),
     )
 
 

@@ -178,11 +178,15 @@ DEFAULT_EXECUTION = Execution()
 OUTPUT_MODES = ("complete", "changes")
 LATE_TUPLES = ("drop", "keep")
 EVALUATIONS = ("incremental", "simple")
+Evaluation = Literal["incremental", "simple"]
+FILE_FORMATS = ("parquet", "csv", "json", "orc")
+"""The formats of files that hold each step of a stream query once."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """How a program over streams is run, and where its answers go. The names are those of PySpark where it has them."""
+    """Holds how a program over streams is run, and where its answers go, from the command line to the worker. The names
+    are those of PySpark where it has them."""
 
     checkpointLocation: str
     """A folder that is the query's own: a start with the same one goes on where the last run ended."""
@@ -193,23 +197,27 @@ class StreamOptions:
     """`complete`: the whole answer at each slide; `changes`: the facts that each slide added and removed."""
     queryName: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
-    """For the format."""
+    """Options of the format."""
     availableNow: bool = False
     """Evaluates the input that is there, and ends."""
     processingTime: str | None = None
-    """Between micro-batches, as in `10 seconds`; None: as fast as they come."""
+    """The time between micro-batches, as in `10 seconds`; None: as fast as they come."""
     closes: bool = False
     """With `availableNow`: no more will come, so all slides that tuples wait for close in the end."""
     watermark: int | str = 0
     """How long tuples out of order are waited for: `10 minutes`, or a plain number where times are plain numbers."""
     slide: int | str | None = None
-    """Between two slides, for a query without a window."""
+    """The time between two slides, for a query without a window."""
     late: str = "drop"
     """`keep` sends late tuples to the sink too, under the name of their stream and `_late`. They are always counted."""
-    evaluation: Literal["incremental", "simple"] = "incremental"
+    evaluation: Evaluation = "incremental"
     """`incremental`: from slide to slide, as far as the program allows it; `simple`: each slide from scratch."""
     workers: int = 1
-    """That share the facts of the window: tasks that run at the same time and exchange what belongs to others."""
+    """How many tasks share the facts of the window, run at the same time and exchange what belongs to others."""
+
+    @property
+    def tells_changes(self) -> bool:
+        return self.outputMode == "changes"
 
     def __post_init__(self) -> None:
         diagnostics = Diagnostics()

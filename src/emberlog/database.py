@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from emberlog.io.local_relation import LocalRelation
     from emberlog.provenance.streams.questions import StreamQuestions
+    from emberlog.streams.plan.maintenance import Maintenance
 
     Frame = typing_extensions.TypeVar("Frame", default=DataFrame)
 else:
@@ -233,10 +234,10 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             execution,
             planner,
         )
-        outputs = self._engine.run(request) if stream is None else self._stream(request, stream)
+        outputs = self._engine.run(request) if stream is None else self._stream(request, stream, explained.maintenance)
         return Result(explained, outputs)
 
-    def _stream(self, request: Request, stream: Relation) -> Outputs[Frame]:
+    def _stream(self, request: Request, stream: Relation, maintenance: Maintenance | None) -> Outputs[Frame]:
         """Makes a program over streams ready to be started."""
         from emberlog.engines.spark.engine import SparkEngine
 
@@ -247,9 +248,10 @@ class Database(MutableMapping[str, object], Generic[Frame]):
                 stream.span,
                 "a database on Spark does; `window` asks about one slide here",
             )
-        from emberlog.streams.spark.stream_answers import StreamAnswers
+        from emberlog.streams.spark.start import StreamAnswers
 
-        return cast("Outputs[Frame]", StreamAnswers.of(self._engine, request))
+        assert maintenance is not None
+        return cast("Outputs[Frame]", StreamAnswers(self._engine, request, maintenance))
 
     def window(
         self,
@@ -265,7 +267,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         otherwise that of the last tuple."""
         from emberlog.engines.local.engine import LocalEngine
         from emberlog.provenance.streams.questions import StreamQuestions
-        from emberlog.streams.evaluate.whole_streams import window_of_relations
+        from emberlog.streams.evaluate.window_facts import window_of_relations
 
         if not isinstance(self._engine, LocalEngine):
             hint = 'ask the query that start() gives, or use Database(engine="local")'
@@ -350,14 +352,16 @@ class Database(MutableMapping[str, object], Generic[Frame]):
     def _explained(
         self, checked: CheckedProgram, optimized: Optimized, planner: WorkerPlanner, provenance: bool
     ) -> Explained:
+        maintenance = None
+        if _has_streams(checked):
+            from emberlog.streams.plan.maintenance import plan_maintenance
+
+            maintenance = plan_maintenance(checked)
+
         def describe() -> tuple[str, ...]:
-            if not _has_streams(checked):
-                return self._engine.choices(optimized.plan, planner)
-            from emberlog.streams.plan.maintenance import evaluation_notes
+            return self._engine.choices(optimized.plan, planner) if maintenance is None else maintenance.notes
 
-            return evaluation_notes(checked)
-
-        return Explained(checked, optimized, describe, provenance)
+        return Explained(checked, optimized, describe, provenance, maintenance)
 
     def cost(
         self,

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from emberlog.stream_run import StreamRun
+    from emberlog.streams.plan.maintenance import Maintenance
     from emberlog.streams.spark.sinks import ForEach
     from emberlog.streams.steps.progress import StreamProgress
 
@@ -51,12 +52,19 @@ class Explained:
     """Holds a program that can be run, and says how. What only an explanation needs is made when it is asked for."""
 
     def __init__(
-        self, checked: CheckedProgram, optimized: Optimized, describe: Callable[[], tuple[str, ...]], provenance: bool
+        self,
+        checked: CheckedProgram,
+        optimized: Optimized,
+        describe: Callable[[], tuple[str, ...]],
+        provenance: bool,
+        maintenance: Maintenance | None,
     ) -> None:
         self.checked = checked
         self.optimized = optimized
         self.provenance = provenance
         """Whether all that has a part in an answer is computed, and stays for questions."""
+        self.maintenance = maintenance
+        """What is done with each relation of a program over streams from slide to slide; `choices` tells it."""
         self._describe = describe
 
     @cached_property
@@ -177,30 +185,36 @@ class Result(Mapping[str, Frame]):
     ) -> StreamRun:
         """Starts a program over streams, and lets its answers go to files, a table in memory, the console, any format
         of Spark, or a function that gets the frames of a batch by relation, and its number. See docs/streams.md."""
+        chosen = StreamOptions(
+            checkpointLocation=str(checkpointLocation),
+            path=None if path is None else str(path),
+            format=format,
+            outputMode=outputMode,
+            queryName=queryName,
+            options=dict(options or {}),
+            availableNow=availableNow,
+            processingTime=processingTime,
+            closes=closes,
+            watermark=watermark,
+            slide=slide,
+            late=late,
+            evaluation=evaluation,
+            workers=workers,
+        )
+        return self._start(chosen, cast("ForEach | None", foreachBatch), listener)
+
+    def _start(
+        self, options: StreamOptions, function: ForEach | None, listener: Callable[[StreamProgress], None] | None
+    ) -> StreamRun:
+        """Starts a program over streams with options that are one object: for the command line, too."""
         from emberlog.stream_run import StreamRun
-        from emberlog.streams.spark.stream_answers import StreamAnswers
+        from emberlog.streams.spark.start import StreamAnswers
 
         if not isinstance(self._outputs, StreamAnswers):
             raise fail(
                 "DL342", "this program reads no stream: its answers are there already", None, "read or write them"
             )
-        chosen = StreamOptions(
-            str(checkpointLocation),
-            None if path is None else str(path),
-            format,
-            outputMode,
-            queryName,
-            dict(options or {}),
-            availableNow,
-            processingTime,
-            closes,
-            watermark,
-            slide,
-            late,
-            evaluation,
-            workers,
-        )
-        return StreamRun(self._outputs.start(chosen, cast("ForEach | None", foreachBatch), listener))
+        return StreamRun(self._outputs, options, function, listener)
 
     # --- provenance -------------------------------------------------------------------------------------------------
 

@@ -1,34 +1,42 @@
-"""A stream query that runs: watched, waited for and stopped as PySpark's own streaming queries are."""
+"""A stream query that runs, with a handle like that of PySpark's own streaming queries."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any
 
 from pyspark.errors import PySparkException
 
+from emberlog.config import StreamOptions
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.provenance.streams.questions import StreamQuestions
 from emberlog.provenance.streams.stream_proof import StreamProof, StreamRefutation
-from emberlog.streams.spark.started import Started
+from emberlog.streams.spark.sinks import ForEach
+from emberlog.streams.spark.start import StreamAnswers
 from emberlog.streams.steps.progress import StreamProgress
 
 
 class StreamRun:
-    """What `start` gives back."""
+    """Is what `start` gives back."""
 
-    def __init__(self, started: Started) -> None:
-        self._started = started
-        self._query = started.query
-        self._coordinator = started.coordinator
-        self._watch = started.watch
-        self._closes = started.closes
+    def __init__(
+        self,
+        program: StreamAnswers,
+        options: StreamOptions,
+        function: ForEach | None = None,
+        listener: Callable[[StreamProgress], None] | None = None,
+    ) -> None:
+        """Starts a program."""
+        self._program = program
+        self._coordinator = program.start(options, function, listener)
+        self._query = self._coordinator.query
+        self._closes = options.closes
         self._lock = Lock()
 
     @property
     def id(self) -> str:
-        """The same after every restart from the checkpoint."""
+        """Returns the id that stays the same after every restart from the checkpoint."""
         return str(self._query.id)
 
     @property
@@ -49,16 +57,15 @@ class StreamRun:
 
     @property
     def recentProgress(self) -> list[StreamProgress]:
-        """Of the last hundred steps."""
-        return self._watch.recent
+        """Returns the progress of the last hundred steps."""
+        return self._coordinator.progress.recent
 
     @property
     def lastProgress(self) -> StreamProgress | None:
-        recent = self._watch.recent
-        return recent[-1] if recent else None
+        return self.recentProgress[-1] if self.recentProgress else None
 
     def exception(self) -> EmberlogError | PySparkException | None:
-        """Why it ended, if something went wrong."""
+        """Returns why the query ended, if something went wrong."""
         return self._coordinator.error or self._query.exception()
 
     def awaitTermination(self, timeout: float | None = None) -> bool | None:
@@ -91,20 +98,20 @@ class StreamRun:
     def why(
         self, relation: str, fact: Sequence[object], *, depth: int | None = None, contributions: int = 10
     ) -> StreamProof:
-        """Why a fact is there at the last slide that closed, and until when: `query.why("reach", (1, 5))`. The proof
-        is the one that lasts longest. Nothing is recorded for it: it is found from the tuples in the checkpoint, which
-        are read into this process. The time of a fact may be left out."""
+        """Tells why a fact is there at the last slide that closed, and until when: `query.why("reach", (1, 5))`. The
+        proof is the one that lasts longest. Nothing is recorded for it: it is found from the tuples in the checkpoint,
+        which are read into this process. The time of a fact may be left out."""
         return self._asked().why(relation, fact, depth=depth, contributions=contributions)
 
     def why_not(self, relation: str, fact: Sequence[object], *, depth: int = 1) -> StreamRefutation:
-        """Why a fact is not there at the last slide that closed."""
+        """Tells why a fact is not there at the last slide that closed."""
         return self._asked().why_not(relation, fact, depth=depth)
 
     def _asked(self) -> StreamQuestions:
         window = self._coordinator.window()
         if window is None:
             raise fail("DL447", "no slide has closed yet", None, "a slide closes when a later tuple has come")
-        return StreamQuestions(self._started.checked, window, self._started.limits)
+        return StreamQuestions(self._program.checked, window, self._program.limits)
 
     # --- the end ----------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from hypothesis import given, note, reject, settings
 from hypothesis import strategies as st
 
 from emberlog.semantics.model import Fact
-from emberlog.streams.plan.maintenance import RESIDENT, Method, plan_maintenance
+from emberlog.streams.plan.maintenance import RESIDENT, Method
 from tests.property.stream_programs import RandomStream, streamed_programs, timed_programs
 from tests.property.test_programs import EXAMPLES, Answers, outcome, properties
 from tests.streams import EVALUATORS, by_arrival, by_definition, by_evaluator, stream_case
@@ -108,9 +108,8 @@ def test_most_relations_are_kept_up_to_date() -> None:
     @settings(properties, max_examples=200, derandomize=True, database=None)
     def look(random: RandomStream) -> None:
         nonlocal kept, anew
-        program = stream_case(random.text, random.statics).program
-        maintenance = plan_maintenance(program)
-        kept += len(set(maintenance.names(*RESIDENT)) - set(program.streams))
+        maintenance = stream_case(random.text, random.statics).maintenance
+        kept += len(set(maintenance.names(*RESIDENT)) - set(maintenance.program.streams))
         anew += len(maintenance.names(Method.ANEW))
 
     look()

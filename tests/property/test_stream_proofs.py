@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from emberlog.config import DEFAULT_LIMITS
 from emberlog.diagnostics import EmberlogError
 from emberlog.provenance.streams.expiry import Certainty
-from emberlog.provenance.streams.questions import StreamQuestions
+from emberlog.provenance.streams.questions import StreamQuestions, question_program
 from emberlog.provenance.streams.stream_proof import StreamProof
-from emberlog.provenance.streams.window_runs import question_program
 from emberlog.semantics.model import Fact
-from emberlog.streams.plan.window import Slide
+from emberlog.streams.plan.slides import Slide
 from tests.oracle.evaluate import evaluate
 from tests.proof_checker import Checker
 from tests.property.stream_programs import RandomStream, streamed_programs, timed_programs
@@ -76,10 +75,10 @@ class _Judge:
         assert proof.lasting.expiry.is_sure
         if until is None:
             assert gone is None
-            assert not is_sure or self.case.window is None or not proof.lasting.times
+            assert not is_sure or self.case.schedule.size is None or not proof.lasting.times
         else:
-            assert gone is not None and self.case.window is not None
-            assert until == gone.at - self.case.window.step, f"it is gone at {gone.at}"
+            assert gone is not None and self.case.schedule.size is not None
+            assert until == gone.at - self.case.schedule.distance, f"it is gone at {gone.at}"
         for slide in self.later:
             if until is None or slide.at <= until:
                 self._check_promise(promise.certainty, fact, self.at(slide, self.all_tuples))
@@ -89,13 +88,13 @@ class _Judge:
         if until is not None and is_sure:
             assert proof.lasting.leaving
         for goal in proof.lasting.leaving:
-            assert self.case.window is not None and until is not None
+            assert self.case.schedule.size is not None and until is not None
             kept = [slide for slide in self.later if goal.fact in self._input(slide, goal.relation)]
             assert max([slide.at for slide in kept], default=self.slide.at) == until
 
     def _last_slide(self, until: int | None) -> Slide:
         if until is None:
-            return self.slide if self.case.window is None else (self.slide, *self.later)[-1]
+            return self.slide if self.case.schedule.size is None else (self.slide, *self.later)[-1]
         return next(slide for slide in (self.slide, *self.later) if slide.at == until)
 
     def _input(self, slide: Slide, stream: str) -> Iterable[Fact]:

@@ -18,7 +18,7 @@ from emberlog import Database, EmberlogError, Execution, Limits, Recovery, Resul
 from emberlog.__main__ import _parser, main
 from emberlog.config import EVALUATIONS, StreamOptions
 from emberlog.events import Event, ExecutorChosen, RulesProfiled, StratumFinished
-from emberlog.streams.evaluate.methods import slide_evaluator
+from emberlog.streams.evaluate.methods import plan_evaluation, slide_evaluator
 from tests.streams import by_evaluator, stream_case
 
 TC = "tc(X, Y) :- arc(X, Y). tc(X, Z) :- tc(X, Y), arc(Y, Z)."
@@ -329,7 +329,7 @@ WALKED = """
 def test_limits_hold_for_a_slide(name: str, evaluation: Literal["incremental", "simple"]) -> None:
     case = stream_case(WALKED)
     limits = Limits(**LIMITS[name].options(name))
-    evaluator = slide_evaluator(case.checked, case.window, {}, limits, evaluation=evaluation)
+    evaluator = slide_evaluator(plan_evaluation(case.maintenance, evaluation, limits), case.schedule, True, {})
     arcs = {"link": [(1, *arc) for arc in ARCS]}
     seen = ran(lambda _: list(by_evaluator(case, evaluator, case.slides(arcs), arcs)))
     assert LIMITS[name].here(seen), seen.error  # type: ignore[operator]

@@ -129,7 +129,7 @@ def explanation(
     from emberlog.logical.build import build
     from emberlog.optimize.pipeline import plan_program
     from emberlog.semantics.connection_graph import build_connection_graph
-    from emberlog.streams.plan.maintenance import evaluation_notes
+    from emberlog.streams.plan.maintenance import plan_maintenance
 
     checked = check_file(name, params, iterations)
     graph = build_connection_graph(checked)
@@ -141,7 +141,7 @@ def explanation(
         from emberlog.render.plan_text import explain_text
 
         text = explain_text(checked, graph, plan, optimized, passes_in_full=passes_in_full)
-        choices = evaluation_notes(checked) if is_stream else described(optimized.plan)
+        choices = plan_maintenance(checked).notes if is_stream else described(optimized.plan)
         how = "".join(f"  {line}\n" for line in choices)
         return f"{text}\n\nhow it runs\n{how}" if choices else f"{text}\n"
     if form == "html":

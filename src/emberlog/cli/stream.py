@@ -16,11 +16,9 @@ from emberlog.cli.parameters import (
     refuse,
     whole_number,
 )
-from emberlog.config import EVALUATIONS, LATE_TUPLES, OUTPUT_MODES
+from emberlog.config import EVALUATIONS, FILE_FORMATS, LATE_TUPLES, OUTPUT_MODES, StreamOptions
 
 NAME = "stream"
-
-FORMATS = ("parquet", "csv", "json", "orc")
 
 EXAMPLES = """\
 examples:
@@ -63,7 +61,7 @@ def _add_input_options(group: Any) -> None:
 
 def _add_output_options(group: Any) -> None:
     group.add_argument("--output", metavar="DIR", help="write the answers there, each batch in a folder of its own")
-    group.add_argument("--format", choices=FORMATS, help="of the output (parquet)")
+    group.add_argument("--format", choices=FILE_FORMATS, help="of the output (parquet)")
     group.add_argument("--mode", choices=OUTPUT_MODES, default="changes", help="what each slide tells (changes)")
     group.add_argument("--show", metavar="N", type=whole_number, help="rows of a batch shown, without --output (10)")
     group.add_argument("--late", choices=LATE_TUPLES, default=LATE_TUPLES[0], help="tuples that come too late (drop)")
@@ -82,7 +80,7 @@ def _add_time_options(group: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from emberlog.cli.running import prepare
-    from emberlog.cli.streaming import Wishes, carry_out
+    from emberlog.cli.streaming import carry_out
 
     if arguments.output is None:
         refuse("a stream without --output", {"--format": arguments.format}, "say --output DIR, or leave it out")
@@ -90,26 +88,39 @@ def run(arguments: argparse.Namespace) -> int:
         shown = {"--show": arguments.show is not None}
         refuse("a stream with --output", shown, "leave one of them out: answers are written or shown")
     task = prepare(arguments.program, arguments)
-    wishes = Wishes(
-        arguments.header,
-        arguments.kind,
-        arguments.output,
-        arguments.format or FORMATS[0],
-        arguments.mode,
-        10 if arguments.show is None else arguments.show,
-        arguments.late,
-        arguments.checkpoint,
-        _time(arguments.watermark),
-        None if arguments.slide is None else _time(arguments.slide),
-        arguments.every,
-        arguments.once,
-        arguments.evaluation,
-        arguments.workers,
+    carry_out(
+        task,
+        _options(arguments),
+        header=arguments.header,
+        kind=arguments.kind,
+        show=10 if arguments.show is None else arguments.show,
+        limits=limits_of(arguments),
+        master=arguments.master,
+        conf=dict(arguments.conf),
     )
-    carry_out(task, wishes, limits=limits_of(arguments), master=arguments.master, conf=dict(arguments.conf))
     return exit_codes.FINE
 
 
+def _options(arguments: argparse.Namespace) -> StreamOptions:
+    from emberlog.workers.wire.scratch import new_folder
+
+    output = arguments.output
+    return StreamOptions(
+        checkpointLocation=arguments.checkpoint or (f"{output}/_checkpoint" if output else str(new_folder())),
+        path=output,
+        format=(arguments.format or FILE_FORMATS[0]) if output else None,
+        outputMode=arguments.mode,
+        availableNow=arguments.once,
+        processingTime=arguments.every,
+        closes=arguments.once,
+        watermark=_time(arguments.watermark),
+        slide=None if arguments.slide is None else _time(arguments.slide),
+        late=arguments.late,
+        evaluation=arguments.evaluation,
+        workers=arguments.workers,
+    )
+
+
 def _time(text: str) -> int | str:
-    """A plain number counts what the times of the stream count."""
+    """Reads a length of time. A plain number counts what the times of the stream count."""
     return int(text) if text.isdigit() else text

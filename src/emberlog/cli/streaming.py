@@ -1,19 +1,18 @@
-"""A stream program from the command line: what is started, and the line that tells how it goes on."""
+"""Runs a stream program from the command line, with a line that tells how it goes on."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from emberlog.cli.live_line import LiveLine
 from emberlog.cli.running import Task, heading
 from emberlog.cli.spark_failures import told_as_such
 from emberlog.cli.terminal import silence_py4j
-from emberlog.config import Limits
+from emberlog.config import Limits, StreamOptions
 from emberlog.diagnostics import fail
 from emberlog.logical.summary import counted
 from emberlog.syntax.printer import print_duration
@@ -24,30 +23,22 @@ if TYPE_CHECKING:
     from emberlog.streams.steps.progress import StreamProgress
 
 _PATIENCE = 1.0
-"""Seconds between two looks at a query that runs, so that Ctrl-C is heard."""
+"""Seconds between two looks at a query that runs, so that Ctrl-C takes effect."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """What the options ask for."""
-
-    header: bool
-    kind: str | None
-    output: str | None
-    format: str
-    mode: str
-    show: int
-    late: str
-    checkpoint: str | None
-    watermark: int | str
-    slide: int | str | None
-    every: str | None
-    once: bool
-    evaluation: Literal["incremental", "simple"]
-    workers: int
-
-
-def carry_out(task: Task, wishes: Wishes, *, limits: Limits, master: str | None, conf: Mapping[str, str]) -> None:
+def carry_out(
+    task: Task,
+    options: StreamOptions,
+    *,
+    header: bool,
+    kind: str | None,
+    show: int,
+    limits: Limits,
+    master: str | None,
+    conf: Mapping[str, str],
+) -> None:
+    """Runs a program over streams until it ends or Ctrl-C. `kind` is that of the files of streams; `show` is how many
+    rows of a batch are shown where the answers go to no files."""
     streams = [name for name in task.checked.inputs if task.checked.relations[name].is_stream]
     if not streams:
         raise fail("DL342", "this program reads no stream", None, "`emberlog run` computes its facts")
@@ -56,7 +47,6 @@ def carry_out(task: Task, wishes: Wishes, *, limits: Limits, master: str | None,
         line.begin("  starting Spark")
         from emberlog.database import Database
         from emberlog.io.spark_sources import stream_of_folder
-        from emberlog.workers.wire.scratch import new_folder
 
         with Database(master=master, conf=conf) as database:
             line.keep(heading(task, database))
@@ -64,32 +54,13 @@ def carry_out(task: Task, wishes: Wishes, *, limits: Limits, master: str | None,
                 line.begin(f"  reading {path}")
                 if name in streams:
                     relation = task.checked.relations[name]
-                    database[name] = stream_of_folder(
-                        database.spark, relation, path, header=wishes.header, kind=wishes.kind
-                    )
+                    database[name] = stream_of_folder(database.spark, relation, path, header=header, kind=kind)
                 else:
-                    database.register(name, path, header=wishes.header)
+                    database.register(name, path, header=header)
             result = database.datalog(task.program, params=task.params, iterations=task.iterations, limits=limits)
             view = View(line, _window_text(task))
             line.begin("  waiting for the first slide")
-            run = result.start(
-                wishes.output,
-                checkpointLocation=wishes.checkpoint
-                or (f"{wishes.output}/_checkpoint" if wishes.output else str(new_folder())),
-                format=wishes.format if wishes.output else None,
-                outputMode=wishes.mode,
-                foreachBatch=None if wishes.output else partial(_show, line, wishes.show),
-                availableNow=wishes.once,
-                processingTime=wishes.every,
-                closes=wishes.once,
-                watermark=wishes.watermark,
-                slide=wishes.slide,
-                late=wishes.late,
-                evaluation=wishes.evaluation,
-                workers=wishes.workers,
-                listener=view,
-            )
-            _wait(run)
+            _wait(result._start(options, None if options.path else partial(_show, line, show), view))
             view.finish()
 
 
@@ -102,7 +73,7 @@ def _wait(run: StreamRun) -> None:
 
 
 def _show(line: LiveLine, rows: int, frames: Frames, step: int) -> None:
-    """The first rows of a batch, on standard output."""
+    """Writes the first rows of a batch to standard output."""
     from emberlog.streams.spark.sinks import Console
 
     if rows:
@@ -116,7 +87,7 @@ def _window_text(task: Task) -> str:
 
 
 class View:
-    """One line that changes on a terminal, and a line per batch elsewhere."""
+    """Shows how a query goes on: one line that changes on a terminal, and a line per batch elsewhere."""
 
     def __init__(self, line: LiveLine, window: str) -> None:
         self._line = line

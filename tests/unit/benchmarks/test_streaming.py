@@ -15,7 +15,7 @@ from benchmarks.streaming.soak import soak
 
 from emberlog.semantics.analysis import analyze
 from emberlog.source import Source
-from emberlog.streams.plan.window import Window, window_of
+from emberlog.streams.plan.slides import Schedule, schedule_of
 from emberlog.syntax.parser import parse
 
 
@@ -24,9 +24,9 @@ def test_every_window_and_slide_of_the_paper_is_a_case(query: StreamQuery) -> No
     assert set(query.throughput) == {(window, slide) for window in query.windows for slide in query.slides}
     for window, slide in query.throughput:
         checked = analyze(parse(Source("p.dl", query.text(window, slide))))
-        assert window_of(checked, plain_clock=True) == Window(window, slide)
+        assert schedule_of(checked, plain_clock=True) == Schedule(slide, window)
     forever = analyze(parse(Source("p.dl", query.text(None, 1))))
-    assert window_of(forever, plain_clock=True) is None
+    assert schedule_of(forever, plain_clock=True).size is None
 
 
 def test_both_evaluations_come_to_the_same_answer_and_the_report_compares_them(tmp_path: Path) -> None:

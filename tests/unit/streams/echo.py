@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from emberlog.streams.evaluate.evaluator import Changes
-from emberlog.streams.plan.window import Slide
+from emberlog.streams.plan.slides import Slide
 
 TUPLES = pa.schema([("c0", pa.int64()), ("c1", pa.int64())])
 Tuples = frozenset[tuple[int, int]]
@@ -47,9 +47,6 @@ class Echo:
             )
             for stream, rows in self._window.items()
         }
-
-    def facts_in_window(self) -> Mapping[str, int]:
-        return {stream: len(rows) for stream, rows in self._window.items()}
 
     def expired(self) -> int:
         return sum(len(rows - self._window[stream]) for stream, rows in self._before.items())

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from emberlog.config import StreamOptions
 from emberlog.datatypes import INT, TIMESTAMP
 from emberlog.semantics.model import Column
 from emberlog.streams.plan.slides import Schedule
-from emberlog.streams.steps import query_state as resident
-from emberlog.streams.steps.answers import Layout, OutputMode
+from emberlog.streams.steps import step as steps_of_workers
 from emberlog.streams.steps.checkpoint import Checkpoint, Record
 from emberlog.streams.steps.exactly_once import ExactlyOnce
 from emberlog.streams.steps.step import Measures, Spec, take_step
@@ -24,11 +24,18 @@ Rows = list[tuple[object, ...]]
 Batch = Mapping[str, pa.Table]
 
 
-def spec_of(folder: Path, schedule: Schedule, mode: OutputMode, streams: Sequence[str] = STREAMS) -> Spec:
+def spec_of(folder: Path, schedule: Schedule, mode: str, streams: Sequence[str] = STREAMS) -> Spec:
     columns = (Column("Ts", TIMESTAMP), Column("X", INT))
-    outputs = {f"{stream}_seen": columns for stream in streams}
-    layout = Layout(mode, outputs, dict.fromkeys(streams, columns), plain_times=True)
-    return Spec("test", str(folder), schedule, dict.fromkeys(streams, (TIMESTAMP, INT)), (), layout, Echo)
+    return Spec(
+        query="test",
+        options=StreamOptions(str(folder), outputMode=mode, late="keep"),
+        schedule=schedule,
+        streams=dict.fromkeys(streams, columns),
+        statics=(),
+        outputs={f"{stream}_seen": columns for stream in streams},
+        plain_times=True,
+        make=Echo,
+    )
 
 
 def batch_of(rows: Mapping[str, Sequence[tuple[int, int]]]) -> Batch:
@@ -73,7 +80,7 @@ class Source:
 
 def run(spec: Spec, source: Source, delivered: Delivered, *, closes: bool) -> None:
     """As a fresh process does it: nothing is resident at first."""
-    resident._states.clear()
+    steps_of_workers._states.clear()
     steps: ExactlyOnce[Batch] = ExactlyOnce(
         Checkpoint(spec.location),
         lambda step, batch: take_step(spec, step, batch or {}),

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from emberlog.config import OUTPUT_MODES
 from emberlog.diagnostics import EmberlogError
 from emberlog.streams.plan.slides import Schedule
-from emberlog.streams.steps.answers import OutputMode
 from emberlog.streams.steps.checkpoint import Checkpoint
 from emberlog.streams.steps.folder import Folder
 from tests.unit.streams.stream_runs import (
@@ -60,7 +60,7 @@ def test_kills_change_nothing(seed: int, tmp_path: Path, monkeypatch: pytest.Mon
     chance = random.Random(seed)
     size = chance.choice((None, chance.randint(5, 40)))
     schedule = Schedule(chance.randint(1, 10), size, chance.choice((0, 4)))
-    mode = chance.choice(tuple(OutputMode))
+    mode = chance.choice(OUTPUT_MODES)
     batches = random_batches(chance, STREAMS, disorder=chance.choice((0, 4, 20)))
     closes = chance.random() < 0.5
 
@@ -85,7 +85,7 @@ def test_kills_change_nothing(seed: int, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_late_tuples_are_counted_and_delivered_once(tmp_path: Path) -> None:
-    spec = spec_of(tmp_path, Schedule(10, 20), OutputMode.COMPLETE, ("left",))
+    spec = spec_of(tmp_path, Schedule(10, 20), "complete", ("left",))
     delivered = Delivered(spec)
     batches = [batch_of({"left": rows}) for rows in ([(5, 1), (25, 2)], [(6, 3), (30, 4)])]
     run(spec, Source(batches), delivered, closes=True)
@@ -96,7 +96,7 @@ def test_late_tuples_are_counted_and_delivered_once(tmp_path: Path) -> None:
 
 
 def test_changes_tell_what_each_slide_added_and_removed(tmp_path: Path) -> None:
-    spec = spec_of(tmp_path, Schedule(10, 10), OutputMode.CHANGES, ("left",))
+    spec = spec_of(tmp_path, Schedule(10, 10), "changes", ("left",))
     delivered = Delivered(spec)
     run(spec, Source([batch_of({"left": [(5, 1), (12, 2), (40, 3)]})]), delivered, closes=False)
     told = [(10, "added", 5, 1), (20, "added", 12, 2), (20, "removed", 5, 1), (30, "removed", 12, 2)]
@@ -106,7 +106,7 @@ def test_changes_tell_what_each_slide_added_and_removed(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_has_the_state_does_not_make_it_again(tmp_path: Path) -> None:
-    spec = spec_of(tmp_path, Schedule(10, 20), OutputMode.COMPLETE, ("left",))
+    spec = spec_of(tmp_path, Schedule(10, 20), "complete", ("left",))
     delivered, source = Delivered(spec), Source([batch_of({"left": [(time, 0)]}) for time in range(0, 60, 10)])
     run(spec, source, delivered, closes=False)
     assert not any(one.is_rebuilt for one in delivered.measures)
@@ -116,14 +116,14 @@ def test_a_worker_that_has_the_state_does_not_make_it_again(tmp_path: Path) -> N
 
 
 def test_what_is_kept_is_bounded_by_the_window(tmp_path: Path) -> None:
-    spec = spec_of(tmp_path, Schedule(10, 100), OutputMode.CHANGES, ("left",))
+    spec = spec_of(tmp_path, Schedule(10, 100), "changes", ("left",))
     delivered = Delivered(spec)
     run(spec, Source([batch_of({"left": [(time, 0)]}) for time in range(600)]), delivered, closes=False)
     kept = [one.window_tuples for one in delivered.measures]
     assert max(kept) <= 200
     checkpoint = Checkpoint(spec.location)
     assert len(checkpoint.records.names()) == 2
-    assert len(checkpoint.log.names()) < 40
+    assert len(checkpoint.log.folder.names()) < 40
     assert len(checkpoint.outputs.names()) <= 2
 
 
@@ -137,7 +137,7 @@ def test_a_checkpoint_belongs_to_one_program(tmp_path: Path) -> None:
 
 
 def test_a_batch_that_is_long_over_is_refused(tmp_path: Path) -> None:
-    spec = spec_of(tmp_path, Schedule(10, 20), OutputMode.COMPLETE, ("left",))
+    spec = spec_of(tmp_path, Schedule(10, 20), "complete", ("left",))
     source = Source([batch_of({"left": [(time, 0)]}) for time in (1, 15, 30)])
     run(spec, source, Delivered(spec), closes=False)
     source.done = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from emberlog.streams.plan.expiring_program import NEVER
-from emberlog.streams.state.expiry_queue import ExpiryQueue
+from emberlog.streams.state.frontier_store import ExpiryQueue
 
 
 def test_rows_come_out_with_the_slide_after_their_last() -> None:

@@ -78,17 +78,17 @@ def test_a_fact_that_goes_and_comes_in_one_slide_has_not_changed() -> None:
     entered(store, np.array([[7], [3]]))
     store.expire(4)
     assert entered(store, np.array([[7], [9]])) == ([], [])
-    assert store.visible_count == 1
+    assert store.visible().shape[1] == 1
 
 
 def test_a_store_of_dead_rows_is_tidied_up() -> None:
     store = FrontierStore(1, (), 0, tracks_changes=True)
     keys = np.arange(3 * FEWEST_ROWS)
     entered(store, np.stack([keys, np.where(keys % 3 == 0, 9, 1)]))
-    assert store.tidied() is None
+    assert store.compacted() is None
     store.expire(2)
     entered(store, np.empty((2, 0), np.int64))
-    tidied = store.tidied()
+    tidied = store.compacted()
     assert tidied is not None and tidied.count == FEWEST_ROWS and seen(tidied) == seen(store)
     assert tidied.bytes < store.bytes
     tidied.expire(10)

@@ -8,8 +8,8 @@ import pytest
 from emberlog.diagnostics import EmberlogError
 from emberlog.semantics.model import Fact
 from emberlog.streams.evaluate.incremental import MANY_TEXTS, IncrementalEvaluator
-from emberlog.streams.plan.maintenance import Method, evaluation_notes
-from emberlog.streams.plan.window import Slide
+from emberlog.streams.plan.maintenance import Method, plan_maintenance
+from emberlog.streams.plan.slides import Slide
 from tests.programs import checked
 from tests.streams import Tuples, by_definition, by_evaluator, facts_of, stream_case
 
@@ -32,7 +32,7 @@ def test_notes_say_what_is_done_with_each_relation_and_why() -> None:
         "far(Ts, X, Y) :- reach(Ts, X, Y), !e(_, X, Y), !big(X).\n"
         "degree(Ts, X, count<Y>) :- reach(Ts, X, Y).\nquery far(_, X, Y). query degree(_, X, N)."
     )
-    assert evaluation_notes(program) == (
+    assert plan_maintenance(program).notes == (
         "e: kept up to date; a stream",
         "hub: computed once; it does not change",
         "reach: kept up to date; a fact holds as long as its longest-lived derivation",
@@ -50,8 +50,8 @@ def test_a_minimum_that_changes_all_over_is_repaired() -> None:
         "w": [(at, x, (x + 1) % 4, 1 + (37 * at + 11 * x) % 97) for at in range(20) for x in range(4)],
     }
     for workers in (1, 3):
-        evaluator = IncrementalEvaluator(case.program, case.window, {}, workers=workers)
-        assert evaluator.maintenance.names(Method.REPAIRED) == ("best",)
+        evaluator = case.incremental(workers=workers)
+        assert case.maintenance.names(Method.REPAIRED) == ("best",)
         slides = case.slides(tuples)
         for slide, answers in zip(slides, by_evaluator(case, evaluator, slides, tuples), strict=True):
             assert answers == by_definition(case, slide, tuples), slide
@@ -67,7 +67,7 @@ def test_tuples_that_come_again_and_again() -> None:
         ]
     }
     for workers in (1, 3):
-        evaluator = IncrementalEvaluator(case.program, case.window, {}, workers=workers)
+        evaluator = case.incremental(workers=workers)
         slides = case.slides(tuples)
         for slide, answers in zip(slides, by_evaluator(case, evaluator, slides, tuples), strict=True):
             assert answers == by_definition(case, slide, tuples), slide
@@ -79,7 +79,7 @@ def test_a_choice_that_is_made_again_for_a_better_reason_has_not_changed() -> No
     )
     tuples: Tuples = {"w": [(1, 1, 10), (2, 1, 20), (2, 2, 5)]}
     slides = case.slides(tuples)
-    evaluator = IncrementalEvaluator(case.program, case.window, {})
+    evaluator = case.incremental()
     for slide, answers in zip(slides, by_evaluator(case, evaluator, slides, tuples), strict=True):
         assert answers == by_definition(case, slide, tuples), slide
 
@@ -92,8 +92,8 @@ def test_what_the_program_says_itself_comes_back_when_something_better_is_lost()
         {"own": [(2, 60)]},
     )
     tuples: Tuples = {"w": [(1, 2, 1, -30), (1, 1, 3, 1), (3, 3, 2, 40), (6, 1, 2, 5)]}
-    evaluator = IncrementalEvaluator(case.program, case.window, case.static_tables())
-    assert evaluator.maintenance.names(Method.REPAIRED) == ("best",)
+    evaluator = case.incremental()
+    assert case.maintenance.names(Method.REPAIRED) == ("best",)
     slides = case.slides(tuples)
     for slide, answers in zip(slides, by_evaluator(case, evaluator, slides, tuples), strict=True):
         assert answers == by_definition(case, slide, tuples), slide
@@ -104,7 +104,7 @@ def test_what_reads_a_repaired_relation_is_repaired_if_its_keys_lead_there() -> 
     program = checked(
         CHEAPEST.replace("query", more + "query near(_, X), WINDOW(5, 1). query far(_, N), WINDOW(5, 1). query")
     )
-    notes = evaluation_notes(program)
+    notes = plan_maintenance(program).notes
     assert "near: repaired at every slide; a fact is derived again when what it was derived from has expired" in notes
     (far,) = (note for note in notes if note.startswith("far"))
     assert far.startswith("far: computed anew at every slide; it reads best, which has no values of later slides, and")
@@ -114,9 +114,9 @@ def test_a_restored_evaluator_goes_on_as_if_nothing_had_happened() -> None:
     case = stream_case(REACH + "query reach(Ts, X, Y), WINDOW(4, 2).")
     tuples: Tuples = {"e": [(0, 1, 2), (1, 2, 3), (3, 3, 4), (5, 1, 2), (6, 4, 5), (8, 5, 6)]}
     slides = case.slides(tuples)
-    undisturbed = list(by_evaluator(case, IncrementalEvaluator(case.program, case.window, {}), slides, tuples))
+    undisturbed = list(by_evaluator(case, case.incremental(), slides, tuples))
     for cut in range(1, len(slides)):
-        evaluator = IncrementalEvaluator(case.program, case.window, {})
+        evaluator = case.incremental()
         held = [row for row in tuples["e"] if slides[cut - 1].since <= row[0] <= slides[cut - 1].at]  # type: ignore[operator]
         evaluator.restore(slides[cut - 1], {"e": case.table("e", held)})
         assert _answer(evaluator) == undisturbed[cut - 1]["reach"]
@@ -135,14 +135,14 @@ def _answer(evaluator: IncrementalEvaluator) -> frozenset[Fact]:
 def test_state_and_texts_are_those_of_the_window() -> None:
     """Every slide has names of its own; after many windows there is no more than after one."""
     case = stream_case("STREAM s(Ts: timestamp, N: string).\nseen(Ts, N) :- s(Ts, N).\nquery seen(_, N), WINDOW(2).")
-    evaluator = IncrementalEvaluator(case.program, case.window, {})
+    evaluator = case.incremental()
     sizes = []
     names = MANY_TEXTS // 4
     for at in range(24):
         table = pa.table({"Ts": [at] * names, "N": [f"{at} {number}" for number in range(names)]})
         evaluator.advance(Slide(at, at - 2), {"s": table})
         sizes.append(evaluator.state_bytes())
-        assert evaluator.facts_in_window()["seen"] == min(at + 1, 3) * names
+        assert evaluator.answers()["seen"].num_rows == min(at + 1, 3) * names
         assert evaluator.expired() == (names if at > 2 else 0)
     assert max(sizes[12:]) <= max(sizes[:12])
     assert len(evaluator._texts) < 3 * MANY_TEXTS
@@ -150,7 +150,7 @@ def test_state_and_texts_are_those_of_the_window() -> None:
 
 def test_nulls_are_refused_with_a_way_out() -> None:
     case = stream_case(REACH + "query reach(_, X, Y), WINDOW(4, 2).")
-    evaluator = IncrementalEvaluator(case.program, case.window, {})
+    evaluator = case.incremental()
     table = pa.table({"Ts": [1], "X": pa.array([None], pa.int64()), "Y": [1]})
     with pytest.raises(EmberlogError, match=r"DL330.*`e` has nulls in the column X(?s:.*)from scratch at each slide"):
         evaluator.advance(Slide(2, -2), {"e": table})
@@ -158,7 +158,7 @@ def test_nulls_are_refused_with_a_way_out() -> None:
 
 def test_without_a_window_nothing_expires() -> None:
     case = stream_case(REACH + "query reach(_, 1, Y).")
-    evaluator = IncrementalEvaluator(case.program, None, {})
+    evaluator = case.incremental()
     for at, row in ((1, (1, 1, 2)), (10**15, (10**15, 2, 3))):
         evaluator.advance(Slide(at, None), {"e": case.table("e", [row])})
     assert _answer(evaluator) == {(1, 2), (1, 3)}

@@ -7,8 +7,8 @@ from typing import Any
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 
-from emberlog.streams.spark.own_workers import OwnWorkers
-from emberlog.streams.steps import query_state as resident
+from emberlog.streams.spark.coordinator import OwnWorkers
+from emberlog.streams.steps.step import forget_other_states, keep_state, take_state
 
 
 @dataclass
@@ -61,8 +61,8 @@ def test_it_is_the_environment_of_the_functions_that_are_made_meanwhile() -> Non
 
 def test_a_worker_keeps_the_state_of_one_query() -> None:
     state: Any = object()
-    resident.keep("old", "1", state)
-    resident.keep("new", "2", state)
-    resident.forget_others("new")
-    assert resident.take("old", "1") is None
-    assert resident.take("new", "2") is state
+    keep_state("old", "1", state)
+    keep_state("new", "2", state)
+    forget_other_states("new")
+    assert take_state("old", "1") is None
+    assert take_state("new", "2") is state

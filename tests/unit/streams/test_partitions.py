@@ -12,22 +12,21 @@ from threading import Barrier
 
 import pyarrow as pa
 import pytest
+from pyspark import cloudpickle
 
-from emberlog.config import DEFAULT_LIMITS
-from emberlog.datatypes import FLOAT, STRING, TIMESTAMP
+from emberlog.config import StreamOptions
+from emberlog.datatypes import FLOAT, STRING
 from emberlog.semantics.analysis import analyze
 from emberlog.semantics.model import CheckedProgram, Column
 from emberlog.source import Source
-from emberlog.streams.evaluate.methods import partition_evaluator
-from emberlog.streams.evaluate.partition_evaluator import why_one_partition
-from emberlog.streams.plan.slides import Schedule
-from emberlog.streams.plan.window import window_of
-from emberlog.streams.steps import query_state as resident
-from emberlog.streams.steps.answers import Layout, OutputMode
+from emberlog.streams.evaluate.incremental_plan import incremental_plan
+from emberlog.streams.evaluate.methods import slide_evaluator
+from emberlog.streams.plan.maintenance import plan_maintenance
+from emberlog.streams.plan.slides import schedule_of
+from emberlog.streams.steps import step as steps_of_workers
 from emberlog.streams.steps.checkpoint import Checkpoint, Record
 from emberlog.streams.steps.exactly_once import ExactlyOnce
-from emberlog.streams.steps.partition_step import merged, take_step_together
-from emberlog.streams.steps.step import Measures, Spec, Step, take_step
+from emberlog.streams.steps.step import Measures, Spec, Step, merged, take_step, take_step_together
 from emberlog.syntax.parser import parse
 from emberlog.workers.wire.messages import Mail
 from tests.unit.streams.stream_runs import Delivered
@@ -47,13 +46,17 @@ def checked(text: str) -> CheckedProgram:
 
 def spec_of(folder: Path) -> Spec:
     program = checked(CHEAP_PATH)
-    columns = (Column("P", STRING), Column("D", STRING), Column("C", FLOAT))
-    layout = Layout(OutputMode.CHANGES, {"bestPrice": columns}, {}, plain_times=True)
-    make = partial(
-        partition_evaluator, program, window_of(program, plain_clock=True), DEFAULT_LIMITS, "incremental", True
+    schedule = schedule_of(program, plain_clock=True)
+    return Spec(
+        query="one",
+        options=StreamOptions(str(folder), outputMode="changes"),
+        schedule=schedule,
+        streams={"ride": program.relations["ride"].columns},
+        statics=(),
+        outputs={"bestPrice": (Column("P", STRING), Column("D", STRING), Column("C", FLOAT))},
+        plain_times=True,
+        make=partial(slide_evaluator, incremental_plan(plan_maintenance(program)), schedule, True),
     )
-    streams = {"ride": (TIMESTAMP, STRING, STRING, FLOAT)}
-    return Spec("one", str(folder), Schedule(5, 20), streams, (), layout, make)
 
 
 def rides(chance: random.Random) -> list[pa.Table]:
@@ -117,13 +120,15 @@ def test_partitions_give_what_one_place_gives(count: int, tmp_path: Path) -> Non
     alone = spec_of(tmp_path / "alone")
     expected = run(alone, batches, lambda step, batch: take_step(alone, step, {} if batch is None else {"ride": batch}))
 
-    spec, together = spec_of(tmp_path / "together"), Together(count)
+    together = Together(count)
+    pickled: bytes = cloudpickle.dumps(spec_of(tmp_path / "together"))  # type: ignore[no-untyped-call]
+    spec: Spec = cloudpickle.loads(pickled)  # as tasks of Spark get it
     places = list(range(count))
 
     def evaluate(step: Step, batch: pa.Table | None) -> tuple[Record, Measures]:
         chance.shuffle(places)  # Spark gives a task to whichever process is free
         if step.number == 6:
-            del resident._states[f"process {places[0]}"]
+            del steps_of_workers._states[f"process {places[0]}"]
         return together.take(spec, step, batch, places)
 
     found = run(spec, batches, evaluate)
@@ -135,6 +140,6 @@ def test_partitions_give_what_one_place_gives(count: int, tmp_path: Path) -> Non
 
 
 def test_what_keeps_a_program_in_one_place() -> None:
-    assert why_one_partition(checked(CHEAP_PATH)) is None
+    assert plan_maintenance(checked(CHEAP_PATH)).why_one_partition is None
     counted = "STREAM s(T: timestamp, X: int).\nn(T, count<X>) :- s(T, X).\nquery n(_, N), WINDOW(5)."
-    assert "n computed anew" in str(why_one_partition(checked(counted)))
+    assert "n computed anew" in str(plan_maintenance(checked(counted)).why_one_partition)

@@ -7,7 +7,7 @@ import pytest
 
 from emberlog.io.local_relation import facts_of_table
 from emberlog.semantics.model import Fact, TimeRole
-from emberlog.streams.plan.tuple_facts import facts_of_tuples
+from emberlog.streams.evaluate.window_facts import facts_of_tuples
 
 TUPLES = pa.table({"at": [3, 1, 2, 3], "x": ["a", "a", "b", "a"], "y": [1.5, 1.5, None, 2.5]})
 FACTS: dict[TimeRole, list[Fact]] = {

@@ -1,1 +1,1 @@
-"""Why a fact of a stream program is there at a slide, and until when."""
+"""Tells why a fact of a stream program is there at a slide, and until when."""

@@ -1,4 +1,4 @@
-"""Until when a fact holds if no more tuples come.
+"""Finds until when a fact holds if no more tuples come.
 
 At a later slide the window has fewer of the tuples that it has now. Where more tuples can only mean more facts, a fact
 that is gone does not come back, so its last slide is found by halving; elsewhere slide by slide.
@@ -13,7 +13,7 @@ from enum import Enum
 
 from emberlog.semantics.model import CheckedProgram
 from emberlog.streams.evaluate.window_facts import WindowFacts
-from emberlog.streams.plan.monotone_strata import read_by, reasons_against
+from emberlog.streams.plan.maintenance import read_by, reasons_against
 
 MOST_SLIDES = 64
 """That are looked at one by one."""
@@ -30,14 +30,16 @@ class Certainty(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Promise:
+    """Says how certain it is that a fact holds as long as its expiry says."""
+
     certainty: Certainty
     why: str = ""
-    """Where it may change."""
+    """Why it may change, where it may."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """If no more tuples come."""
+    """Says until when a fact holds if no more tuples come."""
 
     until: int | None
     """The last slide at which the fact holds; None if it does not expire."""
@@ -46,7 +48,7 @@ class Expiry:
 
 
 def promise_of(checked: CheckedProgram, relation: str, changing: frozenset[str]) -> Promise:
-    """What can be said of the facts of a relation. `changing` are the relations that a stream is below."""
+    """Returns the promise for the facts of a relation. `changing` are the relations that a stream is below."""
     needed = {relation}
     for stratum in reversed(checked.strata):
         if not needed.intersection(stratum.relations):
@@ -61,7 +63,7 @@ def promise_of(checked: CheckedProgram, relation: str, changing: frozenset[str])
 
 
 def expiry_of(window: WindowFacts, promise: Promise, holds: Callable[[int], bool]) -> Expiry:
-    """`holds` says it of a later slide."""
+    """Looks for the last slide at which a fact holds; `holds` tells whether it does at a later slide."""
     last_slides = window.last_slides()
     after = [slide + window.schedule.distance for slide in last_slides]
     if promise.certainty is Certainty.MAY_CHANGE:

@@ -1,4 +1,4 @@
-"""What questions about a stream are answered with: proofs and refutations that know the slide they are about."""
+"""Proofs and refutations that know the slide they are about: the answers to questions about a stream."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from emberlog.streams.evaluate.window_facts import WindowFacts
 
 @dataclass(frozen=True, slots=True)
 class Lasting:
-    """How long a fact will hold, and because of what."""
+    """Says how long a fact will hold, and because of what."""
 
     promise: Promise
     expiry: Expiry
     times: Mapping[Goal, int]
-    """Of the facts of streams that the whole proof rests on, when the tuple came that stays the longest."""
+    """The time of the tuple that stays the longest, for each fact of a stream that the whole proof rests on."""
     leaving: tuple[Goal, ...]
-    """Those of them that are in the window of the last slide for the last time."""
+    """Those of these facts that are in the window of the last slide for the last time."""
 
 
 class StreamProof(Proof):
-    """A fact of a slide with the rules and tuples that it follows from, those that last longest."""
+    """Shows a fact of a slide with the rules and tuples that it follows from, those that last longest."""
 
     def __init__(self, tree: ProofTree, checked: CheckedProgram, window: WindowFacts, lasting: Lasting) -> None:
         super().__init__(tree, checked)
@@ -40,12 +40,12 @@ class StreamProof(Proof):
 
     @property
     def slide(self) -> datetime | int:
-        """That it is about."""
+        """Returns the slide that it is about."""
         return moment_of(self.window.at, plain_times=self.window.plain_times)
 
     @property
     def until(self) -> datetime | int | None:
-        """The last slide at which the fact holds if no more tuples come; None if it does not expire."""
+        """Returns the last slide at which the fact holds if no more tuples come; None if it does not expire."""
         until = self.lasting.expiry.until
         return None if until is None else moment_of(until, plain_times=self.window.plain_times)
 
@@ -103,7 +103,7 @@ class StreamProof(Proof):
 
 
 class StreamRefutation(Refutation):
-    """What is missing, at a slide, for a fact that is not there."""
+    """Shows what is missing, at a slide, for a fact that is not there."""
 
     def __init__(self, tree: RefutationTree, checked: CheckedProgram, window: WindowFacts) -> None:
         super().__init__(tree, checked)
@@ -111,7 +111,7 @@ class StreamRefutation(Refutation):
 
     @property
     def slide(self) -> datetime | int:
-        """That it is about."""
+        """Returns the slide that it is about."""
         return moment_of(self.window.at, plain_times=self.window.plain_times)
 
     @cached_property

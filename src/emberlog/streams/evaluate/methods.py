@@ -1,66 +1,46 @@
-"""How a stream program is evaluated: kept up to date from slide to slide, or from scratch at each."""
+"""Chooses how a stream program is evaluated: kept up to date from slide to slide, or from scratch at each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, assert_never
+from typing import assert_never
 
 import pyarrow as pa
 
-from emberlog.config import DEFAULT_LIMITS, Limits
-from emberlog.semantics.model import CheckedProgram, Column
+from emberlog.config import DEFAULT_LIMITS, Evaluation, Limits
 from emberlog.streams.evaluate.evaluator import SlideEvaluator
-from emberlog.streams.evaluate.incremental import IncrementalEvaluator
-from emberlog.streams.evaluate.partition_evaluator import PartitionEvaluator
-from emberlog.streams.evaluate.simple import SimpleEvaluator
-from emberlog.streams.plan.batch_program import batch_program
-from emberlog.streams.plan.window import Window
+from emberlog.streams.evaluate.incremental import IncrementalEvaluator, PartitionEvaluator
+from emberlog.streams.evaluate.incremental_plan import IncrementalPlan, incremental_plan
+from emberlog.streams.evaluate.simple import SimpleEvaluator, SimplePlan, simple_plan
+from emberlog.streams.plan.maintenance import Maintenance
+from emberlog.streams.plan.slides import Schedule
 
-Evaluation = Literal["incremental", "simple"]
+StreamPlan = IncrementalPlan | SimplePlan
 
 
-def slide_evaluator(
-    checked: CheckedProgram,
-    window: Window | None,
-    statics: Mapping[str, pa.Table],
-    limits: Limits = DEFAULT_LIMITS,
-    *,
-    evaluation: Evaluation = "incremental",
-    workers: int = 1,
-    tracks_changes: bool = True,
-) -> SlideEvaluator:
-    """Evaluates in this process. `statics` are the inputs that are no streams; `workers` share the work of an
-    incremental one. `tracks_changes=False` where nobody will ask for `changes`."""
-    program = batch_program(checked)
+def plan_evaluation(maintenance: Maintenance, evaluation: Evaluation, limits: Limits = DEFAULT_LIMITS) -> StreamPlan:
+    """Compiles a program for one way of evaluation. The plan can be pickled."""
     match evaluation:
         case "incremental":
-            return IncrementalEvaluator(
-                program, window, statics, limits, workers=workers, tracks_changes=tracks_changes
-            )
+            return incremental_plan(maintenance, limits)
         case "simple":
-            return SimpleEvaluator(program, statics, limits)
+            return simple_plan(maintenance.program, limits)
         case _:
             assert_never(evaluation)
 
 
-def partition_evaluator(
-    checked: CheckedProgram,
-    window: Window | None,
-    limits: Limits,
-    evaluation: Evaluation,
+def slide_evaluator(
+    plan: StreamPlan,
+    schedule: Schedule,
     tracks_changes: bool,
     statics: Mapping[str, pa.Table],
-    part: int,
-    parts: int,
+    part: int = 0,
+    parts: int = 1,
 ) -> SlideEvaluator:
-    """One of several partitions that are in different processes; or the only one, and then like any other."""
+    """Makes the evaluator of all facts, or of one of several partitions that are in different processes. `statics` are
+    the inputs that are no streams; `tracks_changes` is False where `changes` is never called."""
+    if isinstance(plan, SimplePlan):
+        return SimpleEvaluator(plan, statics)
     if parts == 1:
-        return slide_evaluator(checked, window, statics, limits, evaluation=evaluation, tracks_changes=tracks_changes)
-    program = batch_program(checked)
-    return PartitionEvaluator(program, window, statics, limits, part=part, parts=parts, tracks_changes=tracks_changes)
-
-
-def output_columns(checked: CheckedProgram) -> dict[str, tuple[Column, ...]]:
-    """The columns of each answer. A time that every query of a relation leaves out with `_` is no column of it."""
-    program = batch_program(checked).checked
-    return {name: program.relations[name].columns for name in program.outputs}
+        return IncrementalEvaluator(plan, schedule, statics, tracks_changes=tracks_changes)
+    return PartitionEvaluator(plan, schedule, statics, part=part, parts=parts, tracks_changes=tracks_changes)

@@ -1,11 +1,12 @@
-"""From scratch at every slide: keeps the tuples of the window, and runs the batch program on them.
+"""Evaluates every slide from scratch: keeps the tuples of the window, and runs the batch program on them.
 
-What every cleverer evaluator is compared with, and the better choice where nothing of a window is left in the next.
+It is what incremental evaluation is compared with, and the better choice where nothing of a window is left in the next.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,19 +15,32 @@ from emberlog.config import DEFAULT_LIMITS, Limits
 from emberlog.engines.local.run import run
 from emberlog.io.arrow_values import table_of
 from emberlog.io.local_relation import LocalRelation
+from emberlog.logical.build import fields_of
+from emberlog.logical.nodes import LogicalPlan
 from emberlog.optimize.pipeline import plan_program
-from emberlog.semantics.model import Relation, TimeRole
+from emberlog.semantics.model import TimeRole
 from emberlog.streams.evaluate.evaluator import Changes
+from emberlog.streams.evaluate.window_facts import facts_of_tuples
 from emberlog.streams.plan.batch_program import BatchProgram
-from emberlog.streams.plan.tuple_facts import facts_of_tuples
-from emberlog.streams.plan.window import Slide
+from emberlog.streams.plan.slides import Slide
+from emberlog.streams.state.lane_relations import relation_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SimplePlan:
+    program: BatchProgram
+    plan: LogicalPlan
+    limits: Limits
+
+
+def simple_plan(program: BatchProgram, limits: Limits = DEFAULT_LIMITS) -> SimplePlan:
+    return SimplePlan(program, plan_program(program.checked).plan, limits)
 
 
 class SimpleEvaluator:
-    def __init__(self, program: BatchProgram, statics: Mapping[str, pa.Table], limits: Limits = DEFAULT_LIMITS) -> None:
-        self._program = program
-        self._limits = limits
-        self._plan = plan_program(program.checked).plan
+    def __init__(self, plan: SimplePlan, statics: Mapping[str, pa.Table]) -> None:
+        self._plan = plan
+        self._program = plan.program
         self._statics = {name: self._relation(name, table) for name, table in statics.items()}
         self._window: dict[str, pa.Table] = {}
         self._before: Mapping[str, pa.Table] = {}
@@ -53,15 +67,9 @@ class SimpleEvaluator:
         for name, relation in self._answers.items():
             before = self._answers_before.get(name)
             known = frozenset() if before is None else before.facts
-            added, removed = relation.facts - known, known - relation.facts
-            names = relation.columns
-            changes[name] = Changes(
-                table_of(names, relation.types, list(added)), table_of(names, relation.types, list(removed))
-            )
+            differences = (relation.facts - known, known - relation.facts)
+            changes[name] = Changes(*(table_of(relation.columns, relation.types, list(one)) for one in differences))
         return changes
-
-    def facts_in_window(self) -> Mapping[str, int]:
-        return {name: len(self._facts(name, table)) for name, table in self._window.items()}
 
     def expired(self) -> int:
         return sum(
@@ -73,25 +81,19 @@ class SimpleEvaluator:
         return sum(table.nbytes for table in self._window.values())
 
     def _evaluated(self) -> dict[str, LocalRelation]:
-        inputs = dict(self._statics)
-        for name in self._program.streams:
-            table = self._window.get(name)
-            inputs[name] = self._relation(
-                name, None if table is None else facts_of_tuples(self._program.times[name], table)
-            )
-        return run(self._plan, inputs, self._limits, interpret_small=True)
+        inputs = {name: self._relation(name, self._window.get(name)) for name in self._program.streams} | self._statics
+        return run(self._plan.plan, inputs, self._plan.limits, interpret_small=True)
 
     def _facts(self, name: str, table: pa.Table) -> frozenset[tuple[object, ...]]:
-        """What tells the facts of a stream apart."""
-        relation = self._relation(name, facts_of_tuples(self._program.times[name], table))
+        """Returns the facts of a stream by the columns that tell them apart."""
+        relation = self._relation(name, table)
         is_annotated = self._program.times[name] is TimeRole.ANNOTATION
         return frozenset(fact[1:] for fact in relation.facts) if is_annotated else relation.facts
 
     def _relation(self, name: str, table: pa.Table | None) -> LocalRelation:
-        relation: Relation = self._program.checked.relations[name]
-        names = [column.name for column in relation.columns]
-        types = [column.type for column in relation.columns]
-        return LocalRelation(names, types, () if table is None else table)
+        if table is not None and name in self._program.times:
+            table = facts_of_tuples(self._program.times[name], table)
+        return relation_of(fields_of(self._program.checked.relations[name]), () if table is None else table)
 
 
 def _since(since: int | None, table: pa.Table) -> pa.Table:

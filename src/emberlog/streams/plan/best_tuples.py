@@ -1,4 +1,4 @@
-"""Tuples of a stream that cannot be part of any best fact are let go at once.
+"""Lets tuples of a stream go at once that cannot be part of any best fact.
 
 In `best(P, D, min<F>) :- ride(P, Q, F1), best(Q, D, F2), F = F1 + F2.` only the cheapest ride from P to Q matters, at
 each slide the cheapest that has not expired. So the rule reads a relation of its own that has just those, and a tuple
@@ -29,7 +29,7 @@ _ORDERED = (INT, FLOAT, BOOL, TIMESTAMP)
 
 
 def with_best_tuples(checked: CheckedProgram, streams: Collection[str]) -> CheckedProgram:
-    """The same program, in which rules for a minimum or maximum read the best tuples of a stream where they can."""
+    """Lets rules for a minimum or maximum read only the best tuples of a stream, where that means the same."""
     return _Rewriting(checked, streams).run()
 
 
@@ -39,7 +39,7 @@ class _Rewriting:
         self.streams = streams
         self.relations = dict(checked.relations)
         self.copies: dict[str, CoreRule] = {}
-        """By the name of a relation of best tuples, the rule that defines it."""
+        """The rule that defines each relation of best tuples, by the name of that relation."""
 
     def run(self) -> CheckedProgram:
         rules = {id(rule): self._rule(rule) for rule in self.checked.rules}
@@ -66,7 +66,7 @@ class _Rewriting:
         return rule
 
     def _better(self, rule: CoreRule, place: int, atom: Match) -> Iterator[CoreRule]:
-        """The rule with the best tuples in place of all, in each way in which it means the same."""
+        """Yields the rule with the best tuples in place of all, in each way in which it means the same."""
         source = self.relations[atom.relation]
         if source.is_aggregated:
             return
@@ -89,7 +89,7 @@ class _Rewriting:
 
 
 def _is_used(rule: CoreRule, variable: Variable) -> bool:
-    """Whether it is more than a name for any value: the atom that binds it is not the only place that has it."""
+    """Tells whether a variable is more than a name for any value: it occurs beside the atom that binds it."""
     names = [name for literal in rule.body for name in variable_names(literal)]
     for value in rule.head:
         for expression in value.arguments if isinstance(value, Contribution) else (value,):

@@ -1,11 +1,16 @@
-"""A program whose facts know when they expire: every relation that changes with the window gets one more column.
+"""Rewrites a program so that its facts know when they expire: every relation that changes with the window gets one more
+column.
 
 The last slide of a fact is the greatest over its derivations of the least over the facts that it was derived from. That
-is a recursion with a meet aggregate like any other, so the rounds of the cyclic executor run it; what a slide adds is
-one more delta, and what it lets go needs no rule at all.
+is a recursion with a meet aggregate like any other, so the workers run it in rounds; what a slide adds is one more
+delta, and what it lets go needs no rule at all.
 
 A fact with an aggregated value also knows until which slide a better value for the same key holds: only behind that it
 will be seen. Facts whose times to be seen do not meet are not joined, as nothing that they derive would ever be seen.
+
+Of a minimum in recursion, the values to come are many, and most never come. So a relation that is repaired keeps only
+what is seen now. When what a fact was derived from has expired, its key is lost, and a relation of lost keys makes the
+rules look for another derivation. They can if the keys lead to everything they read.
 """
 
 from __future__ import annotations
@@ -28,16 +33,18 @@ from emberlog.semantics.model import (
     RecursionCase,
     Relation,
     Stratum,
+    Term,
     TimeRole,
 )
-from emberlog.streams.plan.repairing import for_lost_keys, lost_name, lost_relation
 from emberlog.syntax.ast import Call, ComparisonOperator, Constant, Expression, Variable
+from emberlog.workers.plan.compile import CyclicProgram
+from emberlog.workers.plan.rules import Probe
 
 LAST_SLIDE = "last slide"
 BEATEN_UNTIL = "beaten until"
 """No columns of a program can have these names."""
 NOT_YET = -(1 << 62)
-"""Until when a fact is beaten that nobody has compared with others yet."""
+"""Until when a fact is beaten that was not compared with others yet."""
 NEVER = 1 << 62
 """The last slide of a fact that does not expire."""
 
@@ -47,7 +54,7 @@ _RECURSION = Recursion(
 
 
 def with_earliest_times(checked: CheckedProgram, times: Mapping[str, TimeRole]) -> CheckedProgram:
-    """The same program, in which the time of a stream's facts is aggregated, as it is in derived relations."""
+    """Aggregates the time of a stream's facts, as the times of derived relations are."""
     relations = dict(checked.relations)
     for name, role in times.items():
         if role is TimeRole.ANNOTATION:
@@ -59,13 +66,13 @@ def with_earliest_times(checked: CheckedProgram, times: Mapping[str, TimeRole]) 
 def expiring_fixpoint(
     checked: CheckedProgram, members: Sequence[str], rules: Sequence[CoreRule], repaired: Collection[str] = ()
 ) -> Fixpoint:
-    """All relations that expire as one recursion, the streams included. Of those that are repaired, lost keys are a
-    relation, too."""
+    """Makes one recursion of all relations that expire, the streams included. Of those that are repaired, the lost keys
+    are a relation, too."""
     relations = dict(checked.relations)
     for name in members:
         relations[name] = _expiring(checked.relations[name])
         if name in repaired:
-            relations[lost_name(name)] = _expiring(lost_relation(checked.relations[name]))
+            relations[lost_name(name)] = _expiring(_lost_relation(checked.relations[name]))
     aggregated = {name: checked.relations[name].is_aggregated for name in members}
     expiring: list[CoreRule] = []
     for rule in rules:
@@ -96,20 +103,13 @@ def _expiring(relation: Relation) -> Relation:
 
 
 def _own_values(relation: Relation) -> tuple[int, ...]:
-    """What a fact of the program has in the columns above."""
+    """Returns what a fact of the program's text has in the columns that `_expiring` adds."""
     return (NOT_YET, NEVER) if relation.is_aggregated else (NEVER,)
 
 
-def _for_lost_keys(rule: CoreRule, relation: Relation) -> CoreRule:
-    """Lost keys are looked for at one slide; that is no limit for what is found."""
-    until = Variable(f"{LAST_SLIDE} of the key")
-    searching = for_lost_keys(rule, relation, (until,))
-    return replace(searching, types={**searching.types, until.name: INT})
-
-
 def _with_last_slide(rule: CoreRule, is_aggregated: Mapping[str, bool], *, sees_all: bool) -> CoreRule:
-    """`is_aggregated` says it of each relation that expires. `sees_all` if also what will be seen later is derived
-    from: then facts have to be seen together at some slide."""
+    """Lets a rule compute the last slide of what it derives. `is_aggregated` has each relation that expires. `sees_all`
+    if also what will be seen later is derived from: then facts have to be seen together at some slide."""
     body: list[Literal] = []
     slides: list[Variable] = []
     beaten: dict[int, Variable] = {}
@@ -140,3 +140,67 @@ def _with_last_slide(rule: CoreRule, is_aggregated: Mapping[str, bool], *, sees_
     types: dict[str, DataType] = dict(rule.types)
     types.update({variable.name: INT for variable in (*slides, *beaten.values())})
     return replace(rule, head=tuple(head), body=tuple(body), types=types)
+
+
+# --- lost keys --------------------------------------------------------------------------------------------------------
+
+
+def lost_name(relation: str) -> str:
+    """Names the relation of the lost keys of another; no relation of a program can have this name."""
+    return f"{relation} lost"
+
+
+def _lost_relation(relation: Relation) -> Relation:
+    keys = tuple(relation.columns[place] for place in relation.group)
+    return Relation(lost_name(relation.name), keys, is_derived=True)
+
+
+def _for_lost_keys(rule: CoreRule, relation: Relation) -> CoreRule:
+    """Restricts a rule to lost keys. These are looked for at one slide, which is no limit for what is found."""
+    terms: list[Term] = []
+    conditions: list[Compare] = []
+    until = Variable(f"{LAST_SLIDE} of the key")
+    types: dict[str, DataType] = {**rule.types, until.name: INT}
+    for place in relation.group:
+        value = rule.head[place]
+        assert not isinstance(value, Contribution)
+        if isinstance(value, Variable | Constant):
+            terms.append(value)
+            continue
+        key = Variable(f"lost key {place}")
+        terms.append(key)
+        types[key.name] = relation.columns[place].type
+        conditions.append(Compare(ComparisonOperator.EQUAL, key, value))
+    lost = Match(lost_name(relation.name), (*terms, until))
+    return replace(rule, body=(*rule.body, lost, *conditions), types=types)
+
+
+def leads_everywhere(rule: CoreRule, relation: Relation) -> bool:
+    """Tells whether a key of the head leads, from atom to atom, to all that the rule reads."""
+    keys = (rule.head[place] for place in relation.group)
+    bound = {key.name for key in keys if isinstance(key, Variable)}
+    left = [literal for literal in rule.body if isinstance(literal, Match)]
+    while left:
+        met = [atom for atom in left if not bound.isdisjoint(_names(atom))]
+        if not met:
+            return False
+        for atom in met:
+            bound.update(_names(atom))
+            left.remove(atom)
+    return True
+
+
+def _names(atom: Match) -> set[str]:
+    return {term.name for term in atom.terms if isinstance(term, Variable)}
+
+
+def without_searches_for_lost_keys(program: CyclicProgram, repaired: Collection[str]) -> CyclicProgram:
+    """Removes the chains that look lost keys up. Lost keys only begin a search: what comes later is found by the rule
+    itself."""
+    names = {lost_name(relation) for relation in repaired}
+    chains = [
+        chain
+        for chain in program.rules
+        if not any(isinstance(step, Probe) and step.atom.relation in names for step in chain.steps)
+    ]
+    return replace(program, rules=tuple(chains))

@@ -1,4 +1,4 @@
-"""Which relations of a stream program are computed once, which are kept up to date, and which are computed anew.
+"""Decides which relations of a stream program are computed once, which are kept up to date, and which computed anew.
 
 A relation is kept up to date when more facts below it can only mean more, or better, facts of its own: then a fact
 holds exactly as long as one of its derivations does. Everything else is computed anew from those, slide by slide.
@@ -10,21 +10,24 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from emberlog.language.registry import AGGREGATES
 from emberlog.logical.statistics import NO_STATISTICS
 from emberlog.optimize.rewrite_demand import rewrite_demand
 from emberlog.semantics.model import (
+    Absent,
     CheckedProgram,
-    Column,
+    Contribution,
+    CoreRule,
     Match,
+    RecursionCase,
     Relation,
     Stratum,
 )
+from emberlog.semantics.monotonicity import non_monotone_step
 from emberlog.streams.plan.batch_program import BatchProgram, batch_program
 from emberlog.streams.plan.best_tuples import with_best_tuples
-from emberlog.streams.plan.expiring_program import expiring_fixpoint, with_earliest_times
-from emberlog.streams.plan.monotone_strata import read_by, reasons_against
-from emberlog.streams.plan.repairing import leads_everywhere
-from emberlog.workers.plan.capabilities import obstacles
+from emberlog.streams.plan.expiring_program import expiring_fixpoint, leads_everywhere, with_earliest_times
+from emberlog.workers.plan.capabilities import MEETS, obstacles
 
 
 class Method(Enum):
@@ -42,42 +45,60 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Maintenance:
+    """Holds what is done with each relation from slide to slide. `explain` shows it, and incremental evaluation
+    compiles it."""
+
+    program: BatchProgram
     checked: CheckedProgram
-    outputs: tuple[str, ...]
+    """The rules of the program, rewritten for incremental evaluation."""
     choices: Mapping[str, Choice]
-    """Of every relation that the outputs need, in the order of evaluation, streams first."""
+    """The choice for every relation that the outputs need, in the order of evaluation, streams first."""
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return self.program.checked.outputs
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Says what is done with each relation, and why, a line each."""
+        return tuple(f"{name}: {choice.method.value}; {choice.why}" for name, choice in self.choices.items())
+
+    @property
+    def why_one_partition(self) -> str | None:
+        """Says what keeps all facts in one place; None if nothing does."""
+        if anew := self.names(Method.ANEW):
+            return f"{', '.join(anew)} computed anew from all facts at each slide"
+        fixed = [name for name in self.checked.outputs if self.choices[name].method not in RESIDENT]
+        return f"{', '.join(fixed)} not derived from a stream" if fixed else None
 
     def names(self, *methods: Method) -> tuple[str, ...]:
         return tuple(name for name, choice in self.choices.items() if choice.method in methods)
 
 
 RESIDENT = (Method.KEPT, Method.REPAIRED)
-"""Whose facts stay from slide to slide."""
+"""The methods that keep facts from slide to slide."""
 
 
-def plan_maintenance(program: BatchProgram) -> Maintenance:
-    """The maintenance of the program that computes only what its queries ask for."""
-    checked = with_earliest_times(rewrite_demand(program.checked, NO_STATISTICS).checked, program.times)
-    return _Planner(with_best_tuples(checked, program.streams), program.streams, program.checked.outputs).run()
-
-
-def evaluation_notes(checked: CheckedProgram) -> tuple[str, ...]:
-    """What incremental evaluation does with each relation, and why, a line each."""
-    choices = plan_maintenance(batch_program(checked)).choices
-    return tuple(f"{name}: {choice.method.value}; {choice.why}" for name, choice in choices.items())
+def plan_maintenance(checked: CheckedProgram) -> Maintenance:
+    """Plans the maintenance of a program over streams; only what its queries ask for is computed."""
+    program = batch_program(checked)
+    asked = with_earliest_times(rewrite_demand(program.checked, NO_STATISTICS).checked, program.times)
+    return _Planner(program, with_best_tuples(asked, program.streams)).plan()
 
 
 class _Planner:
-    def __init__(self, checked: CheckedProgram, streams: tuple[str, ...], outputs: tuple[str, ...]) -> None:
+    def __init__(self, program: BatchProgram, checked: CheckedProgram) -> None:
+        self.program = program
         self.checked = checked
-        self.outputs = outputs
-        self.streams = streams
         self.choices: dict[str, Choice] = {}
 
-    def run(self) -> Maintenance:
-        needed = _needed(self.checked, self.outputs)
+    def plan(self) -> Maintenance:
+        needed = set(self.program.checked.outputs)
+        for stratum in reversed(self.checked.strata):
+            if needed.intersection(stratum.relations):
+                needed |= read_by(stratum) | set(stratum.relations)
         for name in self.checked.relations:
-            if name in needed and name in self.streams:
+            if name in needed and name in self.program.streams:
                 self.choices[name] = Choice(Method.KEPT, "a stream")
             elif name in needed and not any(name in stratum.relations for stratum in self.checked.strata):
                 self.choices[name] = Choice(Method.ONCE, "it does not change")
@@ -86,20 +107,19 @@ class _Planner:
                 choice = self._choose(stratum)
                 self.choices.update(dict.fromkeys(stratum.relations, choice))
         choices = {name: one for name, one in self.choices.items() if name in needed}
-        return Maintenance(self.checked, self.outputs, choices)
+        return Maintenance(self.program, self.checked, choices)
 
     def _choose(self, stratum: Stratum) -> Choice:
+        relations = self.checked.relations
         if all(self.choices[name].method is Method.ONCE for name in read_by(stratum) - set(stratum.relations)):
             return Choice(Method.ONCE, "no stream is below it")
         obstacle = next(self._obstacles(stratum), None)
         if obstacle is not None:
             return Choice(Method.ANEW, obstacle)
-        values = [column.name for name in stratum.relations for column in _aggregated(self.checked.relations[name])]
+        values = [one.name for name in stratum.relations for one in relations[name].columns if one.aggregate]
         below = [name for name in read_by(stratum) if self._method(name) is Method.REPAIRED]
         if below or (values and stratum.recursion is not None):
-            lone = [
-                rule.name for rule in stratum.rules if not leads_everywhere(rule, self.checked.relations[rule.relation])
-            ]
+            lone = [rule.name for rule in stratum.rules if not leads_everywhere(rule, relations[rule.relation])]
             if not lone:
                 return Choice(Method.REPAIRED, "a fact is derived again when what it was derived from has expired")
             if below:
@@ -110,30 +130,62 @@ class _Planner:
         return Choice(Method.KEPT, f"of {', '.join(values)} it has each value that will be the best one at some slide")
 
     def _obstacles(self, stratum: Stratum) -> Iterator[str]:
-        """Why facts of the stratum cannot simply be kept until they expire."""
+        """Says why facts of the stratum cannot simply be kept until they expire."""
         for rule in stratum.rules:
             for literal in rule.body:
                 if isinstance(literal, Match) and self._method(literal.relation) is Method.ANEW:
                     yield f"it reads {literal.relation}, which is computed anew"
         changing = frozenset(name for name, choice in self.choices.items() if choice.method is not Method.ONCE)
         yield from reasons_against(self.checked, stratum, changing)
-        yield from obstacles(expiring_fixpoint(self.checked, (*self._kept(), *stratum.relations), stratum.rules))
+        kept = [name for name, choice in self.choices.items() if choice.method in RESIDENT]
+        yield from obstacles(expiring_fixpoint(self.checked, (*kept, *stratum.relations), stratum.rules))
 
     def _method(self, name: str) -> Method | None:
-        """None for a relation of the stratum itself."""
+        """Returns the method of a relation; None for one of the stratum that is being decided on."""
         return self.choices[name].method if name in self.choices else None
 
-    def _kept(self) -> list[str]:
-        return [name for name, choice in self.choices.items() if choice.method in RESIDENT]
+
+def reasons_against(checked: CheckedProgram, stratum: Stratum, changing: frozenset[str]) -> Iterator[str]:
+    """Says why more facts below a stratum can mean other facts of its own than more, or better, ones. `changing` are
+    the relations below it whose facts come and go."""
+    relations = checked.relations
+    for rule in stratum.rules:
+        for literal in rule.body:
+            if isinstance(literal, Absent) and literal.relation in changing:
+                yield f"it negates {literal.relation}, whose facts come and go"
+    if stratum.recursion is not None and stratum.recursion.case in (RecursionCase.BOUNDED, RecursionCase.STAGED):
+        yield f"its recursion is a case of {stratum.recursion.case.value}"
+    for name in stratum.relations:
+        for column in relations[name].columns:
+            if column.aggregate is not None and column.aggregate not in MEETS:
+                yield f"{name} is aggregated with {column.aggregate}"
+        if not _has_one_order(relations[name], [rule for rule in stratum.rules if rule.relation == name]):
+            yield f"{name} has several aggregates that do not win together"
+    for rule in stratum.rules:
+        if rule.premappable:
+            yield f"{rule.name} is @premappable, which is a promise about the end of a recursion only"
+        step = non_monotone_step(rule, changing.union(stratum.relations), relations)
+        if step is not None:
+            yield f"{rule.name}: {step.reason}"
 
 
-def _needed(checked: CheckedProgram, outputs: tuple[str, ...]) -> set[str]:
-    needed = set(outputs)
-    for stratum in reversed(checked.strata):
-        if needed.intersection(stratum.relations):
-            needed |= read_by(stratum) | set(stratum.relations)
-    return needed
+def read_by(stratum: Stratum) -> set[str]:
+    """Lists the relations that the rules of a stratum read."""
+    return {literal.relation for rule in stratum.rules for literal in rule.body if isinstance(literal, Match | Absent)}
 
 
-def _aggregated(relation: Relation) -> list[Column]:
-    return [column for column in relation.columns if column.aggregate is not None]
+def _has_one_order(relation: Relation, rules: list[CoreRule]) -> bool:
+    """Tells whether the contributions to a key can be put in one order, so that the best one is best in every column:
+    all columns go by the same values, and one at most has a choice that goes with them."""
+    aggregated = [place for place, column in enumerate(relation.columns) if column.aggregate is not None]
+    if len(aggregated) <= 1:
+        return True
+    functions = [AGGREGATES.get(relation.columns[place].aggregate or "") for place in aggregated]
+    known = [function for function in functions if function is not None]
+    if len({function.direction for function in known}) > 1 or sum(function.by_cost for function in known) > 1:
+        return False
+    for rule in rules:
+        contributions = [rule.head[place] for place in aggregated]
+        if len({one.arguments[0] for one in contributions if isinstance(one, Contribution)}) > 1:
+            return False
+    return True

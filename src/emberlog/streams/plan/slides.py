@@ -1,8 +1,10 @@
-"""Which slides close when, and which tuples come too late for theirs.
+"""Windows, slides and watermarks: which slides close when, and which tuples come too late for theirs.
 
 Slides are at the multiples of their distance, so that they do not depend on which tuple happens to come first. The
 slide of a tuple is the first one that is not before it. A slide closes when the watermark has passed it: tuples with
 its own time may still come until a later one, and the delay after it, was seen on every stream.
+
+Times are ints in the unit of the timestamp column: microseconds, or whatever the plain numbers of a plain clock count.
 """
 
 from __future__ import annotations
@@ -13,24 +15,43 @@ from dataclasses import dataclass, field, replace
 
 from emberlog.diagnostics import fail
 from emberlog.semantics.model import CheckedProgram
-from emberlog.streams.plan.window import Slide, length_in_clock_units, window_of
 from emberlog.syntax import ast
 from emberlog.syntax.vocabulary import TIME_UNITS
+
+_MICROSECONDS = {
+    "milliseconds": 1_000,
+    "seconds": 1_000_000,
+    "minutes": 60_000_000,
+    "hours": 3_600_000_000,
+    "days": 86_400_000_000,
+    "weeks": 7 * 86_400_000_000,
+    "months": 30 * 86_400_000_000,
+    "years": 365 * 86_400_000_000,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Slide:
+    """Names a time for which answers are wanted, and the window that they are about."""
+
+    at: int
+    since: int | None
+    """The tuples of the window have times from `since` to `at`, both included; None without a window."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Times are in the unit of the timestamp column: microseconds, or what plain numbers count."""
+    """Says when the slides of a query are, how much time the window of each covers, and how long late tuples have."""
 
     distance: int
-    """Between two slides."""
+    """The time between two slides."""
     size: int | None
-    """Of a window; None keeps everything for ever."""
+    """The size of the window; None keeps everything for ever."""
     delay: int = 0
     """How long tuples out of order are waited for."""
 
     def slide_of(self, time: int) -> int:
-        """The first slide whose window may hold a tuple."""
+        """Returns the first slide whose window may hold a tuple of this time."""
         return -(-time // self.distance) * self.distance
 
     def slide(self, at: int) -> Slide:
@@ -41,15 +62,16 @@ class Schedule:
 
 
 def schedule_of(
-    checked: CheckedProgram, *, watermark: int | str, slide: int | str | None, plain_clock: bool
+    checked: CheckedProgram, *, watermark: int | str = 0, slide: int | str | None = None, plain_clock: bool
 ) -> Schedule:
-    """From the window of the queries, and from what the person who starts them says about time."""
-    window = window_of(checked, plain_clock=plain_clock)
+    """Makes the schedule from the window of the queries, and from what the options of the query say about time. A plain
+    clock counts something, any other counts microseconds."""
+    window = _window_of(checked, plain_clock=plain_clock)
     delay = _length("watermark", watermark, plain_clock=plain_clock)
     if window is not None:
         if slide is not None:
             raise fail("DL508", "the window says how far its slides are apart", None, "leave `slide` out")
-        return Schedule(window.step, window.size, delay)
+        return replace(window, delay=delay)
     distance = _length("slide", slide if slide is not None else _SLIDE[plain_clock], plain_clock=plain_clock)
     if distance < 1:
         raise fail("DL508", f"slides are at least 1 apart, not {distance:,}")
@@ -57,12 +79,46 @@ def schedule_of(
 
 
 _SLIDE: Mapping[bool, int | str] = {True: 1, False: "1 second"}
-"""Without a window, by whether the clock is plain."""
+"""The distance of slides without a window, by whether the clock is plain."""
 
 _DURATION = re.compile(r"\s*(\d+)\s*([A-Za-z]+)\s*")
 
 
+def _window_of(checked: CheckedProgram, *, plain_clock: bool) -> Schedule | None:
+    """Returns the window that the queries of a program agree on; None if they have none."""
+    windows = [query.window for query in checked.queries if checked.relations[query.relation].is_stream]
+    found = {None if one is None else _in_clock_units(one, plain_clock=plain_clock): one for one in windows}
+    if len(found) > 1:
+        written = next(one for one in reversed(found.values()) if one is not None)
+        raise fail(
+            "DL321",
+            "the queries of a program have different windows",
+            written.span,
+            "give all of them the same window, or make two programs of it",
+        )
+    return next(iter(found), None)
+
+
+def _in_clock_units(window: ast.Window, *, plain_clock: bool) -> Schedule:
+    size = _duration(window.size, plain_clock=plain_clock)
+    return Schedule(_duration(window.slide or ast.Duration(1, window.size.unit), plain_clock=plain_clock), size)
+
+
+def _duration(duration: ast.Duration, *, plain_clock: bool) -> int:
+    if duration.unit is None:
+        return duration.amount
+    if plain_clock:
+        raise fail(
+            "DL322",
+            f"{duration.amount} {duration.unit} are asked for, and the times of the stream are plain numbers",
+            duration.span,
+            "write a plain number, in the unit of the times, or give the stream real timestamps",
+        )
+    return duration.amount * _MICROSECONDS[duration.unit]
+
+
 def _length(name: str, given: int | str, *, plain_clock: bool) -> int:
+    """Reads a length of time that an option gives: `10 minutes`, or a plain number for a plain clock."""
     found = _DURATION.fullmatch(given) if isinstance(given, str) else None
     unit = "" if found is None else found[2].lower().removesuffix("s") + "s"
     if isinstance(given, int) and given >= 0 and (plain_clock or given == 0):
@@ -70,22 +126,19 @@ def _length(name: str, given: int | str, *, plain_clock: bool) -> int:
     if found is None or unit not in TIME_UNITS:
         example, units = ("100", "the unit of the times") if plain_clock else ('"10 minutes"', ", ".join(TIME_UNITS))
         raise fail("DL508", f"`{given}` is no {name}", None, f"write it as in {name}={example}, in {units}")
-    return length_in_clock_units(ast.Duration(int(found[1]), unit), plain_clock=plain_clock)
+    return _duration(ast.Duration(int(found[1]), unit), plain_clock=plain_clock)
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """How far a stream query has come in event time."""
+    """Tells how far a query has come in event time."""
 
     greatest: Mapping[str, int] = field(default_factory=dict)
-    """By stream, the greatest time seen; a stream that has given nothing yet is not in it."""
+    """The greatest time seen on each stream; a stream that has given nothing yet is not in it."""
     closed: int | None = None
-    """The last slide that closed; what is not after it is late."""
+    """The last slide that closed; a tuple that is not after it is late."""
     newest: int | None = None
     """The greatest time of a tuple that was part of a slide."""
-
-    def is_late(self, time: int) -> bool:
-        return self.closed is not None and time <= self.closed
 
     def seen(self, stream: str, time: int) -> Clock:
         before = self.greatest.get(stream)
@@ -94,7 +147,7 @@ class Clock:
         return replace(self, greatest={**self.greatest, stream: time})
 
     def watermark(self, schedule: Schedule, streams: Iterable[str]) -> int | None:
-        """No tuple before it is expected; None as long as some stream has given nothing."""
+        """Returns the time before which no tuple is expected; None as long as some stream has given nothing."""
         times = [self.greatest.get(stream) for stream in streams]
         known = [time for time in times if time is not None]
         return min(known) - schedule.delay if known and len(known) == len(times) else None
@@ -102,7 +155,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """The slides that close now, and the clock when they have."""
+    """Lists the slides that close now, with the clock after they have closed."""
 
     slides: tuple[int, ...]
     clock: Clock
@@ -111,7 +164,7 @@ class Due:
 def due_slides(
     schedule: Schedule, clock: Clock, streams: Iterable[str], waiting: Mapping[int, int], *, to_the_end: bool = False
 ) -> Due:
-    """What closes, given the slides that tuples wait for, each with the greatest time of its tuples.
+    """Finds the slides that close, given those that tuples wait for, each with the greatest time of its tuples.
 
     A slide counts if its window holds a tuple, or if it is the first one whose window no longer does. Without a window
     nothing leaves, and a slide counts if a tuple has arrived for it. `to_the_end` closes all that tuples wait for.
@@ -136,7 +189,8 @@ def due_slides(
 
 
 def _candidates(schedule: Schedule, clock: Clock, waiting: list[int], last: int) -> Iterator[int]:
-    """Slides in their order: those that tuples wait for, and as many after each as its tuples can stay in a window."""
+    """Yields slides in their order: those that tuples wait for, and as many after each as its tuples can stay in a
+    window."""
     reach = 0 if schedule.size is None else schedule.size // schedule.distance + 2
     starts = [at for at in waiting if at <= last]
     if clock.closed is not None and reach:

@@ -1,7 +1,7 @@
-"""Where the answers of a stream query go.
+"""The sinks of stream queries: where answers go.
 
 A step may be delivered again after a restart, with the same number and the same rows. Files are replaced then, so they
-hold each step once; whoever gets frames knows by the number.
+hold each step once; a function that gets frames knows it by the number.
 
 The answers are Parquet files of the checkpoint. A sink for such files copies them; any other reads them with Spark.
 """
@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import starmap
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
@@ -21,19 +22,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from emberlog.config import StreamOptions, refuse_options
+from emberlog.config import FILE_FORMATS, StreamOptions, refuse_options
 from emberlog.diagnostics import fail
 from emberlog.io.matching import free_name
-from emberlog.streams.steps.answers import CHANGE, OutputMode
+from emberlog.streams.steps.answers import CHANGE
 from emberlog.workers.wire.scratch import new_folder
-
-FILE_FORMATS = ("parquet", "csv", "json", "orc")
 
 _SHOWN_ROWS = 20
 _COPIES_AT_ONCE = 8
 
 Frames = Mapping[str, DataFrame]
-"""By relation, what the slides of a step gave; late tuples are under the name of their stream and `_late`."""
+"""What the slides of a step gave, by relation; late tuples are under the name of their stream and `_late`."""
 
 
 ForEach = Callable[[Frames, int], None]
@@ -41,12 +40,12 @@ ForEach = Callable[[Frames, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the slides of a step gave of a relation."""
+    """Holds what the slides of a step gave of a relation."""
 
     spark: SparkSession
     schema: pa.Schema
     files: tuple[str, ...]
-    """Of the checkpoint, in Parquet; they stay there."""
+    """Parquet files of the checkpoint; they stay there."""
 
     @property
     def frame(self) -> DataFrame:
@@ -54,7 +53,7 @@ class Answer:
 
 
 Answers = Mapping[str, Answer]
-"""By relation, as frames are."""
+"""The same as files, by relation."""
 
 
 class Sink(Protocol):
@@ -62,7 +61,7 @@ class Sink(Protocol):
 
 
 def sink_of(spark: SparkSession, options: StreamOptions, outputs: Sequence[str], function: ForEach | None) -> Sink:
-    """The sink that the options describe, or the function."""
+    """Makes the sink that the options describe, or that of the function."""
     form = options.format
     if function is not None:
         if form is not None or options.path is not None:
@@ -76,7 +75,7 @@ def sink_of(spark: SparkSession, options: StreamOptions, outputs: Sequence[str],
         if options.queryName is None:
             raise fail("DL508", "the table in memory needs a name", None, 'write queryName="prices"')
         _refuse("the table in memory", path=options.path, options=options.options)
-        return MemoryTable(spark, options.queryName, OutputMode(options.outputMode), tuple(outputs))
+        return MemoryTable(spark, options.queryName, options.tells_changes, tuple(outputs))
     if form in (None, *FILE_FORMATS):
         if options.path is None:
             hint = 'write start("answers/"), or choose format="console", "memory", or foreachBatch'
@@ -100,7 +99,7 @@ class ForeachBatch:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """A folder per relation, in it a folder per step, which appears when it is complete."""
+    """Writes a folder per relation, in it a folder per step, which appears when it is complete."""
 
     spark: SparkSession
     path: str
@@ -119,7 +118,7 @@ class Files:
             self._replace(unfinished, f"{folder}/{free_name('batch', answer.schema.names)}={step}")
 
     def _copy(self, files: Sequence[str], folder: str) -> None:
-        """As bytes, each file for itself: they are what Spark would read and write again."""
+        """Copies files as bytes: they are what Spark would read and write again."""
         target, system = self._place(folder)
         system.delete(target, True)
         system.mkdirs(target)
@@ -140,7 +139,7 @@ class Files:
             raise OSError(f"cannot rename `{unfinished}` to `{finished}`")
 
     def _place(self, location: str) -> tuple[Any, Any]:
-        """A path and its file system, as Hadoop has them."""
+        """Returns a path and its file system, as Hadoop has them."""
         path = self._java.org.apache.hadoop.fs.Path(location)
         return path, path.getFileSystem(self._configuration)
 
@@ -155,7 +154,7 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """Any other format of Spark. What it does with a step that comes again is its own affair."""
+    """Writes any other format of Spark. What that does with a step that comes again is its own affair."""
 
     path: str | None
     format: str
@@ -169,11 +168,11 @@ class Appended:
 
 @dataclass(slots=True)
 class MemoryTable:
-    """Views by name: the answer of the last slide, or all changes so far. They live as long as this process."""
+    """Makes views by name: the answer of the last slide, or all changes so far. They live as long as this process."""
 
     spark: SparkSession
     name: str
-    mode: OutputMode
+    tells_changes: bool
     outputs: tuple[str, ...]
     folder: Path = field(default_factory=new_folder)
 
@@ -181,12 +180,12 @@ class MemoryTable:
         for relation, answer in answers.items():
             frame = answer.frame
             place = self.folder / relation
-            is_answer = relation in self.outputs
-            if is_answer and self.mode is OutputMode.COMPLETE:
+            replaces = relation in self.outputs and not self.tells_changes
+            if replaces:
                 slide = frame[frame.columns[0]]
                 frame = frame.where(slide == frame.select(F.max(slide)).collect()[0][0])
             frame.write.mode("overwrite").parquet((place / f"step-{step:012}").as_uri())
-            if is_answer and self.mode is OutputMode.COMPLETE:
+            if replaces:
                 for older in sorted(place.iterdir())[:-1]:
                     shutil.rmtree(older)
             view = self.name if (relation,) == self.outputs else f"{self.name}_{relation}"
@@ -205,14 +204,10 @@ class Console:
         for relation, frame in frames.items():
             shown = frame.orderBy(*frame.columns).limit(self.rows + 1).collect()
             more = f"  … (the first {self.rows:,} rows of step {step:,})\n" if len(shown) > self.rows else ""
-            lines = "".join(f"  {_line(row.asDict())}\n" for row in shown[: self.rows])
+            lines = "".join(f"  {'  '.join(starmap(_shown, row.asDict().items()))}\n" for row in shown[: self.rows])
             self.stream.write(f"{relation}({', '.join(frame.columns)})\n{lines}{more}")
         self.stream.flush()
 
 
-def _line(row: Mapping[str, object]) -> str:
-    return "  ".join(_sign(name, value) for name, value in row.items())
-
-
-def _sign(name: str, value: object) -> str:
+def _shown(name: str, value: object) -> str:
     return {"added": "+", "removed": "−"}.get(str(value), str(value)) if name == CHANGE else str(value)

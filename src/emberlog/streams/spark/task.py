@@ -1,21 +1,27 @@
-"""What runs in a task of Spark: the tuples of a micro-batch in, one row out that tells what became of them."""
+"""What runs in a task of Spark: the tuples of a micro-batch in, one row out that tells what became of them.
+
+With several workers the tasks of one barrier stage take a step together, each with a partition of the facts.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from emberlog.diagnostics import EmberlogError, fail
+from emberlog.engines.spark.key_handover import key_for
 from emberlog.language.faults import Fault
 from emberlog.streams.steps.checkpoint import Record
-from emberlog.streams.steps.query_state import forget_others
-from emberlog.streams.steps.step import Measures, Spec, Step, take_step
-from emberlog.workers.wire.exchange import PeerLost
+from emberlog.streams.steps.step import Measures, Spec, Step, forget_other_states, take_step, take_step_together
+from emberlog.workers.wire.exchange import Exchange, PeerLost
+from emberlog.workers.wire.handshake import Credentials
+from emberlog.workers.wire.presence import Presence
+from emberlog.workers.wire.rendezvous import WAIT_SECONDS, Address
 
 TAG = "tag"
 SUMMARY = "summary"
@@ -23,18 +29,62 @@ NO_STREAM = -1
 
 
 def column_name(tag: int, place: int) -> str:
-    """The column of the micro-batch that holds a column of a stream."""
+    """Names the column of the micro-batch that holds a column of a stream."""
     return f"s{tag}c{place}"
 
 
 def run_step(spec: Spec, step: Step, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The task of a query whose facts are in one place."""
-    forget_others(spec.query)
-    yield told(lambda: take_step(spec, step, by_stream(spec, batches)))
+    """Is the task of a query whose facts are in one place."""
+    forget_other_states(spec.query)
+    yield _summary(lambda: take_step(spec, step, _by_stream(spec, batches)))
 
 
-def told(take: Callable[[], tuple[Record, Measures]]) -> pa.RecordBatch:
-    """What a step gives, or the fault that it met, as the one row of a task."""
+@dataclass(frozen=True, slots=True)
+class PartitionJob:
+    spec: Spec
+    step: Step
+    run: str
+    tracker: Address | None
+    """Where workers are told of each other; None where the driver may be out of their reach."""
+
+
+def run_partition(job: PartitionJob, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Is the task of one of several workers."""
+    from pyspark import BarrierTaskContext
+
+    context: Any = BarrierTaskContext.get()
+    number: int = context.partitionId()
+    workers = job.spec.options.workers
+    host = job.tracker.host if job.tracker else context.getTaskInfos()[number].address.rpartition(":")[0]
+    forget_other_states(job.spec.query)
+    share = _by_stream(job.spec, batches)
+    presence = Presence(number, workers, host, WAIT_SECONDS)
+
+    def take() -> tuple[Record, Measures]:
+        credentials = Credentials(job.run, 0, key_for(context, None))
+        met = presence.begin(credentials, job.tracker, context.allGather)
+        exchange = Exchange(number, met.peers)
+        return take_step_together(job.spec, job.step, share, number, workers, exchange.swap)
+
+    try:
+        yield _summary(take)
+    finally:
+        presence.end()
+
+
+def _by_stream(spec: Spec, batches: Iterator[pa.RecordBatch]) -> Mapping[str, pa.Table]:
+    found: dict[str, list[pa.RecordBatch]] = {stream: [] for stream in spec.streams}
+    for batch in batches:
+        tags = batch.column(0)
+        for tag, (stream, columns) in enumerate(spec.streams.items()):
+            rows = batch.filter(pc.equal(tags, tag))
+            if rows.num_rows:
+                found[stream].append(rows.select([column_name(tag, place) for place in range(len(columns))]))
+    return {stream: pa.Table.from_batches(parts) for stream, parts in found.items() if parts}
+
+
+def _summary(take: Callable[[], tuple[Record, Measures]]) -> pa.RecordBatch:
+    """Returns what a step gives, or the fault that it met, as the one row of a task."""
     try:
         record, measures = take()
         summary: dict[str, Any] = {"record": record.to_json().decode(), "measures": asdict(measures)}
@@ -49,7 +99,7 @@ def told(take: Callable[[], tuple[Record, Measures]]) -> pa.RecordBatch:
 
 
 def read_summaries(texts: Sequence[str]) -> list[tuple[Record, Measures]]:
-    """Raises the Fault that a task met, if one did: it takes the others with it, which only miss it."""
+    """Reads what the tasks of a step gave. Raises the Fault that one of them met: the others only miss that task."""
     summaries: list[dict[str, Any]] = [json.loads(text) for text in texts]
     for summary in summaries:
         if "fault" in summary:
@@ -58,21 +108,9 @@ def read_summaries(texts: Sequence[str]) -> list[tuple[Record, Measures]]:
     for summary in summaries:
         if "lost" in summary:
             raise fail("DL520", f"a worker stopped: {summary['lost']}")
-    return [_read(summary) for summary in summaries]
+    return [_read(summary["record"], summary["measures"]) for summary in summaries]
 
 
-def _read(told: Mapping[str, Any]) -> tuple[Record, Measures]:
-    measures = told["measures"]
+def _read(record: str, measures: dict[str, Any]) -> tuple[Record, Measures]:
     measures["slide_seconds"] = tuple(measures["slide_seconds"])
-    return Record.from_json(told["record"].encode()), Measures(**measures)
-
-
-def by_stream(spec: Spec, batches: Iterator[pa.RecordBatch]) -> Mapping[str, pa.Table]:
-    found: dict[str, list[pa.RecordBatch]] = {stream: [] for stream in spec.streams}
-    for batch in batches:
-        tags = batch.column(0)
-        for tag, (stream, types) in enumerate(spec.streams.items()):
-            rows = batch.filter(pc.equal(tags, tag))
-            if rows.num_rows:
-                found[stream].append(rows.select([column_name(tag, place) for place in range(len(types))]))
-    return {stream: pa.Table.from_batches(parts) for stream, parts in found.items() if parts}
+    return Record.from_json(record.encode()), Measures(**measures)

@@ -1,4 +1,4 @@
-"""Tuples that wait for their slide to close, in the order of their times."""
+"""Keeps the tuples that wait for their slide to close, in the order of their times."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ TIME = 0
 
 @dataclass(frozen=True, slots=True)
 class Sorted:
-    """What a batch of tuples turned out to be."""
+    """Holds the tuples of a batch by whether they came in time, and the clock after the batch."""
 
     in_time: Mapping[str, pa.Table]
     late: Mapping[str, pa.Table]
-    """They came after their slide had closed, or have no time at all."""
+    """Tuples that came after their slide had closed, or have no time at all."""
     clock: Clock
 
 
 def sort_out(clock: Clock, batch: Mapping[str, pa.Table]) -> Sorted:
-    """Late is what came after its slide had closed with an earlier batch: within a batch there is no order."""
+    """Parts late tuples from those in time. Late is what came after its slide had closed with an earlier batch: a batch
+    has no order."""
     after = clock
     in_time: dict[str, pa.Table] = {}
     late: dict[str, pa.Table] = {}
@@ -43,7 +44,7 @@ def sort_out(clock: Clock, batch: Mapping[str, pa.Table]) -> Sorted:
 
 
 class Backlog:
-    """Of all streams together."""
+    """Holds the waiting tuples of all streams."""
 
     def __init__(self, schedule: Schedule, tuples: Mapping[str, pa.Table]) -> None:
         self.schedule = schedule
@@ -62,7 +63,7 @@ class Backlog:
         return due_slides(self.schedule, clock, list(self._tuples), self.waiting(), to_the_end=to_the_end)
 
     def waiting(self) -> dict[int, int]:
-        """The slides that tuples wait for, each with the greatest time among them."""
+        """Returns the slides that tuples wait for, each with the greatest time among them."""
         waiting: dict[int, int] = {}
         for table in self._tuples.values():
             times = times_of(table)
@@ -73,7 +74,7 @@ class Backlog:
         return waiting
 
     def take(self, slides: tuple[int, ...]) -> Iterator[tuple[int, dict[str, pa.Table]]]:
-        """The tuples of each slide in turn. They leave the backlog, and those that no window holds are left out."""
+        """Yields the tuples of each slide in turn, without those that no window holds. They leave the backlog."""
         distance, size = self.schedule.distance, self.schedule.size
         cuts = {stream: np.searchsorted(times_of(table), slides, "right") for stream, table in self._tuples.items()}
         begins = {stream: 0 for stream in self._tuples}

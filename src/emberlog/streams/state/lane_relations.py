@@ -1,4 +1,4 @@
-"""Relations of a slide as lanes and as facts, each made when it is first asked for."""
+"""Relations of a slide as lanes, tables and facts; the rows that queries ask for, and how batches of rows differ."""
 
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ from emberlog.diagnostics import InternalError, fail
 from emberlog.engines.interpreter.operators import Facts, Rows
 from emberlog.io.local_relation import LocalRelation
 from emberlog.logical.nodes import Field, Version
-from emberlog.semantics.model import Fact
+from emberlog.semantics.model import CheckedQuery, Fact
 from emberlog.streams.state.stream_texts import StreamTexts
-from emberlog.workers.kernels.lanes import Lanes
+from emberlog.syntax.ast import Constant, Parameter
+from emberlog.workers.fixpoint.evaluate import Evaluator
+from emberlog.workers.kernels.lanes import Lane, Lanes, Mask
+from emberlog.workers.kernels.tables import find_all, refill
+from emberlog.workers.store.hash_tables import table_for
 from emberlog.workers.store.stores import distinct_rows
 from emberlog.workers.wire.draining import arrow_column
 from emberlog.workers.wire.feeding import lane_of_column
 
 
 def lanes_of_table(name: str, table: pa.Table, fields: Sequence[Field], texts: StreamTexts) -> Lanes:
-    """The rows of a table, repeats included; a lane per column."""
+    """Returns the rows of a table, repeats included; a lane per column."""
     for column, field in zip(table.columns, fields, strict=True):
         if column.null_count:
             raise fail(
@@ -43,8 +47,52 @@ def table_of_lanes(lanes: Lanes, fields: Sequence[Field], texts: StreamTexts) ->
     return pa.table(columns, names=[field.name for field in fields])
 
 
+def relation_of(fields: Sequence[Field], data: Collection[Fact] | pa.Table) -> LocalRelation:
+    return LocalRelation([field.name for field in fields], [field.type for field in fields], data)
+
+
+def asked_rows(queries: Sequence[CheckedQuery], lanes: Lanes, codes: Mapping[str, int]) -> Lanes:
+    """Returns the rows that one of the queries asks for; without queries, all of them."""
+    if not queries:
+        return lanes
+    asked = np.zeros(lanes.shape[1], np.bool_)
+    for query in queries:
+        asked |= _agrees(query, lanes, codes)
+    return lanes if asked.all() else lanes[:, asked]
+
+
+def _agrees(query: CheckedQuery, lanes: Lanes, codes: Mapping[str, int]) -> Mask:
+    agrees = np.ones(lanes.shape[1], np.bool_)
+    bound: dict[str, Lane] = {}
+    for term, lane in zip(query.terms, lanes, strict=True):
+        if isinstance(term, Parameter):
+            raise InternalError(f"DL902: the parameter ${term.name} has no value")
+        if isinstance(term, Constant):
+            agrees &= lane == Evaluator(query.relation, {}, codes).constant(term)
+        elif term.name in bound:
+            agrees &= lane == bound[term.name]
+        else:
+            bound[term.name] = lane
+    return agrees
+
+
+def difference(now: Lanes, before: Lanes) -> tuple[Lanes, Lanes]:
+    """Returns the rows of the first batch that the second one does not have, and the other way round. In each batch
+    all rows are different."""
+    if not now.shape[1] or not before.shape[1]:
+        return now, before
+    now = np.ascontiguousarray(now)
+    table = table_for(now.shape[1])
+    refill(table, now, now.shape[0], now.shape[1])
+    found = find_all(table, now, now.shape[0], np.ascontiguousarray(before))
+    is_added = np.ones(now.shape[1], np.bool_)
+    is_added[found[found >= 0]] = False
+    return now[:, is_added], before[:, found < 0]
+
+
 class LaneRelations(Facts):
-    """What a slide has computed so far. A relation is put in as lanes, or as facts where lanes cannot hold it."""
+    """Holds what a slide has computed so far. A relation is put in as lanes, or as facts where lanes cannot hold it;
+    the other form is made when it is first asked for."""
 
     def __init__(self, fields: Mapping[str, Sequence[Field]], texts: StreamTexts) -> None:
         self._fields = fields
@@ -53,14 +101,13 @@ class LaneRelations(Facts):
         self._others: dict[str, LocalRelation] = {}
 
     def put_lanes(self, name: str, lanes: Lanes) -> None:
-        """Each row once."""
+        """Takes over the rows of a relation, each of which is there once."""
         self._lanes[name] = lanes
         self._others.pop(name, None)
 
     def put(self, name: str, data: Collection[Fact] | pa.Table) -> None:
-        """Rows of a table may be repeated."""
-        fields = self._fields[name]
-        self._others[name] = LocalRelation([one.name for one in fields], [one.type for one in fields], data)
+        """Takes over facts, or a table whose rows may be repeated."""
+        self._others[name] = relation_of(self._fields[name], data)
         self._lanes.pop(name, None)
 
     @property
@@ -71,11 +118,11 @@ class LaneRelations(Facts):
         return name in self._lanes
 
     def has_nulls(self, name: str) -> bool:
-        """Lanes never have any."""
+        """Tells whether a relation has nulls; lanes never have any."""
         return name not in self._lanes and self._others[name].has_nulls
 
     def lanes(self, name: str) -> Lanes:
-        """Each row once."""
+        """Returns each row once."""
         if name not in self._lanes:
             rows = lanes_of_table(name, self._others[name].table, self._fields[name], self._texts)
             self._lanes[name] = distinct_rows(rows)
@@ -84,8 +131,7 @@ class LaneRelations(Facts):
     def facts(self, name: str) -> frozenset[Fact]:
         if name not in self._others:
             fields = self._fields[name]
-            table = table_of_lanes(self._lanes[name], fields, self._texts)
-            self._others[name] = LocalRelation([one.name for one in fields], [one.type for one in fields], table)
+            self._others[name] = relation_of(fields, table_of_lanes(self._lanes[name], fields, self._texts))
         return self._others[name].facts
 
     def read(self, relation: str, version: Version) -> Rows:

@@ -1,4 +1,4 @@
-"""The texts of a stream as numbers, remembered as long as some fact has them.
+"""Numbers the texts of a stream, and remembers them as long as some fact has them.
 
 Numbers are small, and those of forgotten texts are given out again: what is looked up by a text is then looked up
 directly, however long the stream runs.
@@ -16,11 +16,11 @@ from emberlog.workers.kernels.lanes import Lane
 from emberlog.workers.store.text_table import TextTable
 
 FEW = 8
-"""With more texts than so many times those that are asked for, these are looked up one by one."""
+"""Texts are looked up one by one if the table has more than this many times those that are asked for."""
 
 
 class StreamTexts(TextTable):
-    """A table that grows and shrinks while it is read."""
+    """Is a table of texts that grows and shrinks while it is read."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,14 +30,14 @@ class StreamTexts(TextTable):
         self._array: pa.LargeStringArray = pa.array([], pa.large_string())
         """Texts to take many from at once; it lacks the newest, and has some that are forgotten."""
         self._places = np.empty(0, np.int64)
-        """By number, the place of a text in the array."""
+        """The place of each text in the array, by its number."""
         self._new: list[int] = []
         """The numbers of the texts that the array does not have yet."""
         self.written: dict[str, int] = {}
         """The numbers of the program's own texts, which are never forgotten."""
 
     def write(self, texts: Iterable[str]) -> None:
-        """Takes in texts of the program."""
+        """Numbers texts of the program."""
         self.written.update((text, self._code(text)) for text in texts)
 
     def _code(self, text: str) -> int:
@@ -54,7 +54,7 @@ class StreamTexts(TextTable):
         return code
 
     def unknown(self, columns: Iterable[pa.ChunkedArray]) -> list[str]:
-        """The texts of these columns that have no number yet, each once."""
+        """Lists the texts of these columns that have no number yet, each once."""
         found = dict.fromkeys(text for column in columns for text in column.unique().to_pylist())
         return [text for text in found if text is not None and text not in self._codes]
 
@@ -81,7 +81,7 @@ class StreamTexts(TextTable):
         return self._array.take(pa.array(self._places[lane]))
 
     def _bring_up_to_date(self) -> None:
-        """New texts are put behind those of the array, also where they have the number of a forgotten one."""
+        """Puts new texts behind those of the array, also where they have the number of a forgotten one."""
         texts, new = self._texts_by_code, self._new
         if len(self._array) + len(new) > 2 * len(texts):
             self._array, self._places = pa.array(texts, pa.large_string()), np.arange(len(texts))
@@ -93,7 +93,7 @@ class StreamTexts(TextTable):
         self._new = []
 
     def forget_all_but(self, lanes: Iterable[Lane]) -> None:
-        """Keeps the texts of these lanes, and the program's own."""
+        """Forgets all texts but those of these lanes, and the program's own."""
         is_used = np.zeros(len(self._texts_by_code), np.bool_)
         is_used[list(self.written.values())] = True
         for lane in lanes:

@@ -1,31 +1,30 @@
-"""A worker whose relations outlive its rounds: each slide is a delta that comes in, and rows that expire.
+"""The worker of a stream query: relations outlive its rounds, and a slide is a delta that comes and rows that expire.
 
-It owns a partition of every relation that is kept up to date, and like any worker of the cyclic executor it gives mail
-and is sent mail, so that partitions may be in this process or anywhere.
+It owns a partition of every relation that is kept up to date, and exchanges messages with others as any worker of a
+recursion does, so that partitions may be in this process or anywhere.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from emberlog.streams.plan.expiring_program import BEATEN_UNTIL, LAST_SLIDE, NOT_YET
-from emberlog.streams.plan.repairing import lost_name
-from emberlog.streams.state.best_store import BestStore
-from emberlog.streams.state.frontier_store import FrontierStore
-from emberlog.streams.state.seen_matches import seen_matches
+from emberlog.streams.plan.expiring_program import BEATEN_UNTIL, LAST_SLIDE, NOT_YET, lost_name
+from emberlog.streams.state.frontier_store import BestStore, FrontierStore
 from emberlog.workers.fixpoint.chains import BATCH
 from emberlog.workers.fixpoint.rounds import RoundsWorker
 from emberlog.workers.fixpoint.worker import WorkerTask
+from emberlog.workers.kernels.frontiers import NO_LOW, expand_seen
+from emberlog.workers.kernels.indexes import NEW_PROBE
 from emberlog.workers.kernels.lanes import Lane, Lanes
 from emberlog.workers.plan.rules import Atom, Combine, Probe, RelationLayout, Start
-from emberlog.workers.store.indexes import Matches
+from emberlog.workers.store.indexes import FEWEST_PAIRS, MOST_PAIRS, Matches
 from emberlog.workers.store.joined import Contribution
 from emberlog.workers.store.relations import WorkerRelation
 from emberlog.workers.store.stores import StaticStore, Store
-from emberlog.workers.wire.messages import Progress, Running
+from emberlog.workers.wire.messages import Running
 
 _DIRECTIONS = {
     Combine.MIN: 1,
@@ -43,25 +42,25 @@ class StreamWorker(RoundsWorker):
         statics: Mapping[str, StaticStore],
         tracked: frozenset[str] = frozenset(),
         repaired: frozenset[str] = frozenset(),
-        report: Callable[[Progress], None] = lambda _: None,
     ) -> None:
-        """`tracked` are the relations whose changes somebody wants to know, `repaired` those of which only what is seen
-        now is kept."""
+        """`tracked` are the relations whose changes are asked for, `repaired` those of which only what is seen now is
+        kept."""
         self.tracked = tracked
         self.repaired = repaired
         self.copied = frozenset(task.placement.copies) if task.workers > 1 else frozenset()
         self.slide = 0
         self.is_fresh = True
         self.expired: dict[str, int] = {}
-        """Of each relation, how many facts the last slide let go."""
-        super().__init__(task, statics, report)
-        self.atoms_before = dict(self._find_atoms_before())
-        """Of each atom that expires in a rule, by its id, those that its chain has met before."""
-        self.repairing_atoms = frozenset(self._find_repairing_atoms())
-        """The atoms, by their ids, of rules that see only what is seen now."""
-        self.joining_atoms = frozenset(self._find_joining_atoms())
+        """How many facts of each relation the last slide let go."""
+        super().__init__(task, statics)
+        self.atoms_before: dict[int, tuple[Atom, ...]] = {}
+        """The atoms that the chain of a rule has met before each atom that expires, by the id of that."""
+        self.repairing_atoms: set[int] = set()
+        """The ids of the atoms of rules that see only what is seen now."""
+        self.joining_atoms: set[int] = set()
         """Those of them that begin a join of facts that expire. A fact that only holds longer is not joined again: what
         was derived from it is lost no later than it would have been, and found again if it is still true."""
+        self._enter_atoms()
 
     def new_resident(self, relation: RelationLayout) -> WorkerRelation:
         return WorkerRelation(relation, store=self._new_store(relation, tracks_changes=relation.name in self.tracked))
@@ -75,40 +74,28 @@ class StreamWorker(RoundsWorker):
         if relation.name not in self.repaired:
             return FrontierStore(relation.keys, directions, self.slide, tracks_changes=tracks_changes)
         tells_longer = relation.name in self.copied
-        return BestStore(
-            relation.keys, directions, self.slide, tracks_changes=tracks_changes, tells_longer=tells_longer
-        )
+        return BestStore(relation.keys, directions, self.slide, tells_longer, tracks_changes=tracks_changes)
 
-    def _find_atoms_before(self) -> Iterator[tuple[int, tuple[Atom, ...]]]:
+    def _enter_atoms(self) -> None:
         for runner in self.rules:
-            before: list[Atom] = []
-            for step in runner.chain.steps:
-                if isinstance(step, Start | Probe) and step.atom.relation in self.residents:
-                    yield id(step.atom), tuple(before)
-                    before.append(step.atom)
-
-    def _find_repairing_atoms(self) -> Iterator[int]:
-        for runner in self.rules:
+            atoms = [step.atom for step in runner.chain.steps if isinstance(step, Start | Probe)]
+            expiring = [atom for atom in atoms if atom.relation in self.residents]
+            self.atoms_before.update((id(atom), tuple(expiring[:place])) for place, atom in enumerate(expiring))
             if runner.chain.relation in self.repaired:
-                yield from (id(step.atom) for step in runner.chain.steps if isinstance(step, Start | Probe))
-
-    def _find_joining_atoms(self) -> Iterator[int]:
-        for runner in self.rules:
-            steps = [step for step in runner.chain.steps if isinstance(step, Start | Probe)]
-            if sum(step.atom.relation in self.residents for step in steps) > 1:
-                yield from (id(step.atom) for step in steps if id(step.atom) in self.repairing_atoms)
+                self.repairing_atoms.update(map(id, atoms))
+                self.joining_atoms.update(map(id, atoms if len(expiring) > 1 else ()))
 
     def store(self, relation: str) -> FrontierStore:
         return _frontier(self.residents[relation])
 
     def move(self, slide: int, arrived: Mapping[str, Lanes]) -> Running:
-        """Goes on to a slide: what expires is let go, what arrived is entered, and the rules run on that alone."""
+        """Moves to a slide: what expires is let go, what arrived is entered, and the rules run on that alone."""
         self.slide = slide
         self.began = time.monotonic()
         for resident in (*self.residents.values(), *self.copies.values()):
-            tidied = _frontier(resident).tidied()
-            if tidied is not None:
-                resident.store = tidied
+            compacted = _frontier(resident).compacted()
+            if compacted is not None:
+                resident.store = compacted
                 resident.indexes.clear()
         for copy in self.copies.values():
             _frontier(copy).expire(slide)
@@ -116,7 +103,7 @@ class StreamWorker(RoundsWorker):
         yield from self.settle(self._contributions(arrived))
 
     def end(self) -> dict[str, tuple[Lanes, Lanes]]:
-        """Ends a slide; gives the visible rows that came and went of each tracked relation."""
+        """Ends a slide, and returns the visible rows that came and went of each tracked relation."""
         for copy in self.copies.values():
             _frontier(copy).settle()
         changes = {name: _frontier(resident).settle() for name, resident in self.residents.items()}
@@ -145,13 +132,13 @@ class StreamWorker(RoundsWorker):
         return sum(_frontier(resident).bytes for resident in residents) + sum(index.bytes for index in indexes)
 
     def visible(self, relation: str, rows: Lanes) -> Lanes:
-        """Rows of a store, in the lanes that are shown, as the columns of the relation."""
+        """Returns rows of a store, in the lanes that are shown, as the columns of the relation."""
         resident = self.residents[relation].relation
         columns = resident.columns[: -len(_added(resident))]
         return rows[[column.lane for column in columns]] if columns else np.empty((0, rows.shape[1]), np.int64)
 
     def hides_ranks(self, relation: str) -> bool:
-        """Whether rows can differ in what nobody sees: in what the choice of an argmin or argmax was made by."""
+        """Tells whether rows can differ in what answers do not show: what an argmin or argmax made its choice by."""
         return Combine.CHOICE in self.residents[relation].relation.combine
 
     def started(self, atom: Atom) -> Iterator[list[Lane]]:
@@ -167,22 +154,40 @@ class StreamWorker(RoundsWorker):
         if atom.relation not in self.residents:
             return self.matches(atom, keys, values)
         if id(atom) in self.repairing_atoms:
-            resident = self._probed(atom, keys)
             until, beaten = np.full(values.shape[1], self.slide), np.full(values.shape[1], NOT_YET)
-            return seen_matches(_frontier(resident), resident.index(keys), values, until, beaten)
-        before = self.atoms_before[id(atom)]
-        until = np.minimum.reduce([bound[one.variables[-1]] for one in before])
-        ranked = [one for one in before if BEATEN_UNTIL in _added(self.program.relation(one.relation))]
-        beaten = np.maximum.reduce([np.full_like(until, NOT_YET), *(bound[one.variables[-2]] for one in ranked)])
-        resident = self._probed(atom, keys)
-        return seen_matches(_frontier(resident), resident.index(keys), values, until, beaten)
+        else:
+            before = self.atoms_before[id(atom)]
+            until = np.minimum.reduce([bound[one.variables[-1]] for one in before])
+            ranked = [one for one in before if BEATEN_UNTIL in _added(self.program.relation(one.relation))]
+            beaten = np.maximum.reduce([np.full_like(until, NOT_YET), *(bound[one.variables[-2]] for one in ranked)])
+        return _seen_matches(self._probed(atom, keys), keys, values, until, beaten)
 
 
 def _added(relation: RelationLayout) -> tuple[str, ...]:
-    """The columns that the expiring program added to those of the relation."""
+    """Names the columns that the expiring program added to those of the relation."""
     return (LAST_SLIDE,) if len(relation.combine) == 1 else (BEATEN_UNTIL, LAST_SLIDE)
 
 
 def _frontier(resident: WorkerRelation) -> FrontierStore:
     assert isinstance(resident.store, FrontierStore)
     return resident.store
+
+
+def _seen_matches(
+    resident: WorkerRelation, keys: tuple[int, ...], values: Lanes, until: Lane, beaten: Lane
+) -> Iterator[Matches]:
+    """Yields the rows that agree with the values of the keys. Each probe holds until a slide, and is beaten until one:
+    only pairs that hold, and are the best of their keys, at the same slide are ever seen."""
+    store, index = _frontier(resident), resident.index(keys)
+    values = np.ascontiguousarray(values)
+    low = index.low if index.is_direct else NO_LOW
+    is_ranked = len(store.directions) > 0
+    chains = (index.heads, low, index.following, store.rows, index.lanes, values, is_ranked, store.slide)
+    probe, row = 0, NEW_PROBE
+    capacity = max(FEWEST_PAIRS, min(4 * values.shape[1], MOST_PAIRS))
+    while probe < values.shape[1]:
+        pairs = (np.empty(capacity, np.int64), np.empty(capacity, np.int64))
+        probe, row, found = expand_seen(*chains, until, beaten, probe, row, *pairs)
+        capacity = MOST_PAIRS
+        if found:
+            yield Matches(pairs[0][:found], pairs[1][:found])

@@ -1,4 +1,4 @@
-"""What a stream query keeps to go on after any end: a record per step, and the files that records name.
+"""The checkpoint of a stream query: a record per step, and the files that records name.
 
 A step is the evaluation of one micro-batch. Its files are written first, its record last and in one piece, so a step
 either happened with everything that belongs to it, or did not happen.
@@ -12,10 +12,12 @@ from dataclasses import asdict, dataclass, field
 from threading import Lock
 from typing import Any
 
+import pyarrow as pa
+
 from emberlog.diagnostics import fail
 from emberlog.streams.plan.slides import Clock
 from emberlog.streams.steps.folder import Folder
-from emberlog.streams.steps.tuple_log import LogFile
+from emberlog.streams.steps.tuple_log import LogFile, TupleLog
 
 KEPT_RECORDS = 2
 _PROGRAM = "program.json"
@@ -24,7 +26,7 @@ _CLOSING = "closing"
 
 @dataclass(frozen=True, slots=True)
 class OutputFile:
-    """Facts for the sink, of all slides of a step."""
+    """Names a file with facts for the sink, of all slides of a step."""
 
     relation: str
     name: str
@@ -33,30 +35,30 @@ class OutputFile:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Since the query began."""
+    """Counts what happened since the query began."""
 
     tuples: int = 0
     late: int = 0
     expired: int = 0
     slides: int = 0
     facts: Mapping[str, int] = field(default_factory=dict)
-    """Of the last slide's answer, by relation."""
+    """The number of facts in the last slide's answer, by relation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """All there is to know after a step."""
+    """Holds all there is to know after a step."""
 
     step: int
     batch: int
     """The last micro-batch of Spark that was evaluated; -1 before the first."""
     token: str
-    """Of the resident state that this step left behind in its worker."""
+    """Names the resident state that this step left behind in its worker."""
     clock: Clock
     log: tuple[LogFile, ...] = ()
     outputs: tuple[OutputFile, ...] = ()
     slides: int = 0
-    """That this step closed."""
+    """The number of slides that this step closed."""
     totals: Totals = Totals()
 
     def to_json(self) -> bytes:
@@ -76,19 +78,22 @@ class Checkpoint:
     def __init__(self, location: str) -> None:
         self.folder = Folder(location)
         self.records = self.folder.within("steps")
-        self.log = self.folder.within("log")
+        self.log = TupleLog(self.folder.within("log"))
         self.outputs = self.folder.within("outputs")
         self.unchanged = Lock()
-        """Held by whoever reads the files of a record while steps go on: nothing is tidied away meanwhile."""
+        """Held while the files of a record are read beside the steps: nothing is deleted meanwhile."""
 
     @property
     def spark_location(self) -> str:
-        """Where Spark keeps which input it has given to which batch."""
+        """Returns the place where Spark keeps which input it has given to which batch."""
         return self.folder.within("spark").uri
 
     def static(self, relation: str) -> Folder:
-        """The facts of a relation that is no stream, as they were when the query began."""
+        """Returns the folder with the facts of a relation that is no stream, as they were when the query began."""
         return self.folder.within(f"static/{relation}")
+
+    def static_tables(self, relations: Iterable[str]) -> dict[str, pa.Table]:
+        return {relation: self.static(relation).tables() for relation in relations}
 
     # --- which program it belongs to --------------------------------------------------------------------------------
 
@@ -120,25 +125,20 @@ class Checkpoint:
     def commit(self, record: Record) -> None:
         self.records.write(_record_name(record.step), record.to_json())
 
-    def tidy(self, record: Record) -> None:
+    def prune(self, record: Record) -> None:
         """Deletes what only steps before the one that the record follows needed."""
         with self.unchanged:
-            self._tidy(record)
-
-    def _tidy(self, record: Record) -> None:
-        names = self.records.names()
-        kept = [name for name in names if name >= _record_name(record.step - KEPT_RECORDS + 1)]
-        needed = [Record.from_json(self.records.read(name)) for name in kept]
-        for name in names:
-            if name not in kept:
-                self.records.delete(name)
-        _delete_others(self.log, {file.name for one in needed for file in one.log})
-        _delete_others(self.outputs, {file.name for one in needed for file in one.outputs})
+            names = self.records.names()
+            kept = [name for name in names if name >= _record_name(record.step - KEPT_RECORDS + 1)]
+            needed = [Record.from_json(self.records.read(name)) for name in kept]
+            _delete_others(self.records, kept)
+            _delete_others(self.log.folder, [file.name for one in needed for file in one.log])
+            _delete_others(self.outputs, [file.name for one in needed for file in one.outputs])
 
     # --- the end of a stream ------------------------------------------------------------------------------------------
 
     def intend_to_close(self, step: int) -> None:
-        """The step closes all open slides. Said beforehand, so that a restart does the same before it reads on."""
+        """Notes that the step closes all open slides, so that a restart does the same before it reads on."""
         self.folder.write(_CLOSING, str(step).encode())
 
     def intends_to_close(self, step: int) -> bool:

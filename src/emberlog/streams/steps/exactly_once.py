@@ -1,4 +1,4 @@
-"""Each batch counts once, whatever ends the process and whenever.
+"""Lets each batch count once, whatever ends the process and whenever.
 
 Spark gives a batch again, with the same number and the same rows, until it knows that the batch was dealt with. A step
 that has its record is never evaluated again: its answers are delivered again from the files that the record names.
@@ -71,5 +71,5 @@ class ExactlyOnce(Generic[Batch]):
         self._checkpoint.commit(record)
         self._last = record
         self._deliver(record)
-        self._checkpoint.tidy(record)
+        self._checkpoint.prune(record)
         self._tell(record, measures)

@@ -1,4 +1,4 @@
-"""The folder of a checkpoint, on this machine's disk or wherever Arrow and Spark both can reach."""
+"""A folder of a checkpoint, on this machine's disk or wherever Arrow and Spark both can reach."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Folder:
 
     @property
     def uri(self) -> str:
-        """As Spark wants it."""
+        """Returns the address in the form that Spark wants."""
         return self.location if "://" in self.location else f"file://{os.path.abspath(self.location)}"
 
     def within(self, name: str) -> Folder:
         return Folder(f"{self.location.rstrip('/')}/{name}")
 
     def names(self) -> list[str]:
-        """Of the files in it, without those that are not finished."""
+        """Lists the files of the folder, without those that are not finished."""
         system, path = self._place("")
         found = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
         return sorted(one.base_name for one in found if one.is_file and not one.base_name.startswith("."))
@@ -36,7 +36,7 @@ class Folder:
             return bytes(stream.read())
 
     def write(self, name: str, data: bytes) -> None:
-        """All of it or nothing: a reader never sees half a file."""
+        """Writes all of a file or nothing: a reader never sees half of it."""
         system, path = self._place(name)
         _, unfinished = self._place(f".{name}.{uuid.uuid4().hex}")
         system.create_dir(os.path.dirname(path))
@@ -54,7 +54,7 @@ class Folder:
         return pq.read_table(path, filesystem=system)
 
     def tables(self) -> pa.Table:
-        """Everything in the folder as one table, as Spark wrote it."""
+        """Returns all Parquet files of the folder, as Spark wrote them, as one table."""
         system, path = self._place("")
         return pq.read_table(path, filesystem=system)
 

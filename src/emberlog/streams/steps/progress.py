@@ -1,50 +1,50 @@
-"""What a stream query tells about each step."""
+"""What a stream query tells about each step, and the log of the last ones."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from emberlog.io.moments import moment_of
-from emberlog.streams.plan.slides import Schedule
 from emberlog.streams.steps.checkpoint import Record
-from emberlog.streams.steps.step import Measures
+from emberlog.streams.steps.step import Measures, Spec
 
+REMEMBERED_STEPS = 100
 REMEMBERED_SLIDES = 1_000
-"""Of which latencies are told."""
+"""The percentiles of latencies are those of so many slides."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamProgress:
-    """Of one step. Counts that do not say otherwise are those of the step alone."""
+    """Tells how one step went. Counts that do not say otherwise are those of the step alone."""
 
     batchId: int
     numInputRows: int
     processedRowsPerSecond: float
     slides: int
-    """That closed in this step."""
+    """The slides that closed in this step."""
     lastSlide: datetime | int | None
     """A number where times are plain numbers; so is the watermark."""
     watermark: datetime | int | None
     late: int
     expired: int
     facts: Mapping[str, int]
-    """Of the last slide's answer, by relation."""
+    """The number of facts in the last slide's answer, by relation."""
     added: Mapping[str, int]
     """Empty where whole answers are asked for; so is `removed`."""
     removed: Mapping[str, int]
     windowTuples: int
-    """That are kept in the checkpoint, for the window and for slides that are still open."""
+    """The tuples that are kept in the checkpoint, for the window and for slides that are still open."""
     stateBytes: int
-    """WorkerRelation in the worker."""
+    """The memory of what is resident in the workers."""
     latencies: Mapping[str, float]
     """Seconds from the tuples of a slide to its answer: `p50`, `p95`, `p99` of the last thousand slides."""
     seconds: float
-    """Of the whole step, with the job of Spark."""
+    """The time of the whole step, with the job of Spark."""
     isRebuilt: bool
-    """The worker did not have the state, and made it again from the checkpoint."""
+    """Whether the worker did not have the state, and made it again from the checkpoint."""
     totalRows: int
     """Since the query began; so are the others that begin with `total`."""
     totalLate: int
@@ -52,52 +52,53 @@ class StreamProgress:
     totalSlides: int
 
 
-class Latencies:
-    def __init__(self) -> None:
-        self._seconds: deque[float] = deque(maxlen=REMEMBERED_SLIDES)
-
-    def add(self, seconds: Sequence[float]) -> None:
-        self._seconds.extend(seconds)
-
-    def percentiles(self) -> dict[str, float]:
-        return {f"p{part}": percentile(sorted(self._seconds), part) for part in (50, 95, 99)} if self._seconds else {}
-
-
 def percentile(ordered: Sequence[float], part: int) -> float:
-    """The value that `part` per cent are not above."""
+    """Returns the value that `part` per cent are not above."""
     return ordered[max(0, -(-len(ordered) * part // 100) - 1)]
 
 
-def progress_of(
-    record: Record,
-    measures: Measures,
-    schedule: Schedule,
-    streams: Sequence[str],
-    seconds: float,
-    latencies: Mapping[str, float],
-    *,
-    plain_times: bool,
-) -> StreamProgress:
-    closed, watermark = record.clock.closed, record.clock.watermark(schedule, streams)
-    return StreamProgress(
-        record.step,
-        measures.tuples,
-        measures.tuples / seconds if seconds else 0.0,
-        record.slides,
-        None if closed is None else moment_of(closed, plain_times=plain_times),
-        None if watermark is None else moment_of(watermark, plain_times=plain_times),
-        measures.late,
-        measures.expired,
-        record.totals.facts,
-        measures.added,
-        measures.removed,
-        measures.window_tuples,
-        measures.state_bytes,
-        latencies,
-        seconds,
-        measures.is_rebuilt,
-        record.totals.tuples,
-        record.totals.late,
-        record.totals.expired,
-        record.totals.slides,
-    )
+class ProgressLog:
+    """Keeps the progress of the last steps, and tells a listener about each."""
+
+    def __init__(self, spec: Spec, listener: Callable[[StreamProgress], None] | None) -> None:
+        self._spec = spec
+        self._listener = listener
+        self._recent: deque[StreamProgress] = deque(maxlen=REMEMBERED_STEPS)
+        self._slide_seconds: deque[float] = deque(maxlen=REMEMBERED_SLIDES)
+
+    @property
+    def recent(self) -> list[StreamProgress]:
+        return list(self._recent)
+
+    def add(self, record: Record, measures: Measures, seconds: float) -> None:
+        """Enters a step that took so many seconds, with the job of Spark."""
+        self._slide_seconds.extend(measures.slide_seconds)
+        ordered, totals = sorted(self._slide_seconds), record.totals
+        progress = StreamProgress(
+            batchId=record.step,
+            numInputRows=measures.tuples,
+            processedRowsPerSecond=measures.tuples / seconds if seconds else 0.0,
+            slides=record.slides,
+            lastSlide=self._moment(record.clock.closed),
+            watermark=self._moment(record.clock.watermark(self._spec.schedule, self._spec.streams)),
+            late=measures.late,
+            expired=measures.expired,
+            facts=totals.facts,
+            added=measures.added,
+            removed=measures.removed,
+            windowTuples=measures.window_tuples,
+            stateBytes=measures.state_bytes,
+            latencies={f"p{part}": percentile(ordered, part) for part in (50, 95, 99)} if ordered else {},
+            seconds=seconds,
+            isRebuilt=measures.is_rebuilt,
+            totalRows=totals.tuples,
+            totalLate=totals.late,
+            totalExpired=totals.expired,
+            totalSlides=totals.slides,
+        )
+        self._recent.append(progress)
+        if self._listener is not None:
+            self._listener(progress)
+
+    def _moment(self, time: int | None) -> datetime | int | None:
+        return None if time is None else moment_of(time, plain_times=self._spec.plain_times)

@@ -1,4 +1,4 @@
-"""The durable truth of a stream query: the tuples that a window ahead may still hold, as files of the checkpoint.
+"""The log of a checkpoint: the tuples that a window ahead may still hold, from which the state can be made again.
 
 Files are written once and never changed. Which of them count says the record of a step, so that a file which no record
 names is as good as not there. Small files are merged into larger ones, level by level: each tuple is written again only
@@ -18,16 +18,18 @@ from emberlog.streams.state.backlog import TIME
 from emberlog.streams.steps.folder import Folder
 
 MERGED_AT_ONCE = 8
-"""Files of a level that become one of the next."""
+"""The number of files of a level that become one of the next."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
+    """Names a file of the log."""
+
     relation: str
     name: str
     rows: int
     greatest: int
-    """Of the times in it: when that has left the window, so has the file."""
+    """The greatest time in it: when that has left the window, so has the file."""
     level: int = 0
 
 
@@ -43,7 +45,7 @@ class TupleLog:
         return pa.concat_tables([schema.empty_table(), *(table.cast(schema) for table in found)])
 
     def pruned(self, files: Sequence[LogFile], since: int | None) -> list[LogFile]:
-        """Without what no window ahead can hold, and with small files merged."""
+        """Returns the files without what no window ahead can hold, and with small files merged."""
         live = [file for file in files if since is None or file.greatest >= since]
         while (full := _full_level(live)) is not None:
             relation, level = full

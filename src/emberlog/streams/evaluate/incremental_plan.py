@@ -1,51 +1,55 @@
-"""A divided program, compiled: what is computed once, what is kept up to date, and what is computed anew from that."""
+"""Compiles a stream program for incremental evaluation: what is computed once, what is kept up to date, and what is
+computed anew from that.
+
+The plan is compiled on the driver when a query starts. Workers get it pickled, and compile nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from emberlog.config import Limits
+from emberlog.config import DEFAULT_LIMITS, Limits
 from emberlog.logical.build import build, fields_of
 from emberlog.logical.nodes import Field, LogicalPlan
 from emberlog.optimize.pipeline import optimize
 from emberlog.semantics.model import Absent, Match, Relation
 from emberlog.source import Span
 from emberlog.streams.evaluate.complete_strata import CompleteStrata
-from emberlog.streams.plan.expiring_program import expiring_fixpoint
+from emberlog.streams.plan.expiring_program import expiring_fixpoint, without_searches_for_lost_keys
 from emberlog.streams.plan.maintenance import RESIDENT, Maintenance, Method
-from emberlog.streams.plan.repairing import without_other_chains
 from emberlog.syntax.ast import Constant
 from emberlog.workers.plan.compile import CyclicProgram, compile_fixpoint
 from emberlog.workers.plan.worker_plan import unique_columns
+from emberlog.workers.store.texts import texts_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DividedProgram:
+class IncrementalPlan:
     maintenance: Maintenance
+    limits: Limits
     kept: tuple[str, ...]
-    """Whose facts stay from slide to slide."""
+    """The relations whose facts stay from slide to slide."""
     repaired: tuple[str, ...]
     """Those of them whose lost facts are derived again."""
     expiring: CyclicProgram
-    """The rules of what is kept up to date."""
+    """The rules of the relations that are kept."""
     once: CompleteStrata
     anew: CompleteStrata
     read_anew: tuple[str, ...]
-    """What is kept up to date and read by what is computed anew."""
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        return self.maintenance.outputs
+    """The relations that are kept and read by what is computed anew."""
 
     @property
     def fields(self) -> dict[str, tuple[Field, ...]]:
         return {name: fields_of(relation) for name, relation in self.maintenance.checked.relations.items()}
 
     @property
+    def places(self) -> dict[str, Span]:
+        return _places(self.maintenance)
+
+    @property
     def texts(self) -> list[str]:
-        """What the strata that are complete write themselves, and the queries."""
-        found = {*self.once.texts, *self.anew.texts}
+        """Lists the texts that the queries and the rules have."""
+        found = {*self.once.texts, *self.anew.texts, *texts_of(self.expiring)}
         for query in self.maintenance.checked.queries:
             found.update(
                 term.value for term in query.terms if isinstance(term, Constant) and isinstance(term.value, str)
@@ -53,20 +57,25 @@ class DividedProgram:
         return sorted(found)
 
 
-def compile_division(maintenance: Maintenance, limits: Limits, places: Mapping[str, Span]) -> DividedProgram:
-    checked = maintenance.checked
+def incremental_plan(maintenance: Maintenance, limits: Limits = DEFAULT_LIMITS) -> IncrementalPlan:
+    checked, places = maintenance.checked, _places(maintenance)
     kept, repaired = maintenance.names(*RESIDENT), maintenance.names(Method.REPAIRED)
     rules = [rule for rule in checked.rules if rule.relation in kept]
-    expiring = without_other_chains(compile_fixpoint(expiring_fixpoint(checked, kept, rules, repaired)), repaired)
+    compiled = compile_fixpoint(expiring_fixpoint(checked, kept, rules, repaired))
+    expiring = without_searches_for_lost_keys(compiled, repaired)
     once = CompleteStrata(_part(maintenance, Method.ONCE), limits, places, {})
     anew = CompleteStrata(_part(maintenance, Method.ANEW), limits, places, unique_columns(expiring))
     read_anew = tuple(name for name in kept if name in anew.reads)
-    return DividedProgram(maintenance, kept, repaired, expiring, once, anew, read_anew)
+    return IncrementalPlan(maintenance, limits, kept, repaired, expiring, once, anew, read_anew)
+
+
+def _places(maintenance: Maintenance) -> dict[str, Span]:
+    return {rule.name: rule.span for rule in maintenance.program.checked.rules}
 
 
 def _part(maintenance: Maintenance, method: Method) -> LogicalPlan:
-    """The plan of the relations that are computed by one method, from all others. Its outputs are those that somebody
-    else reads, too."""
+    """Plans the relations that are computed by one method, from all others. Its outputs are those that others read,
+    too."""
     checked = maintenance.checked
     own = set(maintenance.names(method))
     relations = {name: one if name in own else _complete(one) for name, one in checked.relations.items()}
@@ -92,6 +101,6 @@ def _part(maintenance: Maintenance, method: Method) -> LogicalPlan:
 
 
 def _complete(relation: Relation) -> Relation:
-    """As an input: its values are what they are."""
+    """Makes a relation an input: its values are what they are."""
     columns = tuple(replace(column, aggregate=None) for column in relation.columns)
     return replace(relation, columns=columns, is_derived=False)
