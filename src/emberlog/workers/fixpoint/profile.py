@@ -83,12 +83,6 @@ class Recorder:
         counts.kept += kept
         counts.seconds += seconds
 
-    def repeated(self, rule: str, relation: str, iteration: int, seconds: float) -> None:
-        """A rule gave in this iteration what it gave in the one before, but for values."""
-        before, counts = (self.profile.at(rule, relation, one) for one in (iteration - 1, iteration))
-        counts.derived, counts.kept = before.derived, before.kept
-        counts.seconds += seconds
-
     def handed_on(self, rule: str, relation: str, place: int, step: str, rows: int) -> None:
         known = self.profile.handed_on
         known[rule, relation, place, step] = known.get((rule, relation, place, step), 0) + rows

@@ -68,7 +68,7 @@ class Ordering:
             if planned:
                 atom = planned[-len(self.atoms)]
             else:
-                atom = max(self.atoms, key=lambda one: self._bound_share(one, self.bound))
+                atom = max(self.atoms, key=lambda one: self._preference(one, self.bound))
             self.atoms.remove(atom)
             keys = tuple(index for index, name in enumerate(atom.variables) if name in self.bound)
             yield Probe(atom, keys)
@@ -108,17 +108,24 @@ class Ordering:
         order, left = [first], [atom for atom in self.atoms if atom is not first]
         bound = set(first.variables)
         while left:
-            atom = max(left, key=lambda one: self._bound_share(one, bound))
+            atom = max(left, key=lambda one: self._preference(one, bound))
             left.remove(atom)
             order.append(atom)
             bound.update(atom.variables)
         return order
 
-    def _bound_share(self, atom: Atom, names: set[str]) -> tuple[bool, int, bool]:
-        """One that has a single row first, then that with most bound columns, then one that does not change."""
+    def _preference(self, atom: Atom, names: set[str]) -> tuple[bool, int, bool, bool]:
+        """Ranks the atoms that could be joined next: one that has a single row first, then that with most bound
+        columns, then one that does not change, then one that a computation or a condition waits for. What only the
+        head asks for comes last, because it repeats all that is known by then."""
         bound = {column for column, name in enumerate(atom.variables) if name in names}
         key = self.unique.get(atom.relation)
-        return key is not None and key <= bound, len(bound), atom.relation not in self.members
+        is_awaited = not self._awaited().isdisjoint(set(atom.variables) - names)
+        return key is not None and key <= bound, len(bound), atom.relation not in self.members, is_awaited
+
+    def _awaited(self) -> set[str]:
+        """Returns the variables that computations and conditions read."""
+        return set().union(*map(columns_of, self.computed.values()), *map(condition_columns, self.conditions))
 
     def _ready(self) -> Iterator[Step]:
         """Everything that the bound variables allow. What can fail waits until all else has had its say, so that it is
