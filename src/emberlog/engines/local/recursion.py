@@ -17,15 +17,13 @@ from emberlog.language.faults import Fault
 from emberlog.logical.nodes import Definition, Field, Fixpoint, PlannedStratum
 from emberlog.logical.statistics import Statistics
 from emberlog.source import Span
-from emberlog.workers.fixpoint.agreeing import arcs_of
 from emberlog.workers.fixpoint.definitions import DefinitionWorker
 from emberlog.workers.fixpoint.factored_worker import FactoredWorker
 from emberlog.workers.fixpoint.profile import Profile
-from emberlog.workers.fixpoint.team import run_workers, share_of, worker_for
+from emberlog.workers.fixpoint.team import arcs_of, run_workers, share_of, worker_for
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask, spilled_on
 from emberlog.workers.kernels.lanes import Lanes
-from emberlog.workers.kernels.libraries import load_libraries
-from emberlog.workers.kernels.machine_memory import memory_for_each
+from emberlog.workers.kernels.machine_memory import load_libraries, memory_for_each
 from emberlog.workers.kernels.memory import TooLarge, allowed
 from emberlog.workers.plan.capabilities import obstacles
 from emberlog.workers.plan.definition_plans import as_fixpoint

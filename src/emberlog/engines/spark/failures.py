@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from emberlog.diagnostics import fail
-from emberlog.workers.wire.result_files import Lost
+from emberlog.workers.wire.draining import Lost
 
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 

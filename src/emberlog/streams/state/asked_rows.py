@@ -11,8 +11,7 @@ from emberlog.semantics.model import CheckedQuery
 from emberlog.syntax.ast import Constant, Parameter
 from emberlog.workers.fixpoint.evaluate import Evaluator
 from emberlog.workers.kernels.lanes import Lane, Lanes, Mask
-from emberlog.workers.kernels.tables import find_all, refill
-from emberlog.workers.store.hash_tables import table_for
+from emberlog.workers.kernels.tables import find_all, refill, table_for
 
 
 def asked_rows(queries: Sequence[CheckedQuery], lanes: Lanes, codes: Mapping[str, int]) -> Lanes:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from emberlog.streams.state.frontier_store import FrontierStore
-from emberlog.workers.kernels.best_rows import upsert_best
-from emberlog.workers.kernels.frontiers import NO_ROW, sort_out_due
+from emberlog.workers.kernels.frontiers import NO_ROW, sort_out_due, upsert_best
 from emberlog.workers.kernels.lanes import Lane, Lanes, no_rows
 
 

@@ -23,7 +23,7 @@ from emberlog.workers.kernels.frontiers import (
     visible_rows,
 )
 from emberlog.workers.kernels.lanes import Lane, Lanes, Mask, no_rows
-from emberlog.workers.store.hash_tables import table_for
+from emberlog.workers.kernels.tables import table_for
 
 if TYPE_CHECKING:
     from emberlog.workers.store.joined import Joined
