@@ -14,15 +14,13 @@ from emberlog.engines.recording import has_history, is_one_with_result
 from emberlog.engines.runner import Outcome
 from emberlog.io.local_relation import LocalRelation
 from emberlog.logical.nodes import PlannedStratum
-from emberlog.workers.fixpoint.agreeing import arcs_of
 from emberlog.workers.fixpoint.definitions import DefinitionWorker
 from emberlog.workers.fixpoint.factored_worker import FactoredWorker
 from emberlog.workers.fixpoint.profile import Profile
-from emberlog.workers.fixpoint.team import run_workers, share_of, worker_for
+from emberlog.workers.fixpoint.team import arcs_of, run_workers, share_of, worker_for
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask, spilled_on
 from emberlog.workers.kernels.lanes import Lanes
-from emberlog.workers.kernels.libraries import load_libraries
-from emberlog.workers.kernels.machine_memory import memory_for_each
+from emberlog.workers.kernels.machine_memory import load_libraries, memory_for_each
 from emberlog.workers.kernels.memory import TooLarge, allowed
 from emberlog.workers.plan.representation import Representation
 from emberlog.workers.plan.worker_plan import WorkerPlan

@@ -6,7 +6,7 @@ import re
 
 from emberlog.diagnostics import fail
 from emberlog.workers.plan.faults import Refused
-from emberlog.workers.wire.result_files import Lost
+from emberlog.workers.wire.draining import Lost
 
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 

@@ -57,6 +57,7 @@ from emberlog.workers.plan.worker_plan import WorkerPlan
 from emberlog.workers.recover.checkpoints import FOLDER, Stale
 from emberlog.workers.recover.resuming import Resume, resumed
 from emberlog.workers.store.texts import texts_of
+from emberlog.workers.wire.draining import Lost, check_files, relation_folder
 from emberlog.workers.wire.feeding import Feed, InlineRows, ParquetFiles, Source, StageRows, bytes_on_each
 from emberlog.workers.wire.handshake import Credentials, new_key
 from emberlog.workers.wire.inline_rows import (
@@ -72,7 +73,6 @@ from emberlog.workers.wire.inline_rows import (
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Progress
 from emberlog.workers.wire.rendezvous import LAST_WORDS_SECONDS, Tracker
-from emberlog.workers.wire.result_files import Lost, check_files, relation_folder
 from emberlog.workers.wire.scratch import delete, new_folder
 
 LOOPBACK = "127.0.0.1"

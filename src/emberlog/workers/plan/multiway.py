@@ -13,10 +13,10 @@ from emberlog.logical.statistics import Statistics
 from emberlog.logical.summary import round_number
 from emberlog.optimize.cardinality import NotKnown
 from emberlog.optimize.join_order import order_as_given
-from emberlog.workers.plan.atom_estimates import estimate_of
 from emberlog.workers.plan.closing_joins import with_intersections
 from emberlog.workers.plan.compile import CyclicProgram
 from emberlog.workers.plan.rules import Intersect, Keep, Probe, Start
+from emberlog.workers.plan.step_order import estimate_of
 
 MANY_ROWS = 500_000
 """An intermediate result of fewer rows is no trouble for Spark."""
