@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from emberlog.config import Execution, Limits
-from emberlog.engines.recording import Recording
+from emberlog.engines.recording import Recording, recursion_cases
 from emberlog.events import Listener, RuleRound, RuleStep
 from emberlog.io.shelves import Shelf
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.statistics import RelationStatistics
-from emberlog.semantics.model import CheckedProgram, Column, Relation
+from emberlog.semantics.model import CheckedProgram, Column, RecursionCase, Relation
 from emberlog.source import Span
 from emberlog.workers.plan.worker_plan import WorkerPlanner
 
@@ -63,6 +63,69 @@ class Outputs(Mapping[str, Frame], ABC):
     @abstractmethod
     def close(self) -> None:
         """Gives back what the outputs hold."""
+
+
+class RunOutputs(Outputs[Frame]):
+    """Holds the relations of a run that is over, and what it recorded."""
+
+    def __init__(
+        self,
+        checked: CheckedProgram,
+        relations: Mapping[str, Frame],
+        recording: Recording[Frame] | None,
+        rerun: Callable[[LogicalPlan], Recording[Frame]],
+    ) -> None:
+        """`rerun` runs another plan on the same inputs, and gives what it recorded."""
+        self._known = checked.relations
+        self._cases = recursion_cases(checked)
+        self._relations = relations
+        self._recording = recording
+        self._rerun = rerun
+
+    def __getitem__(self, name: str) -> Frame:
+        return self._relations[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._relations)
+
+    def __len__(self) -> int:
+        return len(self._relations)
+
+    def write(self, folder: str | Path, format: str, *, header: bool, iterations: bool) -> None:
+        histories = self.histories if iterations else {}
+        written = {
+            name: self._dated(frame, histories[name], self._cases[name]) if name in histories else frame
+            for name, frame in self._relations.items()
+        }
+        self._write(written, folder, format, header=header)
+
+    def recorded(self, plan: LogicalPlan | None = None) -> Recording[Shelf] | None:
+        if self._recording is None:
+            return None
+        recording = self._recording if plan is None else self._rerun(plan)
+        return Recording(
+            {name: self._shelf(frame) for name, frame in recording.relations.items()},
+            {name: self._shelf(frame) for name, frame in recording.histories.items()},
+        )
+
+    @property
+    def histories(self) -> Mapping[str, Frame]:
+        histories = self._recording.histories.items() if self._recording else ()
+        return {name: self._history(self._known[name], frame) for name, frame in histories if name in self._known}
+
+    def _history(self, relation: Relation, frame: Frame) -> Frame:
+        """Returns a history as people look at it."""
+        return frame
+
+    @abstractmethod
+    def _dated(self, facts: Frame, history: Frame, case: RecursionCase) -> Frame:
+        """Returns facts with the iteration in which each came, in a column behind their own."""
+
+    @abstractmethod
+    def _shelf(self, frame: Frame) -> Shelf: ...
+
+    @abstractmethod
+    def _write(self, relations: Mapping[str, Frame], folder: str | Path, format: str, *, header: bool) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

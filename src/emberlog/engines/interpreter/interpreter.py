@@ -96,21 +96,21 @@ def run(
 ) -> dict[str, frozenset[Fact]]:
     """Returns the facts of every output, restricted by the queries. `saw` hears how many rows each node gives."""
     _, names = needed_strata(plan)
-    known = Known({name: read_input(name, plan.inputs[name], inputs) for name in plan.inputs if name in names})
+    known = {name: read_input(name, plan.inputs[name], inputs) for name in plan.inputs if name in names}
     backend = _Interpreter(plan, known, Watch(limits, saw=saw))
     return Runner(plan, backend, None).run()
 
 
 class Known(Facts):
-    """Holds the relations that are complete."""
+    """Gives operators the relations that are complete."""
 
-    def __init__(self, relations: dict[str, frozenset[Fact]]) -> None:
-        self.relations = relations
+    def __init__(self, rows: Callable[[str], Rows]) -> None:
+        self._rows = rows
 
     def read(self, relation: str, version: Version) -> Rows:
         if version is not Version.FULL:
             raise InternalError(f"DL902: {relation} is complete and has no {version.value} version")
-        return self.relations[relation]
+        return self._rows(relation)
 
 
 class _Interpreter(Backend[frozenset[Fact]]):
@@ -118,27 +118,27 @@ class _Interpreter(Backend[frozenset[Fact]]):
 
     without_workers = ("interpreter", "the plan interpreter")
 
-    def __init__(self, plan: LogicalPlan, known: Known, watch: Watch) -> None:
+    def __init__(self, plan: LogicalPlan, known: dict[str, frozenset[Fact]], watch: Watch) -> None:
         self._plan = plan
         self._known = known
         self._watch = watch
 
     def has(self, relation: str) -> bool:
-        return relation in self._known.relations
+        return relation in self._known
 
     def begin(self, stratum: PlannedStratum) -> None:
         self._watch.enter(stratum.index, stratum.relations)
 
     def compute(self, stratum: PlannedStratum, refused: Refused | None) -> Outcome[frozenset[Fact]]:
-        found = run_stratum(stratum, self._known, self._watch, self._plan.functions)
+        found = run_stratum(stratum, Known(self._known.__getitem__), self._watch, self._plan.functions)
         return Outcome(found, {name: len(facts) for name, facts in found.items()})
 
     def take(self, stratum: PlannedStratum, outcome: Outcome[frozenset[Fact]]) -> None:
         self._watch.leave(sum(outcome.rows.values()))
-        self._known.relations.update(outcome.relations)
+        self._known.update(outcome.relations)
 
     def answer(self, relation: str) -> frozenset[Fact]:
-        return answers(self._plan, relation, self._known.relations[relation])
+        return answers(self._plan, relation, self._known[relation])
 
 
 def run_stratum(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from emberlog.config import Execution
 from emberlog.datatypes import INT
-from emberlog.engines.engine import Counted, Engine, Inputs, Outputs, Request
+from emberlog.engines.engine import Counted, Engine, Inputs, Outputs, Request, RunOutputs
 from emberlog.engines.interpreter import interpreter
 from emberlog.engines.local.run import (
     FEW_DERIVED,
@@ -24,7 +24,7 @@ from emberlog.engines.local.run import (
     planner_of,
     run,
 )
-from emberlog.engines.recording import ITERATION, Recording, is_latest, recursion_cases
+from emberlog.engines.recording import ITERATION, Recording, is_latest
 from emberlog.engines.worker_counts import WorkerCounts
 from emberlog.io.arrow_shelves import shelf_of
 from emberlog.io.intake import Source, register
@@ -140,8 +140,13 @@ class LocalEngine(Engine[LocalRelation]):
         )
         found = run_plan(request.plan, listener=request.listener, recording=recording, planner=request.planner)
         outputs = {name: relation.with_times(plain=inputs.plain_times) for name, relation in found.items()}
-        recorder = _Recorder(recording, run_plan) if execution.provenance else None
-        return LocalOutputs(outputs, recorder, request.checked)
+
+        def rerun(plan: LogicalPlan) -> Recording[LocalRelation]:
+            again: Recording[LocalRelation] = Recording()
+            run_plan(plan, recording=again)
+            return again
+
+        return LocalOutputs(request.checked, outputs, recording if execution.provenance else None, rerun)
 
     def counted(self, request: Request) -> Counted:
         """By the interpreter, which counts every node, or by the workers where much is read: they count steps."""
@@ -164,63 +169,20 @@ class LocalEngine(Engine[LocalRelation]):
         self._registered.clear()
 
 
-@dataclass(frozen=True, slots=True)
-class _Recorder:
-    """What a run recorded, and how another plan is run on its inputs."""
-
-    recording: Recording[LocalRelation]
-    run: Callable[..., dict[str, LocalRelation]]
-
-    def recorded(self, plan: LogicalPlan | None) -> Recording[LocalRelation]:
-        if plan is None:
-            return self.recording
-        recording: Recording[LocalRelation] = Recording()
-        self.run(plan, recording=recording)
-        return recording
-
-
-class LocalOutputs(Outputs[LocalRelation]):
-    def __init__(
-        self, relations: dict[str, LocalRelation], recorder: _Recorder | None, checked: CheckedProgram
-    ) -> None:
-        self._relations = relations
-        self._recorder = recorder
-        self._known = checked.relations
-        self._cases = recursion_cases(checked)
-
-    def __getitem__(self, name: str) -> LocalRelation:
-        return self._relations[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._relations)
-
-    def __len__(self) -> int:
-        return len(self._relations)
+class LocalOutputs(RunOutputs[LocalRelation]):
+    """Holds the relations of a run in this process."""
 
     def header(self, name: str) -> str:
-        return self._relations[name].header
+        return self[name].header
 
-    def write(self, folder: str | Path, format: str, *, header: bool, iterations: bool) -> None:
-        histories = self.histories if iterations else {}
-        written = {
-            name: dated(relation, histories[name], self._cases[name]) if name in histories else relation
-            for name, relation in self._relations.items()
-        }
-        write_relations(written, folder, format, header=header)
+    def _write(self, relations: Mapping[str, LocalRelation], folder: str | Path, format: str, *, header: bool) -> None:
+        write_relations(relations, folder, format, header=header)
 
-    def recorded(self, plan: LogicalPlan | None = None) -> Recording[Shelf] | None:
-        if self._recorder is None:
-            return None
-        recording = self._recorder.recorded(plan)
-        return Recording(
-            {name: shelf_of(relation) for name, relation in recording.relations.items()},
-            {name: shelf_of(history) for name, history in recording.histories.items()},
-        )
+    def _dated(self, facts: LocalRelation, history: LocalRelation, case: RecursionCase) -> LocalRelation:
+        return dated(facts, history, case)
 
-    @property
-    def histories(self) -> Mapping[str, LocalRelation]:
-        histories = self._recorder.recording.histories.items() if self._recorder else ()
-        return {name: history for name, history in histories if name in self._known}
+    def _shelf(self, frame: LocalRelation) -> Shelf:
+        return shelf_of(frame)
 
     def close(self) -> None:
         """There is nothing to give back."""

@@ -14,17 +14,16 @@ from typing import assert_never
 from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits, refuse_options
 from emberlog.datatypes import INT
 from emberlog.deadline import end_of
-from emberlog.diagnostics import InternalError, fail
+from emberlog.diagnostics import fail
 from emberlog.engines.interpreter.fixpoint import Histories
-from emberlog.engines.interpreter.interpreter import answers, run_stratum
+from emberlog.engines.interpreter.interpreter import Known, answers, run_stratum
 from emberlog.engines.interpreter.limits import Watch
-from emberlog.engines.interpreter.operators import Facts, Rows
 from emberlog.engines.recording import ITERATION, Recording
 from emberlog.engines.runner import Backend, Outcome, Runner
 from emberlog.events import ExecutorChosen, IterationFinished, Listener, ignore
 from emberlog.io.local_relation import LocalRelation
 from emberlog.logical.needed_strata import needed_strata
-from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, Plan, PlannedStratum, Version
+from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, Plan, PlannedStratum
 from emberlog.logical.repeated_rows import inputs_that_must_be_sets
 from emberlog.logical.statistics import Statistics
 from emberlog.logical.traverse import plans_of, scans
@@ -88,18 +87,6 @@ def how_it_runs(placement: Placement, workers: int, *, is_recursive: bool = True
     if not is_recursive:
         return f"{workers:,} workers in this process"
     return f"{workers:,} workers in this process, {placement.mode.value}"
-
-
-class _Known(Facts):
-    """Gives the interpreter the relations that are complete."""
-
-    def __init__(self, relations: Mapping[str, LocalRelation]) -> None:
-        self._relations = relations
-
-    def read(self, relation: str, version: Version) -> Rows:
-        if version is not Version.FULL:
-            raise InternalError(f"DL902: {relation} is complete and has no {version.value} version")
-        return self._relations[relation].facts
 
 
 class _NotSmall(Exception):
@@ -186,7 +173,9 @@ class LocalBackend(Backend[LocalRelation]):
 
     def compute(self, stratum: PlannedStratum, refused: Refused | None) -> Outcome[LocalRelation]:
         recorded: Histories | None = {} if self.execution.provenance else None
-        new = run_stratum(stratum, _Known(self.relations), self.watch, self.plan.functions, recorded)
+        new = run_stratum(
+            stratum, Known(lambda name: self.relations[name].facts), self.watch, self.plan.functions, recorded
+        )
         columns = dict(columns_of(stratum))
         found = {name: _relation(columns[name], facts) for name, facts in new.items()}
         histories = {

@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 
 from emberlog.config import Execution, refuse_options
 from emberlog.datatypes import INT
-from emberlog.engines.engine import Counted, Engine, Inputs, Outputs, Request
-from emberlog.engines.recording import ITERATION, Recording, is_latest, recursion_cases
+from emberlog.engines.engine import Counted, Engine, Inputs, Outputs, Request, RunOutputs
+from emberlog.engines.recording import ITERATION, Recording, is_latest
 from emberlog.engines.spark.description import described, planner_of
 from emberlog.engines.spark.frames.faults import coded_errors
 from emberlog.engines.spark.frames.node_counts import NodeCounts
@@ -161,72 +161,48 @@ class SparkEngine(Engine[DataFrame]):
             self.spark.stop()
 
 
-class SparkOutputs(Outputs[DataFrame]):
+class SparkOutputs(RunOutputs[DataFrame]):
     """Recursive relations are held in Spark's memory. `close` gives it back at once; without it Spark does so some time
     after the last frame that reads them is gone."""
 
     def __init__(
-        self, request: Request, relations: SparkRun, run_plan: Callable[[LogicalPlan], SparkRun], *, plain_times: bool
+        self, request: Request, run: SparkRun, run_plan: Callable[[LogicalPlan], SparkRun], *, plain_times: bool
     ) -> None:
-        self._relations = relations
-        self._run_plan = run_plan
-        self._for_questions: list[SparkRun] = []
-        self._places = request.places
-        self._known = request.checked.relations
-        self._cases = recursion_cases(request.checked)
-        self._plain_times = plain_times
-        self._frames = {
+        frames = {
             name: as_result(frame, request.checked.relations[name], plain_times=plain_times)
-            for name, frame in relations.answers.items()
+            for name, frame in run.answers.items()
         }
+        super().__init__(request.checked, frames, run.recording, self._run_again)
+        self._runs = [run]
+        self._run_plan = run_plan
+        self._places = request.places
+        self._plain_times = plain_times
 
-    def __getitem__(self, name: str) -> DataFrame:
-        return self._frames[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._frames)
-
-    def __len__(self) -> int:
-        return len(self._frames)
+    def _run_again(self, plan: LogicalPlan) -> Recording[DataFrame]:
+        run = self._run_plan(plan)
+        self._runs.append(run)
+        assert run.recording is not None
+        return run.recording
 
     def header(self, name: str) -> str:
-        fields = self._frames[name].schema.fields
+        fields = self[name].schema.fields
         return ", ".join(f"{field.name}: {field.dataType.simpleString()}" for field in fields)
 
-    def write(self, folder: str | Path, format: str, *, header: bool, iterations: bool) -> None:
-        histories = self.histories if iterations else {}
-        written = {
-            name: dated(frame, histories[name], self._cases[name]) if name in histories else frame
-            for name, frame in self._frames.items()
-        }
+    def _write(self, relations: Mapping[str, DataFrame], folder: str | Path, format: str, *, header: bool) -> None:
         with coded_errors(self._places):
-            write_relations(written, folder, format, header=header)
+            write_relations(relations, folder, format, header=header)
 
-    def recorded(self, plan: LogicalPlan | None = None) -> Recording[Shelf] | None:
-        relations = self._relations
-        if plan is not None and relations.recording is not None:
-            relations = self._run_plan(plan)
-            self._for_questions.append(relations)
-        recording, resources = relations.recording, relations.resources
-        if recording is None:
-            return None
-        return Recording(
-            {name: shelf_of_frame(frame, resources) for name, frame in recording.relations.items()},
-            {name: shelf_of_frame(frame, resources) for name, frame in recording.histories.items()},
-        )
+    def _dated(self, facts: DataFrame, history: DataFrame, case: RecursionCase) -> DataFrame:
+        return dated(facts, history, case)
 
-    @property
-    def histories(self) -> Mapping[str, DataFrame]:
-        recording = self._relations.recording
-        histories = recording.histories.items() if recording else ()
-        return {name: self._history(name, frame) for name, frame in histories if name in self._known}
+    def _shelf(self, frame: DataFrame) -> Shelf:
+        return shelf_of_frame(frame, self._runs[-1].resources)
 
-    def _history(self, name: str, frame: DataFrame) -> DataFrame:
-        relation = self._known[name]
+    def _history(self, relation: Relation, frame: DataFrame) -> DataFrame:
         with_iteration = replace(relation, columns=(*relation.columns, Column(ITERATION, INT)))
         named = frame.toDF(*(column.name for column in with_iteration.columns))
         return as_result(named, with_iteration, plain_times=self._plain_times)
 
     def close(self) -> None:
-        for relations in (self._relations, *self._for_questions):
-            relations.close()
+        for one in self._runs:
+            one.close()
