@@ -17,7 +17,7 @@ from pathlib import Path
 
 OLDEST_PYTHON = (3, 11)
 ROOT = Path(__file__).resolve().parent
-VENV = ROOT / ".venv"
+VENV = ROOT / os.environ.get("EMBERLOG_VENV", ".venv")
 STAMP = VENV / "installed"
 VENV_PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 MAIN_JOB = "run"
@@ -137,6 +137,23 @@ def fuzz(arguments: list[str]) -> int:
     return module("pytest", "tests/property/test_fuzz.py", *PATIENTLY, *arguments, EMBERLOG_EXAMPLES="20000")
 
 
+def pythons(arguments: list[str]) -> int:
+    """the tests without Spark, or what further arguments say, on each Python from 3.11 to 3.14 that is here"""
+    outcomes = {}
+    for name in (f"3.{minor}" for minor in range(11, 15)):
+        found = shutil.which(f"python{name}")
+        if found is None or subprocess.call([found, "--version"], stderr=subprocess.DEVNULL) != 0:
+            outcomes[name] = "not on this machine"
+            continue
+        tests = arguments or ["tests/unit", "tests/golden", "-m", "not spark and not slow"]
+        environment = {**os.environ, "EMBERLOG_VENV": f".venv-{name}"}
+        outcomes[name] = "all well"
+        if subprocess.call([found, "dev.py", "test", *tests], cwd=ROOT, env=environment) != 0:
+            outcomes[name] = "failed"
+    print("\n".join(f"Python {name}: {outcome}" for name, outcome in outcomes.items()))
+    return 1 if "failed" in outcomes.values() else 0
+
+
 def bench(arguments: list[str]) -> int:
     """measure Emberlog beside its peers: the smoke set, or what further arguments say; see benchmarks/README.md"""
     return module("benchmarks", *(arguments or ["run", "--set", "smoke"]))
@@ -155,6 +172,8 @@ def setup(arguments: list[str]) -> int:
 
 def clean(arguments: list[str]) -> int:
     """remove .venv and everything that tools left behind"""
+    for folder in ROOT.glob(".venv-3.*"):
+        shutil.rmtree(folder, ignore_errors=True)
     for name in (".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", "build", "dist"):
         shutil.rmtree(ROOT / name, ignore_errors=True)
     for folder in [path for top in ("src", "tests", "docs", "examples") for path in (ROOT / top).rglob("__pycache__")]:
@@ -179,6 +198,7 @@ TASKS = {
     "spark-full": spark_full,
     "faults-full": faults_full,
     "fuzz": fuzz,
+    "pythons": pythons,
     "bench": bench,
     "docs": docs,
     "setup": setup,
