@@ -187,6 +187,21 @@ def anchors_of(document: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+def test_what_the_architecture_names_is_there() -> None:
+    """«[engines/local/run.py](…) (`compute_small`)» is worth nothing when the function has another name."""
+    page = ROOT / "docs/architecture.md"
+    text = page.read_text(encoding="utf-8")
+    named = re.findall(r"\]\((\.\./src/[^)]+\.py)\) \(`(\w+)`\)", text)
+    named += [(path, name) for name, path in re.findall(r"`(\w+)` (?:of|in) \[[^]]+\]\((\.\./src/[^)]+\.py)\)", text)]
+    assert len(named) >= 5
+    missing = [
+        f"{name} in {path}"
+        for path, name in named
+        if not re.search(rf"(def|class) {name}\b", (page.parent / path).read_text(encoding="utf-8"))
+    ]
+    assert missing == []
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links(document: Path) -> None:
     broken = []
