@@ -24,7 +24,7 @@ Frame = TypeVar("Frame")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A program that is to be run, and how."""
+    """Says which program is to be run, and how."""
 
     checked: CheckedProgram
     plan: LogicalPlan
@@ -39,25 +39,25 @@ class Request:
 
 
 class Outputs(Mapping[str, Frame], ABC):
-    """The relations that a run gives."""
+    """Holds the relations that a run gives."""
 
     @abstractmethod
     def header(self, name: str) -> str:
-        """The columns of an output and their types."""
+        """Returns the columns of an output and their types."""
 
     @abstractmethod
     def write(self, folder: str | Path, format: str, *, header: bool, iterations: bool) -> None:
-        """Every relation into a folder of its own name in this one; with the iteration of each fact, where there is a
-        history."""
+        """Writes every relation into a folder of its own name in this one; with the iteration of each fact, where there
+        is a history."""
 
     def recorded(self, plan: LogicalPlan | None = None) -> Recording[Shelf] | None:
-        """All relations of the run and the histories of recursive ones, if it was asked for provenance; or those of
-        another plan, which is run on the same inputs for it."""
+        """Returns all relations of the run and the histories of recursive ones, if it was asked for provenance; or
+        those of another plan, which is run on the same inputs for it."""
         return None
 
     @property
     def histories(self) -> Mapping[str, Frame]:
-        """The histories, as people look at them."""
+        """The histories of recursive relations, as people look at them."""
         return {}
 
     @abstractmethod
@@ -139,7 +139,7 @@ class Inputs(Generic[Frame]):
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What was counted in a run, all iterations added."""
+    """Holds what was counted in a run, all iterations added."""
 
     plan: LogicalPlan
     """What was run."""
@@ -165,19 +165,21 @@ class Engine(ABC, Generic[Frame]):
 
     @abstractmethod
     def __iter__(self) -> Iterator[str]:
-        """The names of what is registered."""
+        """Returns the names of what is registered."""
 
     @abstractmethod
     def original(self, name: str) -> Frame:
-        """The data as a person would look at it."""
+        """Returns the data as a person would look at it."""
 
     @abstractmethod
     def columns(self, name: str, declared: Sequence[Column] | None) -> Sequence[Column] | None:
-        """The columns that a program sees, given those that it declares; None if the data says nothing about them."""
+        """Returns the columns that a program sees, given those that it declares; None if the data says nothing about
+        them."""
 
     @abstractmethod
     def statistics(self, name: str, relation: Relation) -> RelationStatistics | None:
-        """What is known of registered data that a program sees as this relation; found out cheaply or not at all."""
+        """Returns what is known of registered data that a program sees as this relation; found out cheaply or not at
+        all."""
 
     @abstractmethod
     def planner(self, plan: LogicalPlan, execution: Execution, *, without_data: bool) -> WorkerPlanner:

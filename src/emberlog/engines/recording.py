@@ -28,7 +28,7 @@ class Recording(Generic[Frame]):
 
 
 def recursion_cases(checked: CheckedProgram) -> dict[str, RecursionCase]:
-    """Of each recursive relation."""
+    """Returns the kind of recursion of each recursive relation."""
     return {
         name: stratum.recursion.case
         for stratum in checked.strata
@@ -42,7 +42,7 @@ def has_history(case: RecursionCase) -> bool:
 
 
 def what_is_recorded(case: RecursionCase) -> str:
-    """In words, for `explain`."""
+    """Says in words, for `explain`."""
     match case:
         case RecursionCase.SET:
             return "the iteration of each fact"
@@ -56,11 +56,11 @@ def what_is_recorded(case: RecursionCase) -> str:
 
 
 def is_latest(case: RecursionCase) -> bool:
-    """Whether a fact of the result came in the latest of its rows: a bounded recursion ends with its last round, all
-    others keep what they once derived."""
+    """Tells whether a fact of the result came in the latest of its rows: a bounded recursion ends with its last round,
+    all others keep what they once derived."""
     return case is RecursionCase.BOUNDED
 
 
 def is_one_with_result(case: RecursionCase) -> bool:
-    """Whether the rows of the history are the facts of the relation."""
+    """Tells whether the rows of the history are the facts of the relation."""
     return case is RecursionCase.SET

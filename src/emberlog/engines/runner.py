@@ -41,20 +41,21 @@ COUNTED = "counted"
 
 
 class Refinement:
-    """Strata are asked for in their turn, and what they gave is told."""
+    """Plans each stratum anew in its turn, by what the strata before it gave."""
 
     def __init__(self, plan: LogicalPlan) -> None:
         self.statistics: Statistics = plan.statistics
 
     def planned(self, stratum: PlannedStratum) -> PlannedStratum:
-        """The stratum with its joins in the order that is best by now; as it is if nothing is known of the inputs."""
+        """Returns the stratum with its joins in the order that is best by now; as it is if nothing is known of the
+        inputs."""
         if not self.statistics:
             return stratum
         self.statistics = with_relations_of(stratum, self.statistics)
         return reordered(stratum, self.statistics)
 
     def tell(self, relation: str, rows: int) -> None:
-        """A relation is complete, and has so many rows."""
+        """Takes note that a relation is complete and has so many rows."""
         if relation in self.statistics:
             self.statistics = {**self.statistics, relation: scaled(self.statistics[relation], rows, COUNTED)}
 

@@ -6,7 +6,7 @@ from emberlog.events import Event, RuleRound, RulesProfiled, RuleStep, StratumFi
 
 
 class WorkerCounts:
-    """A listener."""
+    """Listens to a run and counts."""
 
     def __init__(self) -> None:
         self.rounds: list[RuleRound] = []

@@ -375,7 +375,8 @@ def _extreme_column(function: str) -> Callable[[Scope, list[Typed]], Typed]:
 
 
 def _divides(_types: Types, constants: Constants) -> bool:
-    """A quotient of floats can overflow whatever the divisor is; only a divisor of at least 1 keeps it in range."""
+    """Returns a quotient of floats can overflow whatever the divisor is; only a divisor of at least 1 keeps it in
+    range."""
     divisor = constants[1]
     return not (isinstance(divisor, int | float) and abs(divisor) >= 1)
 

@@ -60,7 +60,7 @@ UNIT = Values((), ((),))
 
 
 def build(checked: CheckedProgram) -> LogicalPlan:
-    """The plan of a checked program. Run `optimize` on it before executing it."""
+    """Returns the plan of a checked program. Run `optimize` on it before executing it."""
     builder = _ProgramBuilder(checked)
     return LogicalPlan(
         inputs={name: fields_of(checked.relations[name]) for name in checked.inputs},
@@ -126,7 +126,7 @@ class _ProgramBuilder:
     def _contributions(
         self, layout: ContributionLayout, rules: Sequence[CoreRule], recursion: Recursion | None
     ) -> Plan:
-        """What the facts of the program and these rules contribute, all in one bag."""
+        """Returns what the facts of the program and these rules contribute, all in one bag."""
         facts_in_text = self.checked.facts.get(layout.relation.name, ())
         rows = [layout.row(fact) for fact in facts_in_text if _is_within_stages(layout.relation.name, fact, recursion)]
         if not layout.aggregates:
@@ -243,7 +243,8 @@ class _BodyBuilder:
         return tuple(name for name in column_names(atom) if name in bound)
 
     def _atom(self, relation: str, terms: Sequence[Term]) -> Plan:
-        """A scan whose columns are named by the variables; constants and repeated variables become conditions."""
+        """Returns a scan whose columns are named by the variables; constants and repeated variables become
+        conditions."""
         fields: list[Field] = []
         conditions: list[Condition] = []
         for position, (term, column) in enumerate(zip(terms, self.checked.relations[relation].columns, strict=True), 1):
@@ -266,7 +267,7 @@ class _BodyBuilder:
 
 
 def _is_within_stages(relation: str, fact: Fact, recursion: Recursion | None) -> bool:
-    """Whether somebody may need the fact: nobody does above the last stage that a query asks for."""
+    """Tells whether somebody may need the fact: nobody does above the last stage that a query asks for."""
     if recursion is None or recursion.stage_limit is None:
         return True
     stage = fact[recursion.stage_columns[relation]]
@@ -282,5 +283,5 @@ def _kept(fields: Sequence[Field]) -> tuple[Output, ...]:
 
 
 def _in_order(plan: Plan, wanted: tuple[Field, ...]) -> Plan:
-    """The columns of the plan in the order of the relation."""
+    """Returns the columns of the plan in the order of the relation."""
     return plan if plan.columns == wanted else Project(plan, _kept(wanted))

@@ -44,7 +44,7 @@ class AggregateLayout:
         )
 
     def cells(self, value: CellValue) -> Fact:
-        """The argument columns of a fact of the program that has this value in the column."""
+        """Returns the argument columns of a fact of the program that has this value in the column."""
         if not self.arguments:
             return ()
         if self.is_text:
@@ -66,7 +66,7 @@ class ContributionLayout:
         return self.keys + tuple(field for aggregate in self.aggregates for field in aggregate.arguments)
 
     def outputs(self, rule: CoreRule) -> tuple[Output, ...]:
-        """The head of a rule as the columns of its contributions."""
+        """Returns the head of a rule as the columns of its contributions."""
         keys: list[Output] = []
         arguments: list[Output] = []
         aggregates = iter(self.aggregates)
@@ -78,7 +78,7 @@ class ContributionLayout:
         return tuple(keys + arguments)
 
     def row(self, fact: Fact) -> Fact:
-        """A fact of the program as a contribution."""
+        """Returns a fact of the program as a contribution."""
         keys: list[CellValue] = []
         arguments: list[CellValue] = []
         aggregates = iter(self.aggregates)
@@ -103,7 +103,7 @@ def layout_of(relation: Relation, rules: Sequence[CoreRule], *, has_facts: bool)
 def _given(
     index: int, column: Column, function: str, rules: Iterable[CoreRule], *, has_facts: bool
 ) -> list[tuple[DataType, ...]]:
-    """The types of the arguments that each rule, and the facts, give for the column."""
+    """Returns the types of the arguments that each rule, and the facts, give for the column."""
     given = []
     for rule in rules:
         value = rule.head[index]

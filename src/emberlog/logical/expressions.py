@@ -21,7 +21,7 @@ from emberlog.syntax.ast import (
 
 
 def columns_of(expression: Expression) -> frozenset[str]:
-    """The names of the columns that the expression reads."""
+    """Returns the names of the columns that the expression reads."""
     return frozenset(variable.name for variable in variables_of(expression))
 
 
@@ -39,7 +39,7 @@ def condition_columns(condition: Condition) -> frozenset[str]:
 
 
 def substitute(expression: Expression, replacements: Mapping[str, Expression]) -> Expression:
-    """The expression with columns replaced; the same object when none of them occurs in it."""
+    """Returns the expression with columns replaced; the same object when none of them occurs in it."""
     match expression:
         case Variable(name):
             return replacements.get(name, expression)
@@ -60,7 +60,7 @@ def substitute(expression: Expression, replacements: Mapping[str, Expression]) -
 
 
 def substitute_in_condition(condition: Condition, replacements: Mapping[str, Expression]) -> Condition:
-    """The condition with columns replaced; the same object when none of them occurs in it."""
+    """Returns the condition with columns replaced; the same object when none of them occurs in it."""
     match condition:
         case Compare(operator, left, right, span):
             first, second = substitute(left, replacements), substitute(right, replacements)

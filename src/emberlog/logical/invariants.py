@@ -182,7 +182,7 @@ class _Checker:
 
 
 def _same_type(one: DataType, other: DataType) -> bool:
-    """Where one of them is not known there is nothing to compare."""
+    """Returns where one of them is not known there is nothing to compare."""
     return one == other or (join_types(one, other) is not None and not (one.is_known and other.is_known))
 
 

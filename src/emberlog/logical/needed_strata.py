@@ -15,7 +15,7 @@ from emberlog.logical.traverse import plans_of, scans
 
 
 def needed_strata(plan: LogicalPlan) -> tuple[list[PlannedStratum], set[str]]:
-    """The strata that outputs need, in their order, and the names of all relations that have a part in it."""
+    """Returns the strata that outputs need, in their order, and the names of all relations that have a part in it."""
     names = set(plan.outputs)
     strata: list[PlannedStratum] = []
     for stratum in reversed(plan.strata):
@@ -26,7 +26,7 @@ def needed_strata(plan: LogicalPlan) -> tuple[list[PlannedStratum], set[str]]:
 
 
 def only_what_is_needed(plan: LogicalPlan) -> LogicalPlan:
-    """The plan without strata and inputs that no output needs; the same object when there are none."""
+    """Returns the plan without strata and inputs that no output needs; the same object when there are none."""
     strata, names = needed_strata(plan)
     inputs = {name: columns for name, columns in plan.inputs.items() if name in names}
     if len(strata) == len(plan.strata) and len(inputs) == len(plan.inputs):

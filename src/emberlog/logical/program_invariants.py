@@ -178,7 +178,7 @@ class ProgramInvariants:
             self._same(column.name, function.result(types), column.type, rule)
 
     def _atom(self, name: str, terms: Sequence[Term], rule: CoreRule) -> set[str]:
-        """The variables of an atom that fits its relation."""
+        """Returns the variables of an atom that fits its relation."""
         relation = self._known(name, rule)
         if len(terms) != relation.arity:
             self._violated(f"an atom has {len(terms)} terms for {relation}", rule)

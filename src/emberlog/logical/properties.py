@@ -26,12 +26,12 @@ from emberlog.syntax.ast import ComparisonOperator, Constant, Variable
 
 
 def is_empty(plan: Plan) -> bool:
-    """Whether the plan is the one that stands for no rows at all."""
+    """Tells whether the plan is the one that stands for no rows at all."""
     return isinstance(plan, Values) and not plan.rows
 
 
 def is_unit(plan: Plan) -> bool:
-    """Whether the plan is one row without columns: what a join can do without."""
+    """Tells whether the plan is one row without columns: what a join can do without."""
     return isinstance(plan, Values) and not plan.columns and len(plan.rows) == 1
 
 
@@ -63,7 +63,7 @@ def aggregate_can_fail(function: str) -> bool:
 
 
 def is_set(plan: Plan) -> bool:
-    """Whether no row can occur twice. Facts of a relation never do, in whatever version."""
+    """Tells whether no row can occur twice. Facts of a relation never do, in whatever version."""
     match plan:
         case Scan() | Distinct() | Aggregate():
             return True
@@ -84,7 +84,7 @@ def is_set(plan: Plan) -> bool:
 
 
 def constant_columns(plan: Plan) -> dict[str, Constant]:
-    """The columns that have the same known value in every row: exactly that value, of exactly that type."""
+    """Returns the columns that have the same known value in every row: exactly that value, of exactly that type."""
     match plan:
         case Values(columns, rows):
             return {
@@ -128,13 +128,14 @@ def constant_columns(plan: Plan) -> dict[str, Constant]:
 
 
 def takes_repeats(aggregate: AggregateColumn) -> bool:
-    """Whether a contribution that comes twice changes nothing."""
+    """Tells whether a contribution that comes twice changes nothing."""
     function = AGGREGATES.get(aggregate.function)
     return function is not None and (function.is_meet or function.takes_repeats)
 
 
 def is_zero_for_nothing(plan: Aggregate) -> bool:
-    """Whether there is a row, with zeros, for no rows at all: every aggregate is a count, and nothing is grouped by."""
+    """Tells whether there is a row, with zeros, for no rows at all: every aggregate is a count, and nothing is grouped
+    by."""
     return not plan.keys and all(
         one.function in AGGREGATES and AGGREGATES[one.function].is_count for one in plan.aggregates
     )

@@ -40,7 +40,7 @@ def inputs_that_must_be_sets(plan: LogicalPlan) -> frozenset[str]:
 
 
 def _noticed(plan: Plan, is_noticed: bool) -> Iterator[str]:
-    """The relations whose repeated rows would show in the result."""
+    """Yields the relations whose repeated rows would show in the result."""
     match plan:
         case Scan(relation):
             if is_noticed:

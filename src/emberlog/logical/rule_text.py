@@ -72,7 +72,7 @@ def rule_text(rule: CoreRule) -> str:
 
 
 def program_lines(checked: CheckedProgram) -> tuple[str, ...]:
-    """The facts and rules of a program, relation by relation, then its queries."""
+    """Returns the facts and rules of a program, relation by relation, then its queries."""
     facts = [
         f"{name}({', '.join(cell_text(cell) for cell in row)})." for name, rows in checked.facts.items() for row in rows
     ]
@@ -81,7 +81,7 @@ def program_lines(checked: CheckedProgram) -> tuple[str, ...]:
 
 
 def query_text(query: CheckedQuery) -> str:
-    """The query as it was written: analysis gives each `_` a name of its own."""
+    """Returns the query as it was written: analysis gives each `_` a name of its own."""
     terms: tuple[Expression, ...] = tuple(
         Variable("_") if isinstance(term, Variable) and _GENERATED.fullmatch(term.name) else term
         for term in query.terms

@@ -67,7 +67,7 @@ def _aggregates(checked: CheckedProgram, stratum: Stratum) -> bool:
 
 
 def stream_notes(checked: CheckedProgram) -> tuple[str, ...]:
-    """What is a stream, what its time column means, and which windows are asked for."""
+    """Returns what is a stream, what its time column means, and which windows are asked for."""
     notes = [f"{relation.name}: {_time(relation)}" for relation in checked.relations.values() if relation.is_stream]
     windows = [
         f"{query.relation}: asked for in {print_window(query.window)}"
@@ -97,7 +97,7 @@ def _time(relation: Relation) -> str:
 
 
 def round_number(count: float) -> str:
-    """Two digits are as much as an estimate knows."""
+    """Returns two digits are as much as an estimate knows."""
     if count < 100:
         return f"{count:,.0f}"
     digits = len(f"{count:.0f}") - 2

@@ -39,7 +39,7 @@ Rewrite: TypeAlias = Callable[[Plan], Plan]
 
 
 def children(plan: Plan) -> tuple[Plan, ...]:
-    """The inputs of a node, from left to right."""
+    """Returns the inputs of a node, from left to right."""
     match plan:
         case Scan() | Values():
             return ()
@@ -53,7 +53,7 @@ def children(plan: Plan) -> tuple[Plan, ...]:
 
 
 def with_children(plan: Plan, new: tuple[Plan, ...]) -> Plan:
-    """The node over other inputs; the same object when they are the ones that it has."""
+    """Returns the node over other inputs; the same object when they are the ones that it has."""
     if all(one is other for one, other in zip(children(plan), new, strict=True)):
         return plan
     match plan:
@@ -77,7 +77,7 @@ def transform(plan: Plan, rewrite: Rewrite) -> Plan:
 
 
 def walk(plan: Plan) -> Iterator[Plan]:
-    """Every node, a node before its inputs, inputs from left to right."""
+    """Yields every node, a node before its inputs, inputs from left to right."""
     waiting = [plan]
     while waiting:
         node = waiting.pop()
@@ -91,7 +91,7 @@ def scans(plan: Plan) -> tuple[Scan, ...]:
 
 
 def own_expressions(plan: Plan) -> tuple[Expression, ...]:
-    """The expressions that this node itself evaluates."""
+    """Returns the expressions that this node itself evaluates."""
     match plan:
         case Filter(_, conditions):
             return tuple(expression for condition in conditions for expression in condition_expressions(condition))
@@ -103,7 +103,7 @@ def own_expressions(plan: Plan) -> tuple[Expression, ...]:
 
 
 def expressions(plan: Plan) -> Iterator[Expression]:
-    """Every expression in the plan."""
+    """Yields every expression in the plan."""
     for node in walk(plan):
         yield from own_expressions(node)
 
@@ -117,7 +117,7 @@ def column_types(plan: Plan) -> dict[str, DataType]:
 
 
 def plans_of(root: Definition | Fixpoint) -> Iterator[Plan]:
-    """Every plan of a stratum."""
+    """Yields every plan of a stratum."""
     match root:
         case Definition(_, plan):
             yield plan

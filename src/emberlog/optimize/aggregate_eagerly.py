@@ -52,7 +52,7 @@ def aggregate_eagerly(plan: LogicalPlan, _context: PassContext) -> LogicalPlan:
 
 
 def _eager(plan: Plan, beside: SideRelations) -> Plan:
-    """An aggregate of a join, perhaps with its columns put in order."""
+    """Returns an aggregate of a join, perhaps with its columns put in order."""
     match plan:
         case Project(Aggregate() as inner):
             return with_children(plan, (_eager(inner, beside),))
@@ -81,7 +81,7 @@ class _Group:
 
 
 def _computed(plan: Aggregate) -> dict[str, Expression]:
-    """What the arguments and the keys of the aggregate are, in columns of the body."""
+    """Returns what the arguments and the keys of the aggregate are, in columns of the body."""
     assert isinstance(plan.input, Project)
     return {output.field.name: output.expression for output in plan.input.outputs}
 
@@ -98,7 +98,8 @@ def _groups(plan: Aggregate, region: Region, beside: SideRelations) -> Iterator[
 
 
 def _foldable(plan: Aggregate, region: Region) -> dict[str, tuple[AggregateColumn, ...]]:
-    """The columns of inputs that are read by nobody but by aggregates that can be computed of one input, with these."""
+    """Returns the columns of inputs that are read by nobody but by aggregates that can be computed of one input, with
+    these."""
     computed = _computed(plan)
     inputs = Counter(field.name for one in region.inputs for field in one.columns)
     read = {name for condition in region.conditions for name in condition_columns(condition)}
@@ -114,7 +115,7 @@ def _foldable(plan: Aggregate, region: Region) -> dict[str, tuple[AggregateColum
 
 
 def _is_fold(aggregate: AggregateColumn) -> bool:
-    """Whether the aggregate of all is one of the aggregates of parts; it has one argument."""
+    """Tells whether the aggregate of all is one of the aggregates of parts; it has one argument."""
     function = AGGREGATES.get(aggregate.function)
     return (function is not None and function.is_meet) or _is_count(aggregate) or _is_sum(aggregate)
 
@@ -139,7 +140,7 @@ def _can_be_put_together(aggregate: AggregateColumn, plan: Aggregate, region: Re
 
 
 def _folded_in(aggregate: AggregateColumn, groups: Sequence[_Group]) -> tuple[_Group, str] | None:
-    """The input in which it is computed of a column, and that column."""
+    """Returns the input in which it is computed of a column, and that column."""
     for group in groups:
         for name, aggregates in group.folded.items():
             if aggregate in aggregates:
@@ -178,7 +179,7 @@ UPPER, LOWER = "upper", "lower"
 
 
 def _parts(aggregate: AggregateColumn, plan: Aggregate, groups: Sequence[_Group]) -> tuple[Output, ...]:
-    """What is put together above the join: nothing where it is what it was, and the halves of a sum."""
+    """Returns what is put together above the join: nothing where it is what it was, and the halves of a sum."""
     found = _folded_in(aggregate, groups)
     if found is None and takes_repeats(aggregate):
         return ()
@@ -200,7 +201,7 @@ def _part(aggregate: AggregateColumn, name: str, terms: Sequence[Expression]) ->
 
 
 def _halves(value: Expression) -> dict[str, Expression]:
-    """An int as so many times 2³² and a rest, neither of which can fail."""
+    """Returns an int as so many times 2³² and a rest, neither of which can fail."""
     return {
         UPPER: Binary(BinaryOperator.INTEGER_DIVIDE, value, Constant(HALF)),
         LOWER: Binary(BinaryOperator.MODULO, value, Constant(HALF)),

@@ -58,7 +58,8 @@ def _asked_in_relation(relation: FixpointRelation) -> FixpointRelation:
 
 
 def _asked(plan: Plan, *, is_noticed: bool) -> Plan:
-    """The plan with sets for what only has to be there. `is_noticed`: whether it matters how often a row comes."""
+    """Returns the plan with sets for what only has to be there. `is_noticed`: whether it matters how often a row
+    comes."""
     match plan:
         case Distinct():
             is_noticed = False
@@ -73,7 +74,8 @@ def _asked(plan: Plan, *, is_noticed: bool) -> Plan:
 
 
 def _only_has_to_be_there(side: Plan, join: Join) -> bool:
-    """Whether nothing but columns of the join is left of an input that reads one relation and computes nothing."""
+    """Tells whether nothing but columns of the join is left of an input that reads one relation and computes
+    nothing."""
     is_plain = all(map(_hands_through, walk(side)))
     return is_plain and set(column_names(side)) <= set(join.on) and not is_set(side)
 

@@ -91,12 +91,12 @@ def estimate(plan: Plan, statistics: Statistics) -> Estimate:
 
 
 def as_statistics(columns: Sequence[str], found: Estimate, origin: str) -> RelationStatistics:
-    """An estimate as what is known of the relation that it is an estimate of."""
+    """Returns an estimate as what is known of the relation that it is an estimate of."""
     return RelationStatistics(found.rows, tuple(found.columns[name] for name in columns), origin)
 
 
 def distinct_rows(found: Estimate, columns: Sequence[str]) -> float:
-    """How many different rows are left if only these columns are."""
+    """Returns how many different rows are left if only these columns are."""
     return min(found.rows, prod(found.columns[name].distinct for name in columns))
 
 
@@ -112,7 +112,7 @@ def joined(left: Estimate, right: Estimate, on: Sequence[str]) -> Estimate:
 
 
 def kept(found: Estimate, conditions: Sequence[Condition]) -> Estimate:
-    """What is left of the rows after conditions."""
+    """Returns what is left of the rows after conditions."""
     for condition in conditions:
         found = _kept(found, condition)
     return found

@@ -86,7 +86,7 @@ class Closure:
 
 
 def closure_of(checked: CheckedProgram, stratum: Stratum) -> Closure | None:
-    """The closure that the stratum computes, if it is one."""
+    """Returns the closure that the stratum computes, if it is one."""
     recursion = stratum.recursion
     if recursion is None or recursion.case not in (RecursionCase.SET, RecursionCase.MEET) or recursion.is_mutual:
         return None
@@ -122,7 +122,8 @@ def plain(rule: CoreRule) -> PlainRule | None:
 
 
 def _is_complete(closure: Closure, *, has_facts: bool) -> bool:
-    """Whether the rules derive every chain: by putting chains together, or by extending them with each of the exits."""
+    """Tells whether the rules derive every chain: by putting chains together, or by extending them with each of the
+    exits."""
     if not closure.is_linear:
         return True
     if has_facts:
@@ -138,7 +139,7 @@ def _own_atoms(body: Sequence[Literal], relation: Relation) -> list[Match]:
 
 
 def _shapes(relation: Relation, rule: CoreRule) -> Iterator[Shape]:
-    """The shapes that the rule could have, read from its first atom of the relation."""
+    """Yields the shapes that the rule could have, read from its first atom of the relation."""
     aggregated = [i for i, column in enumerate(relation.columns) if column.aggregate is not None]
     if len(aggregated) > 1 or any(relation.columns[i].aggregate not in ("min", "max") for i in aggregated):
         return
@@ -178,7 +179,7 @@ class _Reader:
         return None
 
     def _head_names(self) -> Names | None:
-        """A variable for every column, the same one where a value is computed."""
+        """Returns a variable for every column, the same one where a value is computed."""
         assert self.plain is not None
         names = []
         for column, expression in enumerate(self.plain.head):
@@ -203,7 +204,7 @@ class _Reader:
         return Chain(self.rule, first, second, (True, True), operation, None)
 
     def _of_one(self, head: Names, own: Names, step: list[Literal]) -> Chain | None:
-        """The part that is a step gets the variables that it must have; then it has to be one of the exits."""
+        """Returns the part that is a step gets the variables that it must have; then it has to be one of the exits."""
         shape = self.shape
         first, second = list(own), list(own)
         for source, target in zip(shape.sources, shape.targets, strict=True):
@@ -225,7 +226,7 @@ class _Reader:
         return None
 
     def _fit(self, head: Names, first: Names, second: Names) -> bool:
-        """Whether the parts hang together as the shape says, and in no other way."""
+        """Tells whether the parts hang together as the shape says, and in no other way."""
         shape = self.shape
         links = [first[target] for target in shape.targets]
         expected = (
@@ -249,7 +250,7 @@ class _Reader:
                 return None, ()
 
     def _exit(self, step: list[Literal], value: Expression | None, part: Names, kept: set[str]) -> int | None:
-        """The exit that gives the same as the step, if its head had the variables of the part."""
+        """Returns the exit that gives the same as the step, if its head had the variables of the part."""
         wanted = _canonical(step, value, {name: name for name in kept})
         for number, exit in enumerate(self.exits):
             if exit is None:
@@ -268,7 +269,7 @@ class _Reader:
 
 
 def _names(atom: Match) -> Names | None:
-    """The variables of an atom that has nothing else, none of them twice."""
+    """Returns the variables of an atom that has nothing else, none of them twice."""
     names = tuple(term.name for term in atom.terms if isinstance(term, Variable))
     return names if len(set(names)) == len(atom.terms) else None
 

@@ -83,7 +83,7 @@ class Calls:
         return called
 
     def version(self, name: str, binding: str) -> Version | None:
-        """The version for such a call, or None when the relation is used in full."""
+        """Returns the version for such a call, or None when the relation is used in full."""
         if name not in self.rules_of or name in self.kept_whole or name in self.full:
             return None
         # An aggregated value is known only when its group is complete, so it cannot restrict.
@@ -92,7 +92,7 @@ class Calls:
         return (name, usable) if "b" in usable else None
 
     def calls_of(self, rule: CoreRule, version: Version) -> Iterator[tuple[Match | Absent, str | None]]:
-        """The atoms of a rule, each with its bound arguments, or with None if all its facts are needed."""
+        """Yields the atoms of a rule, each with its bound arguments, or with None if all its facts are needed."""
         before: list[Literal] = []
         for literal, known in self.walk(rule, version):
             if isinstance(literal, Absent):
@@ -104,13 +104,13 @@ class Calls:
     def binding(
         self, rule: CoreRule, version: Version, before: Sequence[Literal], atom: Match, known: frozenset[str]
     ) -> str | None:
-        """Which arguments of the atom restrict what is asked for, or None for all facts of its relation."""
+        """Returns which arguments of the atom restrict what is asked for, or None for all facts of its relation."""
         if "b" in version[1]:
             return binding_of(atom, known)
         return None if rule.relation in self.kept_whole else self.sideways.binding(rule, before, atom)
 
     def walk(self, rule: CoreRule, version: Version) -> Iterator[tuple[Literal, frozenset[str]]]:
-        """The body in the order in which bindings pass through it, each literal with what is bound before it."""
+        """Yields the body in the order in which bindings pass through it, each literal with what is bound before it."""
         known = {
             value.name
             for value, mark in zip(rule.head, version[1], strict=True)
@@ -150,7 +150,8 @@ class _Sideways:
             self.below |= dict.fromkeys(stratum.relations, below)
 
     def binding(self, rule: CoreRule, before: Sequence[Literal], atom: Match) -> str | None:
-        """Only a recursion is worth it, and only for a caller outside it; and what restricts must be there first."""
+        """Returns only a recursion is worth it, and only for a caller outside it; and what restricts must be there
+        first."""
         if self.is_no_recursion(atom) or rule.relation in self.recursive:
             return None
         atoms = [literal for literal in before if isinstance(literal, Match)]
@@ -169,7 +170,7 @@ class _Sideways:
         return not self.recursive.intersection((atom.relation, *self.below.get(atom.relation, ())))
 
     def _asked_for(self, term: Variable | Constant, before: Sequence[Match]) -> float:
-        """How many values of the argument the atoms before leave, as far as that is known."""
+        """Returns how many values of the argument the atoms before leave, as far as that is known."""
         if isinstance(term, Constant):
             return 0.0  # one value, however few there are
         return min(

@@ -43,7 +43,7 @@ def demand_for_proofs(checked: CheckedProgram) -> tuple[CheckedProgram, Demands,
 
 
 def _recursions(checked: CheckedProgram, other: CheckedProgram) -> dict[str, tuple[frozenset[str], RecursionCase]]:
-    """The recursion that each relation is in, as far as the other program has the relation, too."""
+    """Returns the recursion that each relation is in, as far as the other program has the relation, too."""
     return {
         name: (frozenset(stratum.relations), stratum.recursion.case)
         for stratum in checked.strata
@@ -76,7 +76,7 @@ class _Restricted:
         return with_rules(self.checked, [*searched, *rules], relations={**own, **relations}, facts=facts)
 
     def _guarded(self) -> Iterator[CoreRule]:
-        """The rules as they are written, for what is demanded."""
+        """Yields the rules as they are written, for what is demanded."""
         for version in self.calls.versions:
             for rule in self.calls.rules_of[version[0]]:
                 guard, computed, types = self.writer.guard(version, rule)
@@ -86,7 +86,7 @@ class _Restricted:
                 yield replace(self.writer.fact_rule(version), relation=version[0])
 
     def _search(self, facts: dict[str, tuple[Fact, ...]]) -> tuple[dict[str, Relation], list[CoreRule]]:
-        """The relations and rules that find what is demanded; what needs no demand is not computed twice."""
+        """Returns the relations and rules that find what is demanded; what needs no demand is not computed twice."""
         names = {
             name: f"search for {name}"
             for name, relation in self.writer.relations.items()

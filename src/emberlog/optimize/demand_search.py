@@ -20,7 +20,8 @@ from emberlog.syntax.ast import Constant, Variable
 def answers_on_the_way(
     rules: Sequence[CoreRule], name: str, demand: str, binding: str, asked: Sequence[Fact]
 ) -> list[CoreRule] | None:
-    """The rules with exits from all that is demanded in the place of the recursion, or None where that is not right."""
+    """Returns the rules with exits from all that is demanded in the place of the recursion, or None where that is not
+    right."""
     own = [rule for rule in rules if rule.relation == name]
     recursive = [rule for rule in own if _reads(rule, name)]
     if not recursive or len(asked) != 1:
@@ -40,13 +41,13 @@ def _reads(rule: CoreRule, name: str) -> bool:
 
 
 def _is_from_itself(rule: CoreRule, demand: str) -> bool:
-    """Whether the rule demands more only of what is demanded already."""
+    """Tells whether the rule demands more only of what is demanded already."""
     first = rule.body[0] if rule.body else None
     return isinstance(first, Match) and first.relation == demand
 
 
 def _hands_through(rule: CoreRule, name: str, demand: str, binding: str) -> bool:
-    """Whether the rule is its demand, then the relation itself, whose answer is its own."""
+    """Tells whether the rule is its demand, then the relation itself, whose answer is its own."""
     *before, last = rule.body
     if not isinstance(last, Match) or last.relation != name or any(isinstance(v, Contribution) for v in rule.head):
         return False

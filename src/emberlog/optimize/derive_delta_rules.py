@@ -53,7 +53,7 @@ def _relation_with_deltas(relation: FixpointRelation, stratum: Sequence[str]) ->
 
 
 def delta_plans(rule: RecursiveRule, stratum: Sequence[str]) -> tuple[Plan, ...]:
-    """One plan per atom of the stratum, in the order of the body."""
+    """Returns one plan per atom of the stratum, in the order of the body."""
     count = sum(scan.relation in stratum for scan in scans(rule.plan))
     return tuple(
         _with_versions(
@@ -66,7 +66,8 @@ def delta_plans(rule: RecursiveRule, stratum: Sequence[str]) -> tuple[Plan, ...]
 
 
 def _with_versions(plan: Plan, stratum: Sequence[str], versions: list[Version]) -> Plan:
-    """The plan with the versions, taken from the front of the list, at the scans of the stratum from left to right."""
+    """Returns the plan with the versions, taken from the front of the list, at the scans of the stratum from left to
+    right."""
     if isinstance(plan, Scan):
         return replace(plan, version=versions.pop(0)) if plan.relation in stratum else plan
     new = []

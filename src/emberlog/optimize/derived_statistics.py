@@ -19,7 +19,7 @@ GUESSED = "a guess, as it is recursive"
 
 
 def with_relations_of(stratum: PlannedStratum, statistics: Statistics) -> Statistics:
-    """The statistics with those of the relations of one more stratum, as far as they can be told."""
+    """Returns the statistics with those of the relations of one more stratum, as far as they can be told."""
     match stratum.root:
         case Definition(name, plan):
             try:
@@ -64,7 +64,7 @@ def _guess(relation: FixpointRelation, parts: list[Estimate]) -> RelationStatist
 
 
 def scaled(known: RelationStatistics, rows: int, origin: str) -> RelationStatistics:
-    """The same with the number of rows that was counted."""
+    """Returns the same with the number of rows that was counted."""
     most = max(float(rows), 1.0)
     columns = tuple(replace(column, distinct=min(column.distinct, most)) for column in known.columns)
     return RelationStatistics(most, columns, origin)

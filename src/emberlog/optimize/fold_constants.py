@@ -65,7 +65,7 @@ def _fold_filter(plan: Filter) -> Plan:
 
 
 def _fold_condition(condition: Condition, known: Mapping[str, Constant]) -> Condition | bool:
-    """Whether the condition holds, if that is known; otherwise the condition, folded."""
+    """Tells whether the condition holds, if that is known; otherwise the condition, folded."""
     condition = substitute_in_condition(condition, known)
     match condition:
         case Compare(operator, left, right, span):

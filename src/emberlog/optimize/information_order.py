@@ -11,7 +11,7 @@ from emberlog.syntax.ast import ComparisonOperator, Variable, variables_of
 
 
 def bound_by(literal: Literal) -> set[str]:
-    """The variables that have a value behind the literal."""
+    """Returns the variables that have a value behind the literal."""
     match literal:
         case Match(_, terms):
             return {term.name for term in terms if isinstance(term, Variable)}
@@ -27,7 +27,7 @@ def information_order(
     prefers: Callable[[Match], bool],
     may_fail: Callable[[Literal], bool],
 ) -> Iterator[Literal]:
-    """The body in an order that can be evaluated when `bound` has values before it.
+    """Yields the body in an order that can be evaluated when `bound` has values before it.
 
     Atoms with a bound argument come first, and among them, or where nothing is bound yet, those that `prefers` names;
     then the order of the body.
@@ -72,7 +72,7 @@ def _touches(atom: Match, known: set[str]) -> bool:
 
 
 def needed_by(literal: Literal) -> set[str]:
-    """The variables of a literal but those that it computes."""
+    """Returns the variables of a literal but those that it computes."""
     match literal:
         case Match(_, terms) | Absent(_, terms):
             return {term.name for term in terms if isinstance(term, Variable)}

@@ -43,7 +43,7 @@ class Order:
 def order_as_given(
     inputs: Sequence[Estimate], conditions: Sequence[Condition], places: Sequence[int] | None = None
 ) -> Order:
-    """The order in which they stand, or one that is given by their places."""
+    """Returns the order in which they stand, or one that is given by their places."""
     first, *others = range(len(inputs)) if places is None else places
     order = _begun(inputs, conditions, first)
     for place in others:
@@ -58,8 +58,8 @@ def best_order(
     *,
     keeps_first: bool = False,
 ) -> Order:
-    """The best order, unless the one given (that of the inputs themselves) is about as good. It can be asked to begin
-    as the given one does."""
+    """Returns the best order, unless the one given (that of the inputs themselves) is about as good. It can be asked to
+    begin as the given one does."""
     as_given = order_as_given(inputs, conditions, given)
     first = as_given.inputs[0] if keeps_first else None
     best = (_compared if len(inputs) <= MOST_COMPARED else _stepwise)(inputs, conditions, first)

@@ -35,7 +35,7 @@ class Region:
 
 
 def region_of(plan: Plan) -> Region:
-    """The region whose last join this is; a region of one input where there is none."""
+    """Returns the region whose last join this is; a region of one input where there is none."""
     match plan:
         case Join(left, right, _):
             return _of_sides(plan, region_of(left), region_of(right))
@@ -66,14 +66,15 @@ def _is_kept(output: Output, source: Plan) -> bool:
 
 
 def has_one_type_each(region: Region) -> bool:
-    """Whether a column has the same type wherever it occurs: then it does not matter which input it is taken from."""
+    """Tells whether a column has the same type wherever it occurs: then it does not matter which input it is taken
+    from."""
     types: dict[str, DataType] = {}
     return all(types.setdefault(field.name, field.type) == field.type for one in region.inputs for field in one.columns)
 
 
 def put_together(region: Region, order: Sequence[int], wanted: Set[str]) -> Plan:
-    """The region with its joins in this order, conditions as early as can be, and no column further than it is read. It
-    has at least the wanted columns, in no particular order."""
+    """Returns the region with its joins in this order, conditions as early as can be, and no column further than it is
+    read. It has at least the wanted columns, in no particular order."""
     waiting = list(region.conditions)
     inputs = [region.inputs[place] for place in order]
     plan, waiting = _with_ready(inputs[0], waiting)
@@ -94,7 +95,7 @@ def _with_ready(plan: Plan, waiting: Sequence[Condition]) -> tuple[Plan, list[Co
 
 
 def exactly(plan: Plan, columns: Sequence[Field]) -> Plan:
-    """The plan with these columns in this order."""
+    """Returns the plan with these columns in this order."""
     if tuple(columns) == plan.columns:
         return plan
     return Project(plan, tuple(Output(field, Variable(field.name)) for field in columns))

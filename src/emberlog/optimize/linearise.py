@@ -51,8 +51,8 @@ def linearise(checked: CheckedProgram, statistics: Statistics) -> Rewritten:
 
 
 def _keeps_sources(closure: Closure, calls: Calls) -> bool:
-    """Whether chains should be extended at their targets. Where no call says, as the rules do, or with the column in
-    front kept."""
+    """Tells whether chains should be extended at their targets. Where no call says, as the rules do, or with the column
+    in front kept."""
     bindings = [binding for name, binding in calls.versions if name == closure.relation.name]
     sources = bool(bindings) and all(one[i] == "b" for one in bindings for i in closure.shape.sources)
     targets = bool(bindings) and all(one[i] == "b" for one in bindings for i in closure.shape.targets)
@@ -85,7 +85,7 @@ class _Linear:
         return [*(replace(exit, relation=name) for exit in self.closure.exits), *self._over(name)]
 
     def _over(self, steps: str) -> list[CoreRule]:
-        """The closure of a relation that holds the steps."""
+        """Returns the closure of a relation that holds the steps."""
         names = self.template.second
         relation = self.closure.relation
         atom = Match(steps, tuple(map(Variable, names)))
@@ -98,7 +98,7 @@ class _Linear:
         return [exit, self._extension(PlainRule(tuple(map(Variable, names)), (atom,)), exit)]
 
     def _extension(self, step: PlainRule, exit: CoreRule) -> CoreRule:
-        """The rule that extends a chain by a step of this exit."""
+        """Returns the rule that extends a chain by a step of this exit."""
         first, second = self.template.first, self.template.second
         own, other = (first, second) if self.keep_first else (second, first)
         taken = {*first, *second}
@@ -146,7 +146,7 @@ class _Linear:
 
 
 def _inlined(exit: CoreRule, closure: Closure) -> PlainRule | None:
-    """The exit as a step in a rule, unless a relation of steps is better: it holds each of them once."""
+    """Returns the exit as a step in a rule, unless a relation of steps is better: it holds each of them once."""
     step = plain(exit)
     if step is None:
         return None

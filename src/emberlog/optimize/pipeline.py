@@ -173,9 +173,9 @@ def plan_program(
     statistics: Statistics = NO_STATISTICS,
     provenance: bool = False,
 ) -> Optimized:
-    """The optimised plan of a program; passes named in `off` are left out. `statistics` are those of its inputs. With
-    `provenance`, every relation that has a part in the answer is computed as it is written, and stays; of what queries
-    restrict, the facts that they demand."""
+    """Returns the optimised plan of a program; passes named in `off` are left out. `statistics` are those of its
+    inputs. With `provenance`, every relation that has a part in the answer is computed as it is written, and stays; of
+    what queries restrict, the facts that they demand."""
     _check_names(off)
     if provenance:
         return _plan_for_proofs(checked, off, statistics)
@@ -201,7 +201,7 @@ def plan_program(
 
 
 def _plan_for_proofs(checked: CheckedProgram, off: Set[str], statistics: Statistics) -> Optimized:
-    """The plan of the rules as they are written, for what is demanded."""
+    """Returns the plan of the rules as they are written, for what is demanded."""
     plan = _with_all_relations(build(checked), checked.relations)
     changes, demands = [], dict[str, tuple[tuple[str, str], ...]]()
     for one in RULE_PASSES:
@@ -230,7 +230,7 @@ def _plan_for_proofs(checked: CheckedProgram, off: Set[str], statistics: Statist
 
 
 def _with_all_relations(plan: LogicalPlan, known: Container[str]) -> LogicalPlan:
-    """The plan with every one of these relations that has a part in an output as an output."""
+    """Returns the plan with every one of these relations that has a part in an output as an output."""
     needed = only_what_is_needed(plan)
     derived = (name for stratum in needed.strata for name in stratum.relations if name in known)
     return replace(needed, outputs=tuple(dict.fromkeys((*plan.outputs, *derived))))

@@ -40,7 +40,7 @@ def _prune_in_plan(plan: Plan) -> Plan:
 
 
 def _prune(plan: Plan, needed: frozenset[str]) -> Plan:
-    """A plan with the same rows that has at least the needed columns, and few others."""
+    """Returns a plan with the same rows that has at least the needed columns, and few others."""
     match plan:
         case Scan() | Values():
             return plan
@@ -78,6 +78,6 @@ def _prune_project(plan: Project, needed: frozenset[str]) -> Plan:
 
 
 def _narrowed(plan: Plan, needed: frozenset[str]) -> Plan:
-    """The plan without the columns that nobody above it reads."""
+    """Returns the plan without the columns that nobody above it reads."""
     pruned = _prune(plan, needed)
     return exactly(pruned, tuple(field for field in pruned.columns if field.name in needed))

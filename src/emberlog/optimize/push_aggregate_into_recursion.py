@@ -63,7 +63,7 @@ class _Move:
 
 
 def _candidates(checked: CheckedProgram, stratum: Stratum, name: str) -> Iterator[_Move]:
-    """What readers outside the recursion aggregate of its facts."""
+    """Yields what readers outside the recursion aggregate of its facts."""
     readers = _readers(checked, stratum, name)
     if name in checked.outputs or any(
         isinstance(literal, Absent) and literal.relation == name for reader in readers for literal in reader.body
@@ -92,7 +92,7 @@ def _readers(checked: CheckedProgram, stratum: Stratum, name: str) -> list[CoreR
 
 
 def _read_by(rule: CoreRule, value: Contribution) -> set[str]:
-    """The variables that the contribution is computed from, also through others."""
+    """Returns the variables that the contribution is computed from, also through others."""
     computed = {literal.variable.name: literal.expression for literal in rule.body if isinstance(literal, Bind)}
     pending = [name for argument in value.arguments for name in columns_of(argument)]
     read: set[str] = set()
@@ -106,7 +106,7 @@ def _read_by(rule: CoreRule, value: Contribution) -> set[str]:
 
 
 def _pushed(checked: CheckedProgram, stratum: Stratum, move: _Move) -> CheckedProgram | None:
-    """The program with the aggregate inside the recursion, or None where that could change an answer."""
+    """Returns the program with the aggregate inside the recursion, or None where that could change an answer."""
     relation = _aggregated(checked.relations[move.relation], move)
     relations = {**checked.relations, move.relation: relation}
     readers = _readers(checked, stratum, move.relation)
@@ -141,6 +141,6 @@ def _contributing(rule: CoreRule, move: _Move) -> CoreRule:
 
 
 def _wants_the_best_only(reader: CoreRule) -> bool:
-    """A contribution that comes once instead of twice changes nothing."""
+    """Returns a contribution that comes once instead of twice changes nothing."""
     functions = [value.function for value in reader.head if isinstance(value, Contribution)]
     return all(name in AGGREGATES and AGGREGATES[name].is_meet for name in functions)

@@ -48,7 +48,7 @@ def _push_in_plan(plan: Plan) -> Plan:
 
 
 def _push(plan: Plan, conditions: Conditions) -> Plan:
-    """A plan for `Filter(plan, conditions)` that evaluates them as early as it can."""
+    """Returns a plan for `Filter(plan, conditions)` that evaluates them as early as it can."""
     match plan:
         case Scan() | Values():
             return _filtered(plan, conditions)
@@ -80,7 +80,7 @@ def _filtered(plan: Plan, conditions: Conditions) -> Plan:
 
 
 def _split(conditions: Conditions, types: Mapping[str, DataType]) -> tuple[Conditions, Conditions]:
-    """The conditions that may move down, and those that must stay, each in their order."""
+    """Returns the conditions that may move down, and those that must stay, each in their order."""
     # A condition without columns is no better off further down.
     may_move = [not condition_can_fail(one, types) and bool(condition_columns(one)) for one in conditions]
     moving = tuple(one for one, moves in zip(conditions, may_move, strict=True) if moves)
@@ -117,7 +117,7 @@ def _push_below_join(plan: Join, conditions: Conditions) -> Plan:
 
 
 def _with_known(plan: Plan, other: Plan, on: Sequence[str]) -> Plan:
-    """The plan with conditions on those of its join columns whose value is known on the other side only."""
+    """Returns the plan with conditions on those of its join columns whose value is known on the other side only."""
     here, there, types = constant_columns(plan), constant_columns(other), column_types(plan)
     other_types = column_types(other)
     equal = ComparisonOperator.EQUAL

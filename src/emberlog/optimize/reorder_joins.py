@@ -32,13 +32,14 @@ def reorder_joins(plan: LogicalPlan, _context: PassContext) -> LogicalPlan:
 
 
 def reordered(stratum: PlannedStratum, statistics: Statistics) -> PlannedStratum:
-    """One stratum, by what is known when its turn has come; its own relations have to be in the statistics, too."""
+    """Returns one stratum, by what is known when its turn has come; its own relations have to be in the statistics,
+    too."""
     return map_stratum_plans(stratum, lambda plan: _reordered(plan, statistics))
 
 
 def _reordered(plan: Plan, statistics: Statistics, wanted: frozenset[str] | None = None) -> Plan:
-    """The plan with its joins in order. Where `wanted` is given, other columns may be left out, and their order does
-    not matter."""
+    """Returns the plan with its joins in order. Where `wanted` is given, other columns may be left out, and their order
+    does not matter."""
     region = region_of(plan)
     if len(region.inputs) == 1:
         read = _columns_read(plan)
@@ -64,7 +65,7 @@ def _reordered(plan: Plan, statistics: Statistics, wanted: frozenset[str] | None
 
 
 def _columns_read(plan: Plan) -> frozenset[str] | None:
-    """What a node that names the columns it reads needs of its input; None where it takes all of them."""
+    """Returns what a node that names the columns it reads needs of its input; None where it takes all of them."""
     match plan:
         case Project(_, outputs):
             return frozenset(name for output in outputs for name in columns_of(output.expression))
@@ -75,7 +76,7 @@ def _columns_read(plan: Plan) -> frozenset[str] | None:
 
 
 def _with_inputs(plan: Plan, new: dict[int, Plan]) -> Plan:
-    """The plan with some of its parts replaced, which are given by identity."""
+    """Returns the plan with some of its parts replaced, which are given by identity."""
     if id(plan) in new:
         return new[id(plan)]
     return with_children(plan, tuple(_with_inputs(child, new) for child in children(plan)))

@@ -32,7 +32,7 @@ class SideRelations:
     made: list[Definition] = field(default_factory=list)
 
     def add(self, plan: Plan) -> Definition:
-        """The relation that the plan defines; one for all inputs that are the same."""
+        """Returns the relation that the plan defines; one for all inputs that are the same."""
         known = next((one for one in self.made if one.plan == plan), None)
         if known is None:
             taken = self.taken | {one.relation for one in self.made}
@@ -42,8 +42,8 @@ class SideRelations:
         return known
 
     def is_worthwhile(self, plan: Plan, kept: Sequence[Field] | None = None) -> bool:
-        """Whether most rows of the input are repeats in the columns that are kept of it, or in all of them; it is no
-        join itself, and nothing in it can fail."""
+        """Tells whether most rows of the input are repeats in the columns that are kept of it, or in all of them; it is
+        no join itself, and nothing in it can fail."""
         columns = plan.columns if kept is None else kept
         is_all_kept = len(columns) == len(plan.columns)
         has_joins = any(isinstance(node, Join) for node in walk(plan))
@@ -55,7 +55,7 @@ class SideRelations:
         return distinct_rows(found, [field.name for field in columns]) * FEWER <= found.rows
 
     def is_repeated(self, plan: Plan, joined: Plan) -> bool:
-        """Whether a row of the input comes out of the join several times."""
+        """Tells whether a row of the input comes out of the join several times."""
         found, result = self._estimate(plan), self._estimate(joined)
         return found is not None and result is not None and found.rows * FEWER <= result.rows
 
@@ -71,7 +71,7 @@ Rewrite = Callable[[Plan, SideRelations], Plan]
 
 
 def with_side_relations(logical: LogicalPlan, rewrite: Rewrite) -> LogicalPlan:
-    """The plan with what `rewrite` makes of each definition, and the new relations before it."""
+    """Returns the plan with what `rewrite` makes of each definition, and the new relations before it."""
     if not logical.statistics:
         return logical
     known = logical.statistics

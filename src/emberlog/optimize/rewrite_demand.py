@@ -38,7 +38,7 @@ from emberlog.syntax.ast import ComparisonOperator, Constant, Parameter, Variabl
 
 
 def rewrite_demand(checked: CheckedProgram, statistics: Statistics) -> Rewritten:
-    """The program that computes only what its queries need, or the same program."""
+    """Returns the program that computes only what its queries need, or the same program."""
     if not checked.queries:
         return Rewritten(checked, "there is no query")
     if has_streams(checked):
@@ -87,7 +87,7 @@ class DemandWriter:
         self._queries()
 
     def _name(self, version: Version) -> str:
-        """The only version of a relation keeps its name, so that plans read as the program does."""
+        """Returns the only version of a relation keeps its name, so that plans read as the program does."""
         others = [other for other in self.calls.versions if other[0] == version[0]]
         return version[0] if len(others) == 1 else f"{version[0]}[{version[1]}]"
 
@@ -126,7 +126,7 @@ class DemandWriter:
         self.rules.append(replace(typed, relation=self._name(version), body=(*body, *computed)))
 
     def guard(self, version: Version, rule: CoreRule) -> tuple[Match, list[Compare], dict[str, DataType]]:
-        """The demand for the facts of this head; an argument that the head computes is compared at the end."""
+        """Returns the demand for the facts of this head; an argument that the head computes is compared at the end."""
         terms: list[Term] = []
         computed: list[Compare] = []
         types = dict(rule.types)
@@ -144,7 +144,7 @@ class DemandWriter:
         return Match(self.demand_name(version), tuple(terms)), computed, types
 
     def _call(self, rule: CoreRule, before: Sequence[Literal], atom: Match, binding: str) -> Match:
-        """The atom over the version it needs; what is bound before it is a demand for that version."""
+        """Returns the atom over the version it needs; what is bound before it is a demand for that version."""
         version = self.calls.version(atom.relation, binding)
         if version is None:
             return atom
@@ -172,7 +172,7 @@ class DemandWriter:
         return f"facts of {relation}"
 
     def fact_rule(self, version: Version) -> CoreRule:
-        """The rule that takes the demanded ones of the facts that the program writes."""
+        """Returns the rule that takes the demanded ones of the facts that the program writes."""
         relation = self.checked.relations[version[0]]
         variables = tuple(Variable(f"V{index + 1}") for index in range(relation.arity))
         head: tuple[HeadValue, ...] = tuple(
@@ -233,7 +233,7 @@ class DemandWriter:
 
 
 def _with_constants(rule: CoreRule, single: Mapping[str, Fact]) -> CoreRule | None:
-    """The rule with the demand in front replaced; None when a constant of its head is not demanded."""
+    """Returns the rule with the demand in front replaced; None when a constant of its head is not demanded."""
     first = rule.body[0] if rule.body else None
     if not isinstance(first, Match) or first.relation not in single:
         return rule

@@ -32,9 +32,9 @@ def with_rules(
     relations: Mapping[str, Relation] | None = None,
     facts: Mapping[str, tuple[Fact, ...]] | None = None,
 ) -> CheckedProgram | None:
-    """The program with other rules, or None when these would be refused: a rewrite may not put an aggregate into a
-    recursion that it is not in now, nor a recursion under a bound that it was not written under, nor make a body too
-    long to be planned."""
+    """Returns the program with other rules, or None when these would be refused: a rewrite may not put an aggregate
+    into a recursion that it is not in now, nor a recursion under a bound that it was not written under, nor make a body
+    too long to be planned."""
     if any(len(rule.body) > LONGEST_BODY for rule in rules):
         return None
     relations = checked.relations if relations is None else relations
@@ -60,7 +60,7 @@ def _bounded(strata: Sequence[Stratum]) -> set[str]:
 
 
 def _iterations_of_the_program(checked: CheckedProgram) -> int | None:
-    """The bound that the caller gave for recursions that need one, if any of them did."""
+    """Returns the bound that the caller gave for recursions that need one, if any of them did."""
     for stratum in checked.strata:
         if (
             stratum.recursion is not None

@@ -32,7 +32,7 @@ def head_with(value: HeadValue, terms: Mapping[str, Term]) -> HeadValue:
 
 
 def literal_with(literal: Literal, terms: Mapping[str, Term]) -> Literal:
-    """A variable that the literal itself computes can get another name only."""
+    """Returns a variable that the literal itself computes can get another name only."""
     match literal:
         case Match(_, old) | Absent(_, old):
             put = tuple(terms.get(term.name, term) if isinstance(term, Variable) else term for term in old)
@@ -48,7 +48,7 @@ def literal_with(literal: Literal, terms: Mapping[str, Term]) -> Literal:
 
 
 def fresh_name(name: str, taken: Set[str]) -> str:
-    """The name, or one like it that is not taken."""
+    """Returns the name, or one like it that is not taken."""
     fresh, number = name, 1
     while fresh in taken:
         number += 1

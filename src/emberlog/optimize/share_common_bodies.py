@@ -65,7 +65,7 @@ def share_common_bodies(checked: CheckedProgram, statistics: Statistics) -> Rewr
 def _first_sharing(
     rules: Mapping[int, CoreRule], of_views: Set[int], statistics: Statistics
 ) -> tuple[int, str, CoreRule] | None:
-    """A rule that can read a relation, which one, and the rule when it does."""
+    """Returns a rule that can read a relation, which one, and the rule when it does."""
     views = [view for number in sorted(of_views) if (view := _view_of(rules[number])) is not None]
     relations = {
         number: {one.relation for one in rule.body if isinstance(one, Match)} for number, rule in rules.items()
@@ -122,7 +122,7 @@ def _view_of(rule: CoreRule) -> _View | None:
 
 
 def _hang_together(atoms: Sequence[Match]) -> bool:
-    """Whether the atoms are joined, each with others, all of them."""
+    """Tells whether the atoms are joined, each with others, all of them."""
     reached = set(variable_names(atoms[0]))
     waiting = list(atoms[1:])
     while joined := [atom for atom in waiting if reached.intersection(variable_names(atom))]:
@@ -132,7 +132,7 @@ def _hang_together(atoms: Sequence[Match]) -> bool:
 
 
 def _reading(view: _View, large: CoreRule, statistics: Statistics) -> CoreRule | None:
-    """The rule with the view in the place of a part of its body, if it can be read there."""
+    """Returns the rule with the view in the place of a part of its body, if it can be read there."""
     if not view.keeps_all and not _is_idempotent(large):
         return None
     for places, names in _embeddings(view.atoms, large.body, {}):
@@ -155,7 +155,7 @@ def _reading(view: _View, large: CoreRule, statistics: Statistics) -> CoreRule |
 
 
 def _restricts(rest: Sequence[Literal], names: set[str], view: _View, statistics: Statistics) -> bool:
-    """Whether what is left of the body may leave few of the facts of the view."""
+    """Tells whether what is left of the body may leave few of the facts of the view."""
     inside = {atom.relation for atom in view.atoms}
     fewest = min((statistics[name].rows for name in inside if name in statistics), default=None)
     for literal in rest:
@@ -178,7 +178,7 @@ def _restricts(rest: Sequence[Literal], names: set[str], view: _View, statistics
 
 
 def _is_idempotent(rule: CoreRule) -> bool:
-    """Whether it does not matter how many valuations of the body give a contribution."""
+    """Tells whether it does not matter how many valuations of the body give a contribution."""
     functions = [value.function for value in rule.head if isinstance(value, Contribution)]
     return all(
         name in AGGREGATES and (AGGREGATES[name].is_meet or AGGREGATES[name].takes_repeats) for name in functions
@@ -203,7 +203,7 @@ def _embeddings(
 
 
 def _renamed_to(atom: Match, other: Match, names: Mapping[str, str]) -> Mapping[str, str] | None:
-    """The renaming, extended so that it makes the one atom the other, different variables staying different."""
+    """Returns the renaming, extended so that it makes the one atom the other, different variables staying different."""
     if atom.relation != other.relation:
         return None
     extended = dict(names)

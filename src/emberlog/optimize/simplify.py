@@ -89,7 +89,7 @@ def _simplify_join(plan: Join) -> Plan:
 
 
 def _constant_row(plan: Plan) -> dict[str, Constant] | None:
-    """The row, if the plan is one row of constants that the program itself writes down."""
+    """Returns the row, if the plan is one row of constants that the program itself writes down."""
     if not isinstance(plan, Project) or not is_unit(plan.input):
         return None
     row = {output.field.name: output.expression for output in plan.outputs}
@@ -159,7 +159,7 @@ def _simplify_union(plan: Union, inputs: tuple[Plan, ...]) -> Plan:
 
 
 def _without_empty_rules(stratum: PlannedStratum) -> PlannedStratum:
-    """A recursive rule that can give nothing need not be run in every iteration."""
+    """Returns a recursive rule that can give nothing need not be run in every iteration."""
     match stratum.root:
         case Definition():
             return stratum

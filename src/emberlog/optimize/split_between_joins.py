@@ -73,7 +73,7 @@ class _Split:
 
 
 def _is_candidate(stratum: Stratum) -> bool:
-    """One relation without aggregates, whose columns do not fall into sides that no rule brings together."""
+    """Returns one relation without aggregates, whose columns do not fall into sides that no rule brings together."""
     recursion = stratum.recursion
     if recursion is None or recursion.case is not RecursionCase.SET or recursion.is_mutual:
         return False
@@ -131,7 +131,7 @@ def _splits(rule: CoreRule, own: Match, statistics: Statistics) -> Iterator[_Spl
 
 
 def _rows_for(atom: Match, names: set[str], known: RelationStatistics) -> float:
-    """How many rows of the atom's relation agree with given values of these variables."""
+    """Returns how many rows of the atom's relation agree with given values of these variables."""
     values = [
         column.distinct
         for term, column in zip(atom.terms, known.columns, strict=True)

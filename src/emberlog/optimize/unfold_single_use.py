@@ -67,7 +67,8 @@ def unfold_single_use(checked: CheckedProgram, _statistics: Statistics) -> Rewri
 
 
 def _body_in_place(rule: CoreRule, atom: Match, reader: CoreRule) -> CoreRule | None:
-    """The reader with the body of the rule in the place of the atom, or None where that would not be the same."""
+    """Returns the reader with the body of the rule in the place of the atom, or None where that would not be the
+    same."""
     head = [value.name for value in rule.head if isinstance(value, Variable)]
     bound = {name for literal in rule.body for name in bound_by(literal)}
     if len(set(head)) != len(rule.head) or set(head) != bound or not rule.body:
@@ -92,7 +93,7 @@ def _body_in_place(rule: CoreRule, atom: Match, reader: CoreRule) -> CoreRule | 
 
 
 def _is_bound_here_only(variable: Variable, reader: CoreRule) -> bool:
-    """Whether the atom that is unfolded is the one place of the reader where the variable gets its value."""
+    """Tells whether the atom that is unfolded is the one place of the reader where the variable gets its value."""
     places = Counter(
         name
         for literal in reader.body

@@ -40,7 +40,7 @@ def analyze(
     iterations: int | None = None,
     functions: Functions = BUILT_IN,
 ) -> CheckedProgram:
-    """The checked program; raises EmberlogError with every error and warning.
+    """Returns the checked program; raises EmberlogError with every error and warning.
 
     `params` are the values of `$name` parameters; None leaves them open, to check a program before they are known.
     `inputs` are the columns of the data that is registered. `iterations` bounds recursions that need a bound.
@@ -297,7 +297,7 @@ def _constants(rule: CoreRule) -> Fact | None:
 
 
 def parameters_of(statement: ast.Statement) -> set[str]:
-    """The names of the parameters in a statement."""
+    """Returns the names of the parameters in a statement."""
     check_time(CHECKING)
     return {node.name for node in _nodes(statement) if isinstance(node, ast.Parameter)}
 

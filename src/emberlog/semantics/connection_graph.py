@@ -216,7 +216,7 @@ def _is_known(term: GoalTerm, known: set[str]) -> bool:
 
 
 def _wildcards(expressions: Iterable[Expression]) -> frozenset[str]:
-    """The generated variables that occur once, and so say no more than `_`."""
+    """Returns the generated variables that occur once, and so say no more than `_`."""
     counts = Counter(variable.name for expression in expressions for variable in variables_of(expression))
     return frozenset(name for name, count in counts.items() if count == 1 and _GENERATED.fullmatch(name))
 

@@ -29,7 +29,7 @@ def dependencies_of(rules: Iterable[CoreRule]) -> tuple[Dependency, ...]:
 
 
 def components(relations: Iterable[str], dependencies: Iterable[Dependency]) -> tuple[tuple[str, ...], ...]:
-    """The strongly connected components, each after those it depends on (Tarjan, without recursion).
+    """Returns the strongly connected components, each after those it depends on (Tarjan, without recursion).
 
     Relations keep the given order inside a component, and components the order of their first relation where
     the dependencies leave a choice.
@@ -76,12 +76,12 @@ def components(relations: Iterable[str], dependencies: Iterable[Dependency]) -> 
 
 
 def self_dependent(dependencies: Iterable[Dependency]) -> frozenset[str]:
-    """The relations that some rule computes from themselves."""
+    """Returns the relations that some rule computes from themselves."""
     return frozenset(d.head for d in dependencies if d.head == d.body)
 
 
 def cycle_through(dependency: Dependency, dependencies: Iterable[Dependency]) -> tuple[Dependency, ...]:
-    """A shortest cycle that begins with this dependency, which must lie on one."""
+    """Returns a shortest cycle that begins with this dependency, which must lie on one."""
     by_head: dict[str, list[Dependency]] = {}
     for other in dependencies:
         by_head.setdefault(other.head, []).append(other)

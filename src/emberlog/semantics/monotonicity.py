@@ -52,7 +52,7 @@ _WORDS = {Trend.FALLING: "falls", Trend.RISING: "rises", Trend.UNCLEAR: "may ris
 def non_monotone_step(
     rule: CoreRule, component: frozenset[str], relations: Mapping[str, Relation]
 ) -> NonMonotoneStep | None:
-    """The first step of the rule that could undo an improvement, or None."""
+    """Returns the first step of the rule that could undo an improvement, or None."""
     return _RuleTest(rule, component, relations).run()
 
 
@@ -187,7 +187,8 @@ class _RuleTest:
         return kept and isinstance(chosen, Variable) and chosen.name in self.chosen and self._is_strict(cost)
 
     def _is_strict(self, expression: Expression) -> bool:
-        """Whether a better value in the body always gives a better one here. Floats can round a difference away."""
+        """Tells whether a better value in the body always gives a better one here. Floats can round a difference
+        away."""
         match expression:
             case Variable(name):
                 if self.rule.types.get(name) == FLOAT or name in self.chosen:
@@ -273,7 +274,7 @@ class _RuleTest:
 
 
 def _guarded_variables(rule: CoreRule) -> frozenset[str]:
-    """The variables that the body itself keeps from being negative: `W >= 0`, `0 < W`."""
+    """Returns the variables that the body itself keeps from being negative: `W >= 0`, `0 < W`."""
     guarded = set()
     at_least = (ComparisonOperator.GREATER, ComparisonOperator.GREATER_OR_EQUAL)
     at_most = (ComparisonOperator.LESS, ComparisonOperator.LESS_OR_EQUAL)

@@ -50,13 +50,13 @@ class Vocabulary:
         return predicate in PROCEDURES or self.is_test(predicate)
 
     def is_test(self, predicate: str) -> bool:
-        """Whether it is a function that gives true or false, which can stand in a body by itself."""
+        """Tells whether it is a function that gives true or false, which can stand in a body by itself."""
         function = self.functions.scalars.get(predicate)
         return function is not None and function.result((UNKNOWN,) * len(function.parameters)) == BOOL
 
 
 def normalize(rule: ast.Rule, name: str, vocabulary: Vocabulary, diagnostics: Diagnostics) -> list[Draft]:
-    """One draft per alternative of the rule's disjunctions."""
+    """Returns one draft per alternative of the rule's disjunctions."""
     alternatives = _alternatives(rule.body.parts) if rule.body else [()]
     if len(alternatives) > MOST_ALTERNATIVES:
         diagnostics.error(
@@ -78,7 +78,7 @@ def normalize(rule: ast.Rule, name: str, vocabulary: Vocabulary, diagnostics: Di
 
 
 def _alternatives(parts: Iterable[ast.BodyPart]) -> list[tuple[ast.Atom | ast.Comparison, ...]]:
-    """The disjunctive normal form, cut off just above the limit."""
+    """Returns the disjunctive normal form, cut off just above the limit."""
     result: list[tuple[ast.Atom | ast.Comparison, ...]] = [()]
     for part in parts:
         if isinstance(part, ast.Disjunction):
@@ -92,7 +92,7 @@ def _alternatives(parts: Iterable[ast.BodyPart]) -> list[tuple[ast.Atom | ast.Co
 
 
 def variable_names(rule: ast.Rule) -> frozenset[str]:
-    """Every variable name written in a rule."""
+    """Returns every variable name written in a rule."""
     names: set[str] = set()
 
     def visit(parts: Iterable[ast.BodyPart]) -> None:
@@ -198,7 +198,7 @@ class _DraftWriter:
             self.body.append(Compare(ComparisonOperator.EQUAL, self.value(target), value, value.span))
 
     def value(self, expression: Expression) -> Expression:
-        """The expression with parameters replaced; names of functions are checked on the way."""
+        """Returns the expression with parameters replaced; names of functions are checked on the way."""
         match expression:
             case ast.Wildcard(span):
                 self.diagnostics.error(

@@ -17,7 +17,7 @@ def check_queries(
     params: Mapping[str, ast.Value] | None,
     diagnostics: Diagnostics,
 ) -> tuple[CheckedQuery, ...]:
-    """The queries whose relation exists; `resolve` has reported the others."""
+    """Returns the queries whose relation exists; `resolve` has reported the others."""
     queries = []
     for statement in program.statements:
         if not isinstance(statement, ast.Query):

@@ -42,12 +42,12 @@ def resolve(
     inputs: Mapping[str, Sequence[Column]] | None,
     diagnostics: Diagnostics,
 ) -> dict[str, Signature]:
-    """Every relation of the program, in the order of first mention."""
+    """Returns every relation of the program, in the order of first mention."""
     return _Resolver(program, vocabulary, inputs or {}, diagnostics).run()
 
 
 def defined_relations(program: ast.Program) -> frozenset[str]:
-    """The relations with rules, facts or a declaration."""
+    """Returns the relations with rules, facts or a declaration."""
     names = set()
     for statement in program.statements:
         match statement:
@@ -258,7 +258,7 @@ class _Resolver:
             )
 
     def _looks_like_a_call(self, atom: ast.Atom) -> bool:
-        """Whether it has the name and the arguments of a function: `len(S)`, but not `log(_, X)`."""
+        """Tells whether it has the name and the arguments of a function: `len(S)`, but not `log(_, X)`."""
         function = self.vocabulary.functions.scalars.get(atom.predicate)
         if function is None or any(isinstance(term, ast.Wildcard) for term in atom.terms):
             return False

@@ -18,7 +18,7 @@ from emberlog.syntax.printer import print_head
 
 
 def order_body(draft: Draft, diagnostics: Diagnostics) -> tuple[Literal, ...] | None:
-    """The body in an order that can be evaluated, or None after reporting what is not bound."""
+    """Returns the body in an order that can be evaluated, or None after reporting what is not bound."""
     ordering = _Ordering(draft)
     ordering.run()
     problems = _Unbound(draft, ordering.bound, diagnostics)
@@ -66,7 +66,7 @@ class _Ordering:
         return False
 
     def _take_wanted_assignment(self) -> bool:
-        """One that another literal waits for, and that cannot fail."""
+        """Returns one that another literal waits for, and that cannot fail."""
         for literal in self.pending:
             assignment = self._assignment(literal)
             if assignment is None or literal_can_fail(literal, {}):
@@ -109,7 +109,7 @@ class _Ordering:
 
 
 def _needed(literal: DraftLiteral, draft: Draft, once: frozenset[str]) -> list[Variable]:
-    """The variables that must be bound before; in a negated atom, anonymous ones need not be."""
+    """Returns the variables that must be bound before; in a negated atom, anonymous ones need not be."""
     match literal:
         case Match():
             return []
@@ -223,7 +223,7 @@ class _Unbound:
         self.diagnostics.error("DL203", f"variable `{name}` is not bound", variable.span, *notes)
 
     def _assigned_in_vain(self, name: str) -> str | None:
-        """What to say of a variable whose assignment needs a variable that is not bound either."""
+        """Returns what to say of a variable whose assignment needs a variable that is not bound either."""
         for literal in self.draft.body:
             if isinstance(literal, Compare) and literal.operator is ComparisonOperator.EQUAL:
                 for target, value in ((literal.left, literal.right), (literal.right, literal.left)):

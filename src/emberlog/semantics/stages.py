@@ -36,7 +36,7 @@ class _Offset:
 def find_stages(
     component: Sequence[str], rules: Iterable[CoreRule], relations: Mapping[str, Relation]
 ) -> Stages | None:
-    """The stage arguments of the relations of a recursive component, or None if it has none."""
+    """Returns the stage arguments of the relations of a recursive component, or None if it has none."""
     members = frozenset(component)
     recursive = [rule for rule in rules if any(True for _ in _atoms(rule, members))]
     first = relations[component[0]]
@@ -51,7 +51,7 @@ def find_stages(
 
 
 def query_limit(stages: Stages, queries: Sequence[CheckedQuery], rules: Iterable[CoreRule]) -> int | None:
-    """The highest stage that anyone asks for, when constants in the queries say so."""
+    """Returns the highest stage that anyone asks for, when constants in the queries say so."""
     members = frozenset(stages.columns)
     for rule in rules:
         if rule.relation not in members and any(True for _ in _atoms(rule, members)):
@@ -67,7 +67,7 @@ def query_limit(stages: Stages, queries: Sequence[CheckedQuery], rules: Iterable
 
 
 def stage_variable(rule: CoreRule, columns: Mapping[str, int]) -> str:
-    """The variable that a rule raises to its next stage."""
+    """Returns the variable that a rule raises to its next stage."""
     stage = _offset(rule.head[columns[rule.relation]], rule)
     return stage.variable if stage else "I"
 
@@ -121,7 +121,7 @@ def _growth(rule: CoreRule, columns: Mapping[str, int], members: frozenset[str])
 def _order_in_stage(
     columns: Mapping[str, int], rules: Sequence[CoreRule], members: frozenset[str]
 ) -> tuple[str, ...] | None:
-    """An order of the relations inside a stage. None when some cycle does not raise the stage."""
+    """Returns an order of the relations inside a stage. None when some cycle does not raise the stage."""
     level: dict[str, set[str]] = {name: set() for name in sorted(members)}
     order: list[str] = []
     for rule in rules:
@@ -137,7 +137,7 @@ def _order_in_stage(
 
 
 def _unbounded(columns: Mapping[str, int], rules: Sequence[CoreRule], members: frozenset[str]) -> Iterable[CoreRule]:
-    """The rules that raise the stage on a cycle of which no rule bounds it: one bound stops a whole cycle."""
+    """Yields the rules that raise the stage on a cycle of which no rule bounds it: one bound stops a whole cycle."""
     free = [rule for rule in rules if not _is_bounded(rule, columns)]
     reads: dict[str, set[str]] = {name: set() for name in members}
     for rule in free:
@@ -175,7 +175,7 @@ def _as_offset(expression: Expression, bindings: Mapping[str, Expression]) -> _O
 
 
 def _is_bounded(rule: CoreRule, columns: Mapping[str, int]) -> bool:
-    """Whether a comparison keeps the stage below something that does not move with it."""
+    """Tells whether a comparison keeps the stage below something that does not move with it."""
     stage = _offset(rule.head[columns[rule.relation]], rule)
     bindings = {literal.variable.name: literal.expression for literal in rule.body if isinstance(literal, Bind)}
     below = (ComparisonOperator.LESS, ComparisonOperator.LESS_OR_EQUAL)

@@ -30,7 +30,7 @@ def stratify(
     iterations: int | None,
     diagnostics: Diagnostics,
 ) -> tuple[Stratum, ...]:
-    """The strata of the derived relations, in the order of evaluation."""
+    """Returns the strata of the derived relations, in the order of evaluation."""
     dependencies = dependencies_of(rules)
     context = RecursionContext(relations, rules, dependencies, queries, iterations)
     rules_of = rules_by_relation(rules)

@@ -14,7 +14,7 @@ from emberlog.syntax.ast import Expression, Variable
 def assign_time_roles(
     relations: Mapping[str, Relation], rules: Iterable[CoreRule], queries: Iterable[ast.Query] = ()
 ) -> dict[str, Relation]:
-    """The relations with `is_stream` and `time` filled in."""
+    """Returns the relations with `is_stream` and `time` filled in."""
     rules = tuple(rules)
     result = dict(relations)
     changed = True
@@ -42,7 +42,7 @@ def _has_time(relation: Relation) -> bool:
 
 
 def _computed_with(relations: Mapping[str, Relation], rules: Iterable[CoreRule]) -> set[str]:
-    """The relations whose time some rule does more with than to carry it into the time of its head."""
+    """Returns the relations whose time some rule does more with than to carry it into the time of its head."""
     found: set[str] = set()
     for rule in rules:
         times = _Times(rule, relations)
@@ -56,7 +56,7 @@ def _computed_with(relations: Mapping[str, Relation], rules: Iterable[CoreRule])
 
 
 def _asked_for_a_moment(queries: Iterable[ast.Query]) -> set[str]:
-    """The relations of queries that have a value for the time."""
+    """Returns the relations of queries that have a value for the time."""
     return {
         query.atom.predicate
         for query in queries
@@ -65,7 +65,8 @@ def _asked_for_a_moment(queries: Iterable[ast.Query]) -> set[str]:
 
 
 def _carried_into(names: set[str], relations: Mapping[str, Relation], rules: Iterable[CoreRule]) -> set[str]:
-    """The relations from which these get their times, directly or not: no time of theirs may be lost on the way."""
+    """Returns the relations from which these get their times, directly or not: no time of theirs may be lost on the
+    way."""
     found: set[str] = set()
     to_visit = list(names)
     while to_visit:
@@ -104,7 +105,7 @@ class _Times:
         self.carried = {one.variable.name: one for one in rule.body if isinstance(one, Bind) and _is_largest(one)}
 
     def sources(self, name: str) -> set[str]:
-        """The relations whose times are in a variable."""
+        """Returns the relations whose times are in a variable."""
         found = set(self._relations.get(name, ()))
         if name in self.carried:
             for variable in ast.variables_of(self.carried[name].expression):
@@ -123,7 +124,7 @@ def _is_largest(bind: Bind) -> bool:
 
 
 def _other_uses(rule: CoreRule, relations: Mapping[str, Relation], carried: Mapping[str, Bind]) -> Iterable[Expression]:
-    """Every expression but the time of the head, what is carried into it, and the time positions of atoms."""
+    """Yields every expression but the time of the head, what is carried into it, and the time positions of atoms."""
     for literal in rule.body:
         match literal:
             case Bind(variable, expression):

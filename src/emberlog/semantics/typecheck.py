@@ -84,7 +84,7 @@ class TypeTable:
 
 
 def infer_types(rules: Iterable[CoreRule], signatures: Mapping[str, Signature], functions: Functions) -> TypeTable:
-    """The types of the columns, as far as the program tells."""
+    """Returns the types of the columns, as far as the program tells."""
     rules = tuple(rules)
     table = TypeTable(signatures)
     # Comparisons say something only about what is of no other type: an int may be compared with a float.
@@ -122,7 +122,7 @@ def _infer_more(
 def variable_types(
     rule: CoreRule, table: TypeTable, functions: Functions, *, by_comparison: bool = True
 ) -> dict[str, DataType]:
-    """The types of the rule's variables; where two do not fit, the first."""
+    """Returns the types of the rule's variables; where two do not fit, the first."""
     types: dict[str, DataType] = {}
 
     def note(variable: Variable, found: DataType) -> None:
@@ -357,7 +357,7 @@ def _with_floats(
 
 
 def _as_float(value: Expression, diagnostics: Diagnostics) -> Expression:
-    """The int as the float that is equal to it."""
+    """Returns the int as the float that is equal to it."""
     if not isinstance(value, Constant):
         return ast.Call(WIDEN.name, (value,), value.span)
     try:
@@ -368,5 +368,5 @@ def _as_float(value: Expression, diagnostics: Diagnostics) -> Expression:
 
 
 def _shown(variable: Variable) -> str:
-    """A variable that stands for an expression or a wildcard is shown as it was written."""
+    """Returns a variable that stands for an expression or a wildcard is shown as it was written."""
     return variable.name if not variable.name.startswith("_") else (variable.span.text or variable.name)

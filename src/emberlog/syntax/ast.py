@@ -258,7 +258,7 @@ class Program:
 
 
 def variables_of(expression: HeadTerm) -> tuple[Variable, ...]:
-    """The variables in an expression, in the order of the text, repeated ones repeated."""
+    """Returns the variables in an expression, in the order of the text, repeated ones repeated."""
     match expression:
         case Variable():
             return (expression,)

@@ -36,7 +36,8 @@ class DeclarationParser(TokenReader):
         return self._ended(self._declaration(DeclarationKind.RELATION, self.peek()))
 
     def _ended(self, declaration: ast.Declaration) -> ast.Declaration:
-        """The full stop may be left out, as in DatalogRA's Figure 1, where the next statement is on a new line."""
+        """Returns the full stop may be left out, as in DatalogRA's Figure 1, where the next statement is on a new
+        line."""
         if self.peek().is_symbol("."):
             self.take()
         elif self.peek().kind is not TokenKind.END and self._same_line():

@@ -35,7 +35,7 @@ class Token:
         return self.kind is TokenKind.SYMBOL and self.text in texts
 
     def is_word(self, *words: str) -> bool:
-        """A word with a meaning of its own at this place, in any case."""
+        """Returns a word with a meaning of its own at this place, in any case."""
         return self.kind is TokenKind.NAME and self.text.lower() in words
 
     def describe(self) -> str:
@@ -92,7 +92,7 @@ _LONGEST_NUMBER = 400
 
 
 def tokenize(source: Source, diagnostics: Diagnostics) -> tuple[list[Token], list[Comment]]:
-    """The tokens of the text, the last of kind END, and its comments."""
+    """Returns the tokens of the text, the last of kind END, and its comments."""
     return _Lexer(source, diagnostics).run()
 
 
@@ -219,7 +219,7 @@ class _Lexer:
         self._add(TokenKind.STRING, start, "", self._unescape(start + 1, end))
 
     def _end_on_next_line(self, line_end: int, quote: str) -> int:
-        """Where to go on behind a string without an end: if the next line closes it, behind that."""
+        """Returns where to go on behind a string without an end: if the next line closes it, behind that."""
         following = self.text[line_end + 1 : self._line_end(line_end + 1)]
         return line_end + 2 + following.index(quote) if following.count(quote) % 2 else line_end
 

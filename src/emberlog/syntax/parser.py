@@ -18,7 +18,7 @@ from emberlog.syntax.vocabulary import ANNOTATIONS
 
 
 def parse(source: Source) -> ast.Program:
-    """The syntax tree of a program; raises EmberlogError with every syntax error."""
+    """Returns the syntax tree of a program; raises EmberlogError with every syntax error."""
     diagnostics = Diagnostics()
     program = parse_collecting(source, diagnostics)
     diagnostics.raise_errors()
@@ -26,7 +26,7 @@ def parse(source: Source) -> ast.Program:
 
 
 def parse_collecting(source: Source, diagnostics: Diagnostics) -> ast.Program:
-    """The statements that could be read; what could not is in the diagnostics."""
+    """Returns the statements that could be read; what could not is in the diagnostics."""
     tokens, comments = tokenize(source, diagnostics)
     statements = _Parser(tokens, diagnostics).program()
     return ast.Program(source, tuple(statements), tuple(comments))
@@ -130,7 +130,7 @@ class _Parser(BodyParser, DeclarationParser):
         return ast.Rule(head, body, label, annotations, begun.to(end.span))
 
     def _full_stop(self, what: str) -> Token:
-        """The full stop; without one the next statement is read all the same if it begins on a new line."""
+        """Returns the full stop; without one the next statement is read all the same if it begins on a new line."""
         token = self.peek()
         if token.is_symbol("."):
             return self.take()

@@ -21,7 +21,7 @@ _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", '"': '\\"', "\0
 
 
 def print_program(program: ast.Program) -> str:
-    """The canonical text, ending with a line break unless it is empty."""
+    """Returns the canonical text, ending with a line break unless it is empty."""
     lines: list[str] = []
     comments = list(program.comments)
     last_line = 0  # of the source, to keep one blank line where the person left some
@@ -119,7 +119,7 @@ def _part(part: ast.BodyPart, *, alone: bool) -> str:
 
 
 def _conjunction_in_disjunction(conjunction: ast.Conjunction) -> str:
-    """A disjunction directly inside another keeps its parentheses."""
+    """Returns a disjunction directly inside another keeps its parentheses."""
     return ", ".join(_part(part, alone=False) for part in conjunction.parts)
 
 

@@ -51,7 +51,8 @@ class TokenReader:
         return SyntaxProblem()
 
     def _is_garbled(self, span: Span) -> bool:
-        """Whether the statement has something up to here that is no token: then what follows is no second error."""
+        """Tells whether the statement has something up to here that is no token: then what follows is no second
+        error."""
         return any(self.begun <= offset <= span.end for offset in self.garbled)
 
     def expected(self, what: str, *notes: str) -> SyntaxProblem:
@@ -69,7 +70,7 @@ class TokenReader:
         return self.take()
 
     def separated(self, item: Callable[[], T]) -> list[T]:
-        """One or more items with commas between."""
+        """Returns one or more items with commas between."""
         items = [item()]
         while self.peek().is_symbol(","):
             self.take()
@@ -87,7 +88,7 @@ class TokenReader:
             )
 
     def matching_parenthesis(self) -> int:
-        """The index of the `)` that closes the `(` at the current token, or of the last token."""
+        """Returns the index of the `)` that closes the `(` at the current token, or of the last token."""
         level = 0
         for index in range(self.index, len(self.tokens)):
             token = self.tokens[index]

@@ -51,7 +51,7 @@ class Groups:
         return self._groups.keys()
 
     def row(self, key: Fact) -> Fact:
-        """The keys of a group, then the values of its aggregates."""
+        """Returns the keys of a group, then the values of its aggregates."""
         values = (accumulator.value() for accumulator in self._groups[key])
         return key + tuple(
             # The 0 of a count that adds up floats is a float too.

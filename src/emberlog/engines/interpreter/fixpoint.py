@@ -23,7 +23,8 @@ Histories: TypeAlias = dict[str, list[Fact]]
 def run_fixpoint(
     fixpoint: Fixpoint, outside: Facts, watch: Watch, functions: Functions, histories: Histories | None = None
 ) -> dict[str, frozenset[Fact]]:
-    """The facts of every relation of the stratum; `outside` has those of all others. `histories` are filled, if any."""
+    """Returns the facts of every relation of the stratum; `outside` has those of all others. `histories` are filled, if
+    any."""
     if histories is not None and has_history(fixpoint.recursion.case):
         histories.update({relation.name: [] for relation in fixpoint.relations})
     has_deltas = all(rule.deltas for relation in fixpoint.relations for rule in relation.rules)
@@ -38,7 +39,7 @@ def _record(histories: Histories, iteration: int, facts: Mapping[str, Iterable[F
 
 
 class _Stratum(Facts):
-    """What scans see during an iteration."""
+    """Holds what scans see during an iteration."""
 
     def __init__(self, outside: Facts, relations: Iterable[FixpointRelation]) -> None:
         self._outside = outside
@@ -72,7 +73,7 @@ class _Stratum(Facts):
 
 
 class _Contributions:
-    """Everything that was ever contributed to one relation, combined."""
+    """Holds everything that was ever contributed to one relation, combined."""
 
     def __init__(self, relation: FixpointRelation, functions: Functions) -> None:
         self.relation = relation
@@ -110,7 +111,7 @@ class _Contributions:
         return added, replaced
 
     def combined(self, rows: Iterable[Fact]) -> set[Fact]:
-        """The facts that these contributions alone make."""
+        """Returns the facts that these contributions alone make."""
         groups = self._new_groups()
         if groups is None:
             return set(rows)
@@ -159,7 +160,7 @@ def _semi_naive(
 def _naive(
     fixpoint: Fixpoint, outside: Facts, watch: Watch, functions: Functions, histories: Histories
 ) -> dict[str, set[Fact]]:
-    """Each round applies all rules, the seed included, to the facts of the round before."""
+    """Returns each round applies all rules, the seed included, to the facts of the round before."""
     stratum = _Stratum(outside, fixpoint.relations)
     operators = Operators(stratum, watch, functions, frozenset(stratum.full))
     everything = [_Contributions(relation, functions) for relation in fixpoint.relations]

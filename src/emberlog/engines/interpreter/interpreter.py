@@ -66,7 +66,7 @@ def _column(name: str, field: Field, values: Sequence[CellValue]) -> Sequence[Ce
 
 
 def _as_float(name: str, field: Field, value: CellValue) -> CellValue:
-    """The same number as a float, with one zero."""
+    """Returns the same number as a float, with one zero."""
     if not isinstance(value, int | float):
         return value
     if float(value) != value:
@@ -157,14 +157,14 @@ def run_stratum(
 
 
 def answers(plan: LogicalPlan, name: str, facts: frozenset[Fact]) -> frozenset[Fact]:
-    """Those facts of an output that the queries ask for."""
+    """Returns those facts of an output that the queries ask for."""
     if not plan.queries:
         return facts
     return asked_facts([query for query in plan.queries if query.relation == name], facts)
 
 
 def asked_facts(queries: Sequence[CheckedQuery], facts: frozenset[Fact]) -> frozenset[Fact]:
-    """Those facts of a relation that one of its queries asks for."""
+    """Returns those facts of a relation that one of its queries asks for."""
     return frozenset(fact for fact in facts if any(_agrees(query, fact) for query in queries))
 
 
@@ -187,5 +187,5 @@ def _agrees(query: CheckedQuery, fact: Fact) -> bool:
 
 
 def _is_equal(one: CellValue, other: CellValue) -> bool:
-    """Null equals nothing."""
+    """Tells whether two values are equal. Null equals nothing."""
     return one is not None and one == other

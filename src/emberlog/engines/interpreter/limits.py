@@ -17,6 +17,8 @@ _FACTS_SHOWN = 3
 
 
 class Watch:
+    """Watches the limits of one run in this process."""
+
     def __init__(
         self,
         limits: Limits,
@@ -39,12 +41,13 @@ class Watch:
         self._progress = _no_progress
 
     def leave(self, facts: int) -> None:
-        """A stratum is complete, and has so many facts."""
+        """Takes note that a stratum is complete and how many facts it has."""
         self._kept += facts
         self._check_rows(0)
 
     def finish_iteration(self, number: int, added: Sequence[tuple[str, Collection[Fact]]], facts: int) -> None:
-        """An iteration changed something; the stratum now has so many facts."""
+        """Takes note of an iteration that changed something, after which the stratum has `facts`, and checks the
+        limits."""
         self._progress = lambda: _progress(number, added, facts)
         self._tell(number, sum(len(new) for _, new in added), facts)
         limit = self._limits.max_iterations
@@ -63,7 +66,7 @@ class Watch:
             raise self._stopped("DL512", f"the timeout of {self._limits.timeout:,} seconds", "timeout")
 
     def check_now_and_then(self) -> None:
-        """For long loops: looks at the clock once in many calls."""
+        """Looks at the clock once in many calls: for long loops."""
         self._calls += 1
         if self._calls % _CALLS_BETWEEN_LOOKS == 0:
             self.check_time()

@@ -123,7 +123,7 @@ class Operators:
         return all(scan.relation not in self._changing for scan in scans(plan))
 
     def _index(self, plan: Plan, on: Sequence[str]) -> Index:
-        """The rows of the plan by their values in the columns `on`; rows with a null there match nothing."""
+        """Returns the rows of the plan by their values in the columns `on`; rows with a null there match nothing."""
         place = (id(plan), tuple(on))
         if place in self._indexes:
             return self._indexes[place]
@@ -147,6 +147,6 @@ def _key_function(plan: Plan, on: Sequence[str]) -> Callable[[Fact], Fact]:
 
 
 def rule_names(plans: Iterable[Plan]) -> list[str]:
-    """The rules whose heads the plans compute."""
+    """Returns the rules whose heads the plans compute."""
     found = (node.rule for plan in plans for node in walk(plan) if isinstance(node, Project))
     return list(dict.fromkeys(name for name in found if name is not None))

@@ -23,7 +23,7 @@ from emberlog.workers.store.texts import TextCodes
 def encoded(
     name: str, relation: LocalRelation, types: Sequence[DataType], codes: TextCodes, *, must_be_set: bool
 ) -> Lanes:
-    """The facts of a relation, each once if they must be a set."""
+    """Returns the facts of a relation, each once if they must be a set."""
     if relation.has_nulls:
         raise fail("DL330", f"`{name}`, which this recursion reads, has nulls, which this executor cannot keep")
     if not relation.is_table:
@@ -61,8 +61,8 @@ def decoded(columns: Sequence[Field], batches: Iterable[Sequence[Lane]], codes: 
 
 
 def decoded_history(columns: Sequence[Field], batches: Iterable[HistoryBatch], codes: TextCodes) -> LocalRelation:
-    """A relation with the iteration of each row behind its columns. Batches stay apart, as they came: recording should
-    not cost another copy of everything."""
+    """Returns a relation with the iteration of each row behind its columns. Batches stay apart, as they came: recording
+    should not cost another copy of everything."""
     types = [column.type for column in columns]
     texts = _texts(types, codes)
     chunks = [[_column(np.empty(0, np.int64), type_, texts)] for type_ in types]

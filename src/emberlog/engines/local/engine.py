@@ -40,7 +40,8 @@ from emberlog.workers.plan.worker_plan import WorkerPlanner
 
 
 def dated(facts: LocalRelation, history: LocalRelation, case: RecursionCase) -> LocalRelation:
-    """`history` has these facts, and perhaps others."""
+    """Returns facts with the iteration in which each came, in a column behind their own. `history` has these facts, and
+    perhaps others."""
     names = [*facts.columns, free_name(ITERATION, facts.columns)]
     types = (*facts.types, INT)
     if any(type_.parts for type_ in facts.types):
@@ -62,7 +63,7 @@ def dated(facts: LocalRelation, history: LocalRelation, case: RecursionCase) -> 
 
 
 def _one_by_one(facts: LocalRelation, history: LocalRelation, case: RecursionCase) -> list[Fact]:
-    """Arrow makes no groups of lists and pairs."""
+    """Does the same fact by fact: Arrow makes no groups of lists and pairs."""
     chosen = max if is_latest(case) else min
     came: dict[Fact, int] = {}
     for *fact, iteration in history.facts:
@@ -149,7 +150,8 @@ class LocalEngine(Engine[LocalRelation]):
         return LocalOutputs(request.checked, outputs, recording if execution.provenance else None, rerun)
 
     def counted(self, request: Request) -> Counted:
-        """By the interpreter, which counts every node, or by the workers where much is read: they count steps."""
+        """Counts by the interpreter, which counts every node, or by the workers where much is read: they count
+        steps."""
         inputs = self.inputs(request.checked, request.inputs).relations
         if sum(map(len, inputs.values())) > MANY_READ:
             heard = WorkerCounts()

@@ -59,8 +59,8 @@ class LocalJob:
         tell: Callable[[Progress], None],
         began: float,
     ) -> Outcome[LocalRelation]:
-        """`relations` has those that it reads; `must_be_sets` are those whose repeated rows somebody would notice;
-        `began` is the time that the timeout counts from."""
+        """Computes the relations. `relations` has those that it reads; `must_be_sets` are those whose repeated rows
+        somebody would notice; `began` is the time that the timeout counts from."""
         memory = self.execution.memory
         if memory is not None:
             load_libraries()
@@ -128,7 +128,7 @@ class LocalJob:
         progress: MergedProgress,
         began: float,
     ) -> dict[str, list[Worker]]:
-        """The workers that have each relation when they are done."""
+        """Returns the workers that have each relation when they are done."""
         partition_choice, spread = self.worker_plan.partition_choice, self.worker_plan.spread
         partitioning = divided(partition_choice.kind, arcs_of(partition_choice.walks, statics), self.workers)
         shares = [

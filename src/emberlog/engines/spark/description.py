@@ -95,7 +95,7 @@ def _partitioning(worker_plan: WorkerPlan, placement: Placement) -> str:
 
 
 def _exchanges(stratum: WorkerStratum) -> Iterator[str]:
-    """Rule by rule, what is joined where its data is, what moves in between, and where the heads go."""
+    """Tells, rule by rule, what is joined where its data is, what moves in between, and where the heads go."""
     homes = stratum.placement.homes
     for chain in stratum.placement.rules:
         *moving, last = located_rules(chain, homes)

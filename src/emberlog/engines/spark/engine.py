@@ -61,7 +61,8 @@ _IS_ASKED = "is asked"
 
 
 def dated(facts: DataFrame, history: DataFrame, case: RecursionCase) -> DataFrame:
-    """`history` has these facts, and perhaps others; its columns are theirs and the iteration."""
+    """Returns facts with the iteration in which each came, in a column behind their own. `history` has these facts, and
+    perhaps others; its columns are theirs and the iteration."""
     names = [*facts.columns, free_name(ITERATION, facts.columns)]
     keys = [f"c{place}" for place in range(len(facts.columns))]
     came = F.max(ITERATION) if is_latest(case) else F.min(ITERATION)
@@ -162,8 +163,8 @@ class SparkEngine(Engine[DataFrame]):
 
 
 class SparkOutputs(RunOutputs[DataFrame]):
-    """Recursive relations are held in Spark's memory. `close` gives it back at once; without it Spark does so some time
-    after the last frame that reads them is gone."""
+    """Holds the relations of a run on Spark. Recursive ones are in its memory. `close` gives it back at once; without
+    it Spark does so some time after the last frame that reads them is gone."""
 
     def __init__(
         self, request: Request, run: SparkRun, run_plan: Callable[[LogicalPlan], SparkRun], *, plain_times: bool

@@ -18,11 +18,11 @@ _EXECUTOR_LOST = re.compile(
 
 
 class NotHere(Refused):
-    """The stratum cannot run on this executor after all; the text says why."""
+    """Says why a stratum cannot run as a job of workers after all."""
 
 
 def failure_of(error: Exception) -> Exception:
-    """The exception to raise for what Spark raised: its own where there is nothing better to say."""
+    """Returns the exception to raise for what Spark raised: its own where there is nothing better to say."""
     text = str(error)
     if isinstance(error, ConnectionError | EOFError) or type(error).__name__ == "Py4JNetworkError":
         return fail("DL520", "Spark's Java process ended while the program ran")
@@ -40,7 +40,7 @@ def failure_of(error: Exception) -> Exception:
 
 
 def _last_line_of_traceback(text: str) -> str | None:
-    """Of a worker that did something unforeseen. Trying again would only repeat it."""
+    """Returns what a worker said that did something unforeseen. Trying again would only repeat it."""
     before, traceback, after = text.partition("Traceback (most recent call last)")
     if not traceback or "barrier" not in before:
         return None

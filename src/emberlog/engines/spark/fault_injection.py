@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Phase(Enum):
-    """Of a worker's life, each at the moment when it begins."""
+    """Names the phases of a worker's life, each at the moment when it begins."""
 
     READ = "read"
     FIRST_ROUND = "first round"
@@ -26,5 +26,5 @@ class Phase(Enum):
 
 class FaultInjector(Protocol):
     def at(self, phase: Phase, run: TaskRun) -> None:
-        """Does as it likes to the worker, its process, connections and files."""
+        """Breaks what it likes of the worker, its process, connections and files."""
         ...

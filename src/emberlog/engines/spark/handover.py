@@ -24,7 +24,7 @@ from emberlog.workers.wire.inline_rows import TAG, columns_for
 
 
 class Outgrown(NotHere):
-    """The facts do not fit into the memory of the workers. What they know is not lost."""
+    """Holds the facts do not fit into the memory of the workers. What they know is not lost."""
 
     def __init__(self, why: str, known: Mapping[str, Kept]) -> None:
         rows = sum(kept.rows for kept in known.values())

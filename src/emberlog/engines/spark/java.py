@@ -42,7 +42,7 @@ class Java:
 
 
 def find_java() -> Java:
-    """A Java that Spark runs on; raises DL420 if there is none."""
+    """Returns a Java that Spark runs on; raises DL420 if there is none."""
     rejected: list[str] = []
     for java in (_from_java_home(rejected), _from_path(rejected), _from_package(rejected)):
         if java is not None:
@@ -109,7 +109,7 @@ def _executable() -> str:
 
 
 def _version_of(java: Path) -> int | None:
-    """The major version, or None if the program does not run."""
+    """Returns the major version, or None if the program does not run."""
     try:
         finished = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -122,7 +122,7 @@ def _version_of(java: Path) -> int | None:
 
 
 def home_to_launch(java: Java) -> Path:
-    """The JAVA_HOME to start Spark with."""
+    """Returns the JAVA_HOME to start Spark with."""
     if sys.platform == "win32":
         return java.home
     try:
@@ -135,7 +135,7 @@ def home_to_launch(java: Java) -> Path:
 
 
 def mirrored_home(home: Path) -> Path:
-    """A Java home of links to another, but with a `java` of its own. It is kept in the user's cache."""
+    """Returns a Java home of links to another, but with a `java` of its own. It is kept in the user's cache."""
     mirror = _cache_folder() / f"java-{_fingerprint(home)}"
     wrapper = _WRAPPER.format(java=home / "bin" / "java")
     if _is_complete(mirror, wrapper):

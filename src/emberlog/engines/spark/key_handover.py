@@ -34,5 +34,5 @@ def key_handed_over(spark: SparkSession, key: bytes) -> Iterator[bytes | None]:
 
 
 def key_for(task: Any, key: bytes | None) -> bytes:
-    """The key that came with the function, or else with the task."""
+    """Returns the key that came with the function, or else with the task."""
     return bytes.fromhex(task.getLocalProperty(PROPERTY)) if key is None else key

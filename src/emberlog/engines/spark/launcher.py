@@ -88,19 +88,19 @@ MOST_SEEDS = 3
 
 
 class SameHashes(Exception):
-    """Two texts have the same hash, and another one is needed."""
+    """Says that two texts have the same hash, and another one is needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class StaticInput:
-    """A relation that the recursion reads: its frame, and whether rows are known not to be repeated."""
+    """Holds a relation that the recursion reads: its frame, and whether rows are known not to be repeated."""
 
     frame: DataFrame
     is_set: bool
 
 
 class Launcher:
-    """Of one recursive stratum."""
+    """Runs one stratum as a barrier job, in several attempts if workers are lost."""
 
     injector: ClassVar[FaultInjector | None] = None
     """Tests have one, nobody else."""
@@ -230,7 +230,7 @@ class Launcher:
     def _attempt(
         self, folder: Path | None, place: Path | None, attempt: int, resume: Resume | None, seed: int
     ) -> Outcome[DataFrame]:
-        """`place` is the folder of the attempt in that of the run."""
+        """Runs the job once. `place` is the folder of the attempt in that of the run."""
         sources = {name: self._source(name, one.frame, folder) for name, one in self.inputs.items()}
         feeds = tuple(self._feed(name, sources[name], one) for name, one in self.inputs.items())
         self._check_memory(feeds)
@@ -326,7 +326,8 @@ class Launcher:
         )
 
     def _new_place(self, folder: Path | None, attempt: int) -> Path | None:
-        """A worker of an earlier attempt may live a little longer: it finds nothing here that it could spoil."""
+        """Returns a worker of an earlier attempt may live a little longer: it finds nothing here that it could
+        spoil."""
         if folder is None:
             return None
         place = folder / f"attempt-{attempt}"
@@ -342,7 +343,8 @@ class Launcher:
         return Tracker(LOOPBACK, self.workers, credentials, progress, watchdog.lost, stall_seconds)
 
     def _check_memory(self, feeds: Sequence[Feed]) -> None:
-        """What is read has to fit, with its indexes; how much will be derived nobody knows before."""
+        """Raises NotHere if what is read does not fit, with its indexes; how much will be derived nobody knows
+        before."""
         needed = sum(bytes_on_each(one, self.workers) for one in feeds)
         if self.memory is not None and needed > self.memory:
             allowed = f"which may use {in_words(self.memory)}"
@@ -375,7 +377,7 @@ class Launcher:
         return ParquetFiles(written, tuple(f"c{index}" for index in range(len(types))), length)
 
     def _stage_input(self, sources: Mapping[str, Source]) -> DataFrame:
-        """A row per worker at least: a stage without rows would have no tasks."""
+        """Returns the input of the stage: a row per worker at least: a stage without rows would have no tasks."""
         tickets = self.spark.range(0, self.workers, 1, self.workers)
         tagged = {name: source.tag for name, source in sources.items() if isinstance(source, StageRows)}
         if not tagged:

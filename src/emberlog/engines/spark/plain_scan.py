@@ -21,7 +21,7 @@ _AS_IT_IS = ("tinyint", "smallint", "int", "bigint", "string", "boolean")
 
 
 def parquet_files(frame: DataFrame) -> ParquetFiles | None:
-    """The files whose rows, column by column, are just those of the frame."""
+    """Returns the files whose rows, column by column, are just those of the frame."""
     plan: Any = frame._jdf.queryExecution().optimizedPlan()
     columns: list[tuple[str, str]]
     if _kind(plan) == "Project":
@@ -48,8 +48,8 @@ def parquet_files(frame: DataFrame) -> ParquetFiles | None:
 
 
 def _files_with_columns(paths: tuple[str, ...], kinds: dict[str, str]) -> ParquetFiles | None:
-    """The files, if every one has every column, under just this name and in a type that means the same: Spark is more
-    generous, and fills in what a file lacks."""
+    """Returns the files, if every one has every column, under just this name and in a type that means the same: Spark
+    is more generous, and fills in what a file lacks."""
     if len(paths) > MOST_FILES:
         return None
     rows = 0
@@ -72,13 +72,13 @@ def _is_kind(found: pa.DataType, kind: str) -> bool:
 
 
 def rows_in_plan(frame: DataFrame) -> int | None:
-    """How many rows the plan itself holds; None if they are somewhere else."""
+    """Returns how many rows the plan itself holds; None if they are somewhere else."""
     plan: Any = frame._jdf.queryExecution().optimizedPlan()
     return int(plan.data().length()) if _kind(plan) == "LocalRelation" else None
 
 
 def _column_behind(expression: Any) -> tuple[str, str] | None:
-    """The name and the type of the column that an expression only renames or widens."""
+    """Returns the name and the type of the column that an expression only renames or widens."""
     while _kind(expression) in ("Alias", "Cast"):
         if _kind(expression) == "Cast" and expression.dataType().simpleString() != "bigint":
             return None

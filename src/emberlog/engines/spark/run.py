@@ -42,7 +42,8 @@ from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerPlanner
 
 
 def behind_barrier(frame: DataFrame, plan: Plan) -> DataFrame:
-    """The frame of a plan. If the plan can end in a fault, all its rows and columns are computed when it is read."""
+    """Returns the frame of a plan. If the plan can end in a fault, all its rows and columns are computed when it is
+    read."""
     if not plan_can_fail(plan):
         return frame
     # Both conditions always hold, which Spark does not see. The first one reads every column; and no condition is moved
@@ -152,7 +153,7 @@ class SparkBackend(Backend[DataFrame]):
             self.session.watch.enter(stratum.index, stratum.relations, rules)
 
     def why_workers(self, stratum: PlannedStratum, planner: WorkerPlanner, statistics: Statistics) -> str | None:
-        """A join that Spark had better not do pair by pair."""
+        """Says so of a join that Spark had better not do pair by pair."""
         program = planner.compiled(stratum, statistics).program if statistics else None
         multiway = multiway_of(program, statistics) if program is not None else None
         if multiway is None:
@@ -219,13 +220,13 @@ class SparkBackend(Backend[DataFrame]):
             self.weights.update(dict.fromkeys(outcome.relations, 1))
 
     def _static(self, name: str) -> StaticInput:
-        """A relation that a recursion reads. Workers drop repeated rows themselves, which is cheaper."""
+        """Returns a relation that a recursion reads. Workers drop repeated rows themselves, which is cheaper."""
         if name in self.inputs:
             return StaticInput(self.inputs[name], name not in self.must_be_sets)
         return StaticInput(self.sources.frames[name], True)
 
     def answer(self, name: str) -> DataFrame:
-        """The facts of a relation that the queries ask for, under the names that people know."""
+        """Returns the facts of a relation that the queries ask for, under the names that people know."""
         fields = self.fields[name]
         frame = self.sources.frames[name]
         queries = [query for query in self.plan.queries if query.relation == name]
@@ -236,7 +237,7 @@ class SparkBackend(Backend[DataFrame]):
 
 
 def _agrees(query: CheckedQuery, fields: Sequence[Field]) -> Column:
-    """Whether a row agrees with the constants of a query, and with itself where a variable is repeated."""
+    """Tells whether a row agrees with the constants of a query, and with itself where a variable is repeated."""
     agrees = F.lit(True)
     first: dict[str, Typed] = {}
     equal = COMPARISONS["="].spark
@@ -254,7 +255,7 @@ def _agrees(query: CheckedQuery, fields: Sequence[Field]) -> Column:
 
 
 class _CompleteRelations:
-    """The sources of plans that read only what is complete."""
+    """Holds the sources of plans that read only what is complete."""
 
     def __init__(self, frames: dict[str, DataFrame]) -> None:
         self.frames = frames

@@ -58,14 +58,14 @@ _LOCAL_SETTINGS = {
 
 
 def active_session() -> SparkSession | None:
-    """The session that this process works with already, if any."""
+    """Returns the session that this process works with already, if any."""
     return SparkSession.getActiveSession()
 
 
 def start_session(
     master: str | None = None, *, memory: str | None = None, conf: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """A session: on this machine and closed to the network, unless `master` names a cluster."""
+    """Returns a session: on this machine and closed to the network, unless `master` names a cluster."""
     master = master or "local[*]"
     is_local = master.startswith("local")
     settings = {**_defaults(memory), **(_LOCAL_SETTINGS if is_local else {}), **(conf or {})}
@@ -92,7 +92,7 @@ def _defaults(memory: str | None) -> dict[str, str]:
 
 
 def _sensible_memory() -> str:
-    """Half of the machine's memory, but not less than Spark needs nor more than a heap is good for."""
+    """Returns half of the machine's memory, but not less than Spark needs nor more than a heap is good for."""
     try:
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
@@ -101,7 +101,7 @@ def _sensible_memory() -> str:
 
 
 def _logging_option() -> str:
-    """Spark reads its logging from a file, and wants it before anything else."""
+    """Returns the option that silences Spark, which reads its logging from a file and wants it before anything else."""
     folder = _own_folder()
     file = folder / "log4j2.properties"
     if not file.exists() or file.read_text(encoding="utf-8") != _LOGGING:
@@ -112,7 +112,7 @@ def _logging_option() -> str:
 
 
 def _own_folder() -> Path:
-    """A folder for small files that stay, in which nobody else can have put something."""
+    """Returns a folder for small files that stay, in which nobody else can have put something."""
     user = os.getuid() if hasattr(os, "getuid") else None
     folder = Path(tempfile.gettempdir()) / f"emberlog-{'user' if user is None else user}"
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -123,7 +123,7 @@ def _own_folder() -> Path:
 
 @contextlib.contextmanager
 def _environment(is_local: bool) -> Iterator[None]:
-    """What Spark's launcher reads from the environment, as it was before when the session is there."""
+    """Sets what Spark's launcher reads from the environment, and restores it when the session is there."""
     wanted = {"JAVA_HOME": str(home_to_launch(find_java()))}
     if is_local:
         wanted["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -146,7 +146,7 @@ def _did_not_start(error: Exception) -> EmberlogError:
 
 
 def _reason(error: Exception) -> str:
-    """The line that says the most: the last cause, or what came back from Java, or else the first one."""
+    """Returns the line that says the most: the last cause, or what came back from Java, or else the first one."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     causes = [line for line in lines if line.startswith(("Caused by: ", ": "))]
     return causes[-1].removeprefix("Caused by: ").removeprefix(": ") if causes else lines[0]

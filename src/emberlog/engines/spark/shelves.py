@@ -17,7 +17,7 @@ from emberlog.semantics.model import CellValue, Fact
 
 
 def shelf_of_frame(frame: DataFrame, resources: Resources) -> Shelf:
-    """What is cached for it belongs to the resources."""
+    """Returns what is cached for it belongs to the resources."""
     if not is_connect(frame.sparkSession):
         rows = rows_in_plan(frame)
         if rows is not None and rows <= MOST_AT_HAND:
@@ -29,7 +29,7 @@ def shelf_of_frame(frame: DataFrame, resources: Resources) -> Shelf:
 
 
 class FrameShelf(Shelf):
-    """Rows that only Spark can read. They are computed once, at the first question."""
+    """Holds rows that only Spark can read. They are computed once, at the first question."""
 
     def __init__(self, frame: DataFrame, resources: Resources) -> None:
         self._names = [f"c{index}" for index in range(len(frame.columns))]

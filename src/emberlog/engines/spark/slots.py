@@ -67,12 +67,14 @@ class Slots:
 
 
 def wait_for_slots(spark: SparkSession, wanted: int) -> bool:
-    """Whether Spark can run so many tasks at once, perhaps after a while: executors that are gone are replaced."""
+    """Tells whether Spark can run so many tasks at once, perhaps after a while: executors that are gone are
+    replaced."""
     return is_connect(spark) or _tasks_at_once(spark.sparkContext._jsc.sc(), wanted) >= wanted
 
 
 def _tasks_at_once(context: Any, wanted: int = 1) -> int:
-    """How many tasks Spark runs at once. Executors of a cluster may still be on their way when a session is young."""
+    """Returns how many tasks Spark runs at once. Executors of a cluster may still be on their way when a session is
+    young."""
     profile = context.resourceProfileManager().defaultResourceProfile()
     until = time.monotonic() + WAIT_SECONDS
     while (count := int(context.maxNumConcurrentTasks(profile))) < wanted and time.monotonic() < until:

@@ -65,7 +65,7 @@ DONE, FAULT, UNFIT, SAME_HASH, UNWRITTEN, STALE, LOST = (
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A relation that somebody reads after the recursion, or its history."""
+    """Holds a relation that somebody reads after the recursion, or its history."""
 
     relation: str
     types: tuple[DataType, ...]
@@ -85,7 +85,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """All that the workers of a run have to know, as it is sent to them."""
+    """Holds all that the workers of a run have to know, as it is sent to them."""
 
     run: str
     key: bytes | None
@@ -123,7 +123,7 @@ class Job:
 
 @dataclass(slots=True)
 class Summary:
-    """What a worker tells when it ends."""
+    """Holds what a worker tells when it ends."""
 
     worker: int
     status: str = DONE
@@ -155,7 +155,7 @@ class Summary:
 
 
 def run_task(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The function that Spark runs once per worker."""
+    """Yields the function that Spark runs once per worker."""
     from pyspark import BarrierTaskContext
 
     context: Any = BarrierTaskContext.get()
@@ -261,7 +261,7 @@ class TaskRun:
             raise
 
     def _hand_over(self) -> Iterator[pa.RecordBatch]:
-        """What is known, for an executor that has the memory to go on with it."""
+        """Yields what is known, for an executor that has the memory to go on with it."""
         worker = self.recursion
         if worker is None:
             return
@@ -330,7 +330,8 @@ class TaskRun:
         self.reached(Phase.RESULT_READ)
 
     def _new_checkpoints(self) -> Checkpoints | None:
-        """They need a disk that the next attempt sees, too. Provenance records from the first round on, or is wrong."""
+        """Makes the place of checkpoints. They need a disk that the next attempt sees, too. Provenance records from the
+        first round on, or is wrong."""
         job = self.job
         if job.folder is None or job.execution.provenance:
             return None
@@ -357,7 +358,7 @@ class TaskRun:
         statics: dict[str, StaticStore],
         streams: dict[str, StreamedStatic],
     ) -> Iterator[pa.RecordBatch]:
-        """The results of a stratum: out, and to the strata of the job that read them."""
+        """Yields the results of a stratum: out, and to the strata of the job that read them."""
         spread = self.job.worker_plan.spread
         progress = self._drain_progress(worker, stratum)
         for relation in stratum.program.relations:
@@ -373,7 +374,7 @@ class TaskRun:
                 statics[name] = StaticStore(self._spread(lanes, spread[name]))
 
     def _drain_progress(self, worker: Worker, stratum: WorkerStratum) -> DrainProgress | None:
-        """Where what is written can be gone on from: not if other strata need all of it in memory."""
+        """Returns where what is written can be gone on from: not if other strata need all of it in memory."""
         if self.checkpoints is None or not stratum.is_recursive:
             return None
         if isinstance(worker, FactoredWorker) and worker.closure is not None:
@@ -463,7 +464,7 @@ class TaskRun:
 
 
 class Unwritten(Exception):
-    """Results could not be written; the text says why."""
+    """Says why results could not be written."""
 
 
 def _drained(worker: Worker, output: Output) -> Iterator[list[Lane]]:

@@ -10,7 +10,7 @@ PATIENCE_SECONDS = 0.3
 
 
 class Watchdog:
-    """Of one attempt."""
+    """Stops the job of one attempt when it has lost a worker."""
 
     def __init__(self, stop: Callable[[], None]) -> None:
         self._stop = stop
@@ -21,7 +21,7 @@ class Watchdog:
         """What happened first."""
 
     def lost(self, reason: str) -> None:
-        """From any thread."""
+        """Takes note, from any thread, that a worker is lost."""
         with self._lock:
             if self.reason is not None or self._is_over:
                 return
@@ -31,7 +31,7 @@ class Watchdog:
             self._timer.start()
 
     def close(self) -> None:
-        """The attempt is over: nothing is stopped from now on."""
+        """Ends the watch with the attempt: nothing is stopped from now on."""
         with self._lock:
             self._is_over = True
         if self._timer is not None:

@@ -43,7 +43,7 @@ class Aggregator:
         """Truth columns of the frame that are to be kept: true for a group that has a row where they are."""
 
     def combine(self, frame: DataFrame, types: Mapping[str, DataType]) -> DataFrame:
-        """One row per group: the keys, the aggregates, the flags. `types` are those of the frame's columns."""
+        """Returns one row per group: the keys, the aggregates, the flags. `types` are those of the frame's columns."""
         plain = [one for one in self.aggregates if not self._is_keyed(one)]
         keyed = [one for one in self.aggregates if self._is_keyed(one)]
         frames = [self._plain(frame, plain, types)] if plain or self.flags or not keyed else []
@@ -76,7 +76,7 @@ class Aggregator:
         return grouped.select(*self.keys, *finished)
 
     def _keyed(self, frame: DataFrame, one: AggregateColumn, types: Mapping[str, DataType]) -> DataFrame:
-        """`mcount` or `msum` alone. A group whose contributions are all null stays, with 0 or null."""
+        """Combines `mcount` or `msum` alone. A group whose contributions are all null stays, with 0 or null."""
         key, value, value_type = keyed_arguments(one, types)
         checked = not_negative(value, one.function, self.rules)
         contributed = F.when(key.isNotNull(), checked)
@@ -93,7 +93,7 @@ class Aggregator:
         return grouped.select(*self.keys, summed.alias(spark_name(one.field.name)))
 
     def _side_by_side(self, frames: Sequence[DataFrame]) -> DataFrame:
-        """The frames, which have the same keys, as one. A null key is a key like any other."""
+        """Returns the frames, which have the same keys, as one. A null key is a key like any other."""
         combined = frames[0]
         for number, frame in enumerate(frames[1:]):
             if not self.keys:
@@ -128,12 +128,13 @@ def row_count() -> Column:
 
 
 def has_rows() -> Column:
-    """Whether there was a row at all behind a result that has a `row_count`."""
+    """Tells whether there was a row at all behind a result that has a `row_count`."""
     return F.col(_ROWS_NAME) > 0
 
 
 def keyed_arguments(one: AggregateColumn, types: Mapping[str, DataType]) -> tuple[Column, Column, DataType]:
-    """The key, the value and the type of the value of an `mcount` or `msum`; `mcount<K>` counts 1 for each key."""
+    """Returns the key, the value and the type of the value of an `mcount` or `msum`; `mcount<K>` counts 1 for each
+    key."""
     key, *value = one.arguments
     if not value:
         return column(key), F.lit(1).cast("long"), INT

@@ -10,7 +10,8 @@ from pyspark.sql import functions as F
 
 
 def spark_name(name: str) -> str:
-    """A name of lower-case letters, digits and `_` that no other name is turned into: `X` is `_x`, `_` is `__`."""
+    """Returns a name of lower-case letters, digits and `_` that no other name is turned into: `X` is `_x`, `_` is
+    `__`."""
     return "".join(map(_encoded, name))
 
 
@@ -25,5 +26,5 @@ def _encoded(character: str) -> str:
 
 
 def column(name: str) -> Column:
-    """The column of a variable."""
+    """Returns the column of a variable."""
     return F.col(spark_name(name))

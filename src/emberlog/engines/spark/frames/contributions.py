@@ -32,7 +32,8 @@ IS_KNOWN = "is known"
 
 
 class Contributions:
-    """Of one relation. Frames have the columns in `names`, in that order, unless it says otherwise."""
+    """Combines the contributions to one relation. Frames have the columns in `names`, in that order, unless it says
+    otherwise."""
 
     def __init__(self, relation: FixpointRelation, functions: Functions) -> None:
         self.relation = relation
@@ -67,14 +68,14 @@ class Contributions:
     # --- combining --------------------------------------------------------------------------------------------------
 
     def reduced(self, frame: DataFrame) -> DataFrame:
-        """The contributions without those that make no difference."""
+        """Returns the contributions without those that make no difference."""
         if not self.values:
             return frame.select(*self.names).distinct()
         return self._grouped(frame, self._now.parts).select(*self._values_now)
 
     def changes(self, known: DataFrame | None, new: DataFrame) -> DataFrame:
-        """The combined contributions that differ from the known ones, and a column that says whether their key was
-        known. `known` may leave out what has no key in common with the new ones."""
+        """Returns the combined contributions that differ from the known ones, and a column that says whether their key
+        was known. `known` may leave out what has no key in common with the new ones."""
         if known is None:
             return self.reduced(new).withColumn(IS_KNOWN, F.lit(False))
         both = known.withColumn(IS_KNOWN, F.lit(True)).unionAll(new.withColumn(IS_KNOWN, F.lit(False)))
@@ -113,7 +114,7 @@ class Contributions:
         return frame.agg(*parts, row_count()).where(has_rows())
 
     def _combined(self, one: AggregateColumn, taken: Callable[[Column], Column]) -> _Combined:
-        """`taken` chooses among the values."""
+        """Combines the values of each key; `taken` chooses among them."""
         names = [spark_name(argument) for argument in one.arguments]
         function = self.functions.aggregates[one.function]
         if function.by_key:
@@ -133,13 +134,13 @@ class Contributions:
     # --- facts ------------------------------------------------------------------------------------------------------
 
     def facts(self, reduced: DataFrame, *, beside: Sequence[str] = ()) -> DataFrame:
-        """The facts that reduced contributions make up, and the truth columns `beside` them."""
+        """Returns the facts that reduced contributions make up, and the truth columns `beside` them."""
         if self.is_summed:
             return self._aggregated(reduced, beside).select(*self._fact_names(), *beside)
         return reduced.select(*self._fact_columns, *beside)
 
     def all_facts(self, contributions: DataFrame) -> DataFrame:
-        """The facts that a whole bag of contributions makes up, whatever the aggregates."""
+        """Returns the facts that a whole bag of contributions makes up, whatever the aggregates."""
         if not self.relation.aggregates:
             return contributions.select(*self.names).distinct()
         return self._aggregated(contributions, ()).select(*self._fact_names())
@@ -168,7 +169,7 @@ _Combined: TypeAlias = tuple[Parts, Callable[[Column], dict[str, Column]]]
 
 
 class _CombinedValues:
-    """The values of combined contributions, all aggregates together."""
+    """Holds the values of combined contributions, all aggregates together."""
 
     def __init__(self, prefix: str, combined: Sequence[_Combined]) -> None:
         self.parts: list[Column] = []

@@ -34,7 +34,7 @@ from emberlog.logical.traverse import children, scans
 
 
 class Invariants:
-    """The sides of joins, in the plans of a recursion, that read nothing of it."""
+    """Holds the sides of joins, in the plans of a recursion, that read nothing of it."""
 
     def __init__(self, plans: Iterable[Plan], members: frozenset[str], resources: Resources) -> None:
         self._members = members
@@ -110,7 +110,7 @@ class State(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RelationResult:
-    """The facts of a relation, computed."""
+    """Holds the facts of a relation, computed."""
 
     frame: DataFrame
     """With the columns of the relation, in its order."""
@@ -123,7 +123,7 @@ class RelationResult:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What all strata of a run share."""
+    """Holds what all strata of a run share."""
 
     spark: SparkSession
     functions: Functions
@@ -135,7 +135,7 @@ class Session:
 
 
 class Environment:
-    """Of one recursion."""
+    """Holds what one recursion needs while it runs: its sources, limits and resources."""
 
     def __init__(self, session: Session, fixpoint: Fixpoint, plans: Iterable[Plan]) -> None:
         self.session = session
@@ -177,7 +177,8 @@ class Environment:
         self.invariants.spread(partitions)
 
     def grow(self, rows: int) -> bool:
-        """Whether so many rows want more partitions. The invariants are in them then; the rest is up to the caller."""
+        """Tells whether so many rows want more partitions. The invariants are in them then; the rest is up to the
+        caller."""
         self._compile(rows)
         if not self.partitions.grow(rows):
             return False
@@ -190,7 +191,7 @@ class Environment:
             compile_queries(self.session.spark)
 
     def rule_frame(self, relation: str, plan: Plan, rule: str) -> DataFrame:
-        """What a rule contributes, given the states as they are."""
+        """Returns what a rule contributes, given the states as they are."""
         return self.compiler.ordered(plan, rule).toDF(*self.contributions[relation].names)
 
     def gathered(self, frames: Sequence[DataFrame]) -> DataFrame:
@@ -202,7 +203,7 @@ class Environment:
         return local_frame(self.session.spark, names, [field.type for field in columns], ())
 
     def some_facts(self, frames: Mapping[str, DataFrame | None], count: int) -> list[str]:
-        """A few facts as text, from frames with the columns of the relations."""
+        """Returns a few facts as text, from frames with the columns of the relations."""
         shown: list[str] = []
         for name, frame in frames.items():
             if frame is not None and len(shown) < count:
@@ -221,7 +222,7 @@ class Environment:
         return self.invariants.prepared(plan, on)
 
     def join_hints(self, left: Plan, right: Plan) -> tuple[str | None, str | None]:
-        """A hash table of the smaller side, where its size is known and it fits."""
+        """Returns a hash table of the smaller side, where its size is known and it fits."""
         limit = MOST_ROWS_IN_A_HASH_TABLE * self.partitions.count
         first, second = self._most_rows(left), self._most_rows(right)
         if first is not None and first <= limit and (second is None or first < second):
@@ -231,7 +232,7 @@ class Environment:
         return None, None
 
     def _most_rows(self, plan: Plan) -> int | None:
-        """A number that the rows of the plan do not pass, if one is known."""
+        """Returns a number that the rows of the plan do not pass, if one is known."""
         known = self.invariants.rows(plan)
         if known is not None:
             return known

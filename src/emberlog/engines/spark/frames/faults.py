@@ -26,7 +26,7 @@ Places = Mapping[str, Span]
 
 
 def fault_of(error: BaseException, places: Places) -> EmberlogError | None:
-    """The fault of a program behind an exception of Spark, or None if it is something else."""
+    """Returns the fault of a program behind an exception of Spark, or None if it is something else."""
     text = str(error)
     found = _FAULT.search(text)
     if found:
@@ -44,7 +44,7 @@ def _place(rules: str | None, places: Places) -> Span | None:
 
 
 def is_cancelled(error: BaseException) -> bool:
-    """Whether somebody stopped the job, rather than a fault in it."""
+    """Tells whether somebody stopped the job, rather than a fault in it."""
     is_of_spark = type(error).__module__.split(".")[0] in ("pyspark", "py4j")
     return is_of_spark and bool(_CANCELLED.search(str(error)))
 

@@ -11,7 +11,7 @@ from emberlog.engines.spark.frames.resources import Kept
 
 
 class RelationHistory:
-    """Of one relation. Segments are merged so that there are few, and no fact is copied often."""
+    """Keeps the history of one relation. Segments are merged so that there are few, and no fact is copied often."""
 
     def __init__(self, environment: Environment, relation: str) -> None:
         self.environment = environment
@@ -19,7 +19,7 @@ class RelationHistory:
         self.segments: list[Kept] = []
 
     def note(self, iteration: int, facts: DataFrame) -> None:
-        """What an iteration brought."""
+        """Takes note of what an iteration brought."""
         resources = self.environment.resources
         kept = resources.keep(facts.withColumn(ITERATION, F.lit(iteration).cast("bigint")))
         if not kept.rows:

@@ -18,7 +18,8 @@ from emberlog.logical.nodes import Plan
 
 
 class NodeCounts:
-    """Of all queries of a run. Without the session's JVM, as with Spark Connect, nothing is counted."""
+    """Counts the rows of nodes in all queries of a run. Without the session's JVM, as with Spark Connect, nothing is
+    counted."""
 
     def __init__(self, spark: SparkSession) -> None:
         self.rows: dict[int, int] = {}
@@ -28,7 +29,7 @@ class NodeCounts:
 
     @contextmanager
     def observing(self, compiler: PlanCompiler) -> Iterator[None]:
-        """Frames that are compiled meanwhile have their nodes observed."""
+        """Lets the nodes of frames that are compiled meanwhile be observed."""
         if not self._is_possible:
             yield
             return
@@ -44,7 +45,7 @@ class NodeCounts:
         return frame.observe(name, F.count(F.lit(1)).alias("rows"))
 
     def take(self, frame: DataFrame) -> None:
-        """What was observed of a frame, which has been computed."""
+        """Takes what was observed of a frame, which has been computed."""
         if not self._is_possible:
             return
         metrics: Any = frame._jdf.queryExecution().observedMetrics()

@@ -16,7 +16,7 @@ ROWS_OF_A_FULL_TASK = 250_000
 
 
 class Partitions:
-    """The current number. It only grows: what is known has to be spread anew each time."""
+    """Holds the current number of partitions. It only grows: what is known has to be spread anew each time."""
 
     def __init__(self, spark: SparkSession, at_most: int) -> None:
         self._spark = spark
@@ -32,7 +32,7 @@ class Partitions:
         return max(1, min(parallel, self._at_most))
 
     def grow(self, rows: int) -> bool:
-        """Whether so many rows want a number much larger than the current one, which is then set."""
+        """Tells whether so many rows want a number much larger than the current one, which is then set."""
         wanted = self.wanted(rows)
         if wanted < 2 * self.count:
             return False
@@ -42,11 +42,11 @@ class Partitions:
         return True
 
     def spread(self, frame: DataFrame, columns: Sequence[str]) -> DataFrame:
-        """The frame in the current number of partitions, rows with equal columns together."""
+        """Returns the frame in the current number of partitions, rows with equal columns together."""
         if self.count == 1:
             return frame.coalesce(1)  # known to Spark as a single partition, so nothing else is shuffled either
         return frame.repartition(self.count, *columns) if columns else frame.repartition(self.count)
 
     def gather(self, frame: DataFrame) -> DataFrame:
-        """A union of frames that are spread alike, without moving rows."""
+        """Returns a union of frames that are spread alike, without moving rows."""
         return frame.coalesce(1) if self.count == 1 else frame

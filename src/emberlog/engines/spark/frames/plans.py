@@ -78,11 +78,11 @@ class Sources(Protocol):
     """Where plans find their rows."""
 
     def read(self, scan: Scan) -> DataFrame:
-        """The facts of a relation, its columns in order; their names do not matter."""
+        """Returns the facts of a relation, its columns in order; their names do not matter."""
         ...
 
     def prepared(self, plan: Plan, on: tuple[str, ...]) -> DataFrame | None:
-        """A frame that is there already for a side of a join on these columns, if there is one."""
+        """Returns a frame that is there already for a side of a join on these columns, if there is one."""
         ...
 
     def join_hints(self, left: Plan, right: Plan) -> tuple[str | None, str | None]:
@@ -107,7 +107,7 @@ class PlanCompiler:
         """Gets every node with its frame, and may add to it what counts the rows."""
 
     def ordered(self, plan: Plan, rules: str | None = None) -> DataFrame:
-        """The frame of a whole plan, with its columns in the plan's order."""
+        """Returns the frame of a whole plan, with its columns in the plan's order."""
         if id(plan) not in self._unread:
             self._unread[id(plan)] = plan, unread_faults(plan)
         outer, self._guarded = self._guarded, self._unread[id(plan)][1]
@@ -164,7 +164,7 @@ class PlanCompiler:
         return frame
 
     def _compiled(self, plan: Filter | Project, rules: str | None) -> tuple[Scope, list[Column]]:
-        """The conditions of a filter or the outputs of a projection."""
+        """Returns the conditions of a filter or the outputs of a projection."""
         known = self._columns.get(id(plan))
         if known is not None:
             return known[1], known[2]
@@ -215,7 +215,7 @@ class PlanCompiler:
 
 
 def union_all(frames: Sequence[DataFrame]) -> DataFrame:
-    """All rows of the frames, at least one, by position."""
+    """Returns all rows of the frames, at least one, by position."""
     union, *others = frames
     for frame in others:
         union = union.unionAll(frame)
@@ -223,18 +223,18 @@ def union_all(frames: Sequence[DataFrame]) -> DataFrame:
 
 
 def names_of(plan: Plan) -> list[str]:
-    """The names of the plan's columns in Spark."""
+    """Returns the names of the plan's columns in Spark."""
     return [spark_name(field.name) for field in plan.columns]
 
 
 def rules_in(plan: Plan) -> str | None:
-    """The rules whose heads a plan computes, for faults that no single one of them is to blame for."""
+    """Returns the rules whose heads a plan computes, for faults that no single one of them is to blame for."""
     names = dict.fromkeys(node.rule for node in walk(plan) if isinstance(node, Project) and node.rule)
     return ", ".join(names) or None
 
 
 def _with_widened(frame: DataFrame, plan: Plan, other: Plan, on: tuple[str, ...]) -> DataFrame:
-    """An int column that is joined with a float column as a float."""
+    """Returns an int column that is joined with a float column as a float."""
     own, others = column_types(plan), column_types(other)
     for name in on:
         if own[name] != others[name]:

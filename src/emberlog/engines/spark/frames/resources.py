@@ -20,7 +20,7 @@ _log = logging.getLogger("emberlog")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kept:
-    """A frame whose rows are computed, and stay until they are released."""
+    """Holds a frame whose rows are computed, and stay until they are released."""
 
     frame: DataFrame
     rows: int
@@ -35,25 +35,25 @@ class Checkpoints(Protocol):
 
 
 def is_connect(spark: SparkSession) -> bool:
-    """Whether the session is a client of Spark Connect, whose JVM is out of reach."""
+    """Tells whether the session is a client of Spark Connect, whose JVM is out of reach."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 class Resources:
-    """Everything that one run keeps. Whatever is still here at the end is released."""
+    """Holds everything that one run keeps. Whatever is still here at the end is released."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._checkpoints: Checkpoints = ConnectCheckpoints() if is_connect(spark) else ClassicCheckpoints(spark)
         self._kept: set[Kept] = set()
 
     def keep(self, frame: DataFrame, measures: Mapping[str, Column] | None = None) -> Kept:
-        """The frame, computed, with a plan of one node and no lineage."""
+        """Returns the frame, computed, with a plan of one node and no lineage."""
         kept = self._checkpoints.keep(frame, measures or {})
         self._kept.add(kept)
         return kept
 
     def cache(self, frame: DataFrame) -> Kept:
-        """The frame in Spark's compact cache: for what depends on nothing that is released before it."""
+        """Returns the frame in Spark's compact cache: for what depends on nothing that is released before it."""
         cached = frame.persist()
         try:
             kept = Kept(cached, cached.count(), lambda: _unpersist(cached))
@@ -86,7 +86,7 @@ def _unpersist(frame: DataFrame) -> None:
 
 
 class ClassicCheckpoints:
-    """In the session's own JVM: one job computes, counts and checkpoints."""
+    """Checkpoints in the session's own JVM: one job computes, counts and checkpoints."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._session: Any = spark._jsparkSession
@@ -149,8 +149,8 @@ class ClassicCheckpoints:
 
 
 class ConnectCheckpoints:
-    """With Spark Connect there is only the public interface: the frame is cached, counted, and then checkpointed, so
-    that the checkpoint takes over the cache's real size instead of an estimate."""
+    """Checkpoints with Spark Connect, which has only the public interface: the frame is cached, counted, and then
+    checkpointed, so that the checkpoint takes over the cache's real size instead of an estimate."""
 
     def keep(self, frame: DataFrame, measures: Mapping[str, Column]) -> Kept:
         cached = frame.persist()

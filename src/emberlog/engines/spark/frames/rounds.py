@@ -24,7 +24,7 @@ def full_plans(fixpoint: Fixpoint) -> list[Plan]:
 
 
 class RoundState:
-    """The facts of a relation after a round."""
+    """Holds the facts of a relation after a round."""
 
     def __init__(self, environment: Environment, name: str) -> None:
         self.environment = environment
@@ -83,7 +83,7 @@ class WholeRounds:
         return self.environment.resources.keep(self.environment.contributions[relation.name].all_facts(contributions))
 
     def _changed_rows(self, name: str, after: Kept) -> int:
-        """The facts that were not there the round before."""
+        """Returns the facts that were not there the round before."""
         before = self.states[name].kept
         if before is None or not after.rows:
             return after.rows

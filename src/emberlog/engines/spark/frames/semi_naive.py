@@ -14,7 +14,7 @@ from emberlog.logical.traverse import scans
 
 
 def has_delta_plans(fixpoint: Fixpoint) -> bool:
-    """Whether every rule has its delta plans."""
+    """Tells whether every rule has its delta plans."""
     return all(rule.deltas for relation in fixpoint.relations for rule in relation.rules)
 
 
@@ -57,7 +57,7 @@ class SemiNaive:
         return replace(result, history=history.frame(), kept=(*result.kept, *history.segments))
 
     def _round(self, relation: FixpointRelation) -> Segment | None:
-        """What the rules of a relation change, given what the last round changed."""
+        """Returns what the rules of a relation change, given what the last round changed."""
         frames = [
             self.environment.rule_frame(relation.name, plan, rule.name)
             for rule in relation.rules

@@ -66,12 +66,13 @@ def recursion_settings(spark: SparkSession) -> Iterator[int]:
 
 
 def set_partitions(spark: SparkSession, count: int) -> None:
-    """The number of partitions that a shuffle makes, until the recursion ends."""
+    """Sets the number of partitions that a shuffle makes, until the recursion ends."""
     spark.conf.set(PARTITIONS, str(count))
 
 
 def compile_queries(spark: SparkSession) -> None:
-    """For rounds with many rows, until the recursion ends; unless the session does not want it at all."""
+    """Lets Spark compile queries, for rounds with many rows, until the recursion ends; unless the session does not want
+    it at all."""
     spark.conf.set(COMPILED, _borrowed[_session_key(spark)].before[COMPILED])
 
 

@@ -36,7 +36,7 @@ LOWEST, HIGHEST, UNKNOWN_STAGES = "lowest", "highest", "unknown"
 
 
 def stage_ranks(fixpoint: Fixpoint) -> dict[str, int] | None:
-    """The order in which the relations of one stage are completed, or None if the plans do not show it."""
+    """Returns the order in which the relations of one stage are completed, or None if the plans do not show it."""
     columns = fixpoint.recursion.stage_columns
     reads: dict[str, set[str]] = {}
     for relation in fixpoint.relations:
@@ -57,7 +57,7 @@ def stage_ranks(fixpoint: Fixpoint) -> dict[str, int] | None:
 
 
 def _growth(plan: Plan, column: str) -> int | None:
-    """By how much the column of a rule's head is larger than the stage that its body reads."""
+    """Returns by how much the column of a rule's head is larger than the stage that its body reads."""
     stage = _origin(plan, column)
     growth = 0
     while isinstance(stage, Binary) and stage.operator is BinaryOperator.ADD:
@@ -72,7 +72,7 @@ def _growth(plan: Plan, column: str) -> int | None:
 
 
 def _origin(plan: Plan, column: str) -> Expression | None:
-    """A column as an expression over the columns of scans, if that is all it is."""
+    """Returns a column as an expression over the columns of scans, if that is all it is."""
     match plan:
         case Scan():
             return Variable(column)
@@ -94,7 +94,7 @@ def _origin(plan: Plan, column: str) -> Expression | None:
 
 
 class StagedState:
-    """The facts of the stages that are complete, and the contributions to those that are not."""
+    """Holds the facts of the stages that are complete, and the contributions to those that are not."""
 
     def __init__(self, environment: Environment, relation: FixpointRelation) -> None:
         self.environment = environment
@@ -144,7 +144,7 @@ class StagedState:
         return any(one.measures[UNKNOWN_STAGES] for one in self.open)
 
     def lowest_open(self) -> int | None:
-        """The lowest stage that has contributions and is not complete."""
+        """Returns the lowest stage that has contributions and is not complete."""
         lowest: int | None = None
         for one in self.open:
             found, highest = one.measures[LOWEST], one.measures[HIGHEST]
@@ -170,7 +170,7 @@ class StagedState:
             self.environment.resources.release(one)
 
     def settle(self) -> None:
-        """The delta is old news."""
+        """Drops the delta, from which everything is derived."""
         if self.delta is None:
             return
         self.older.append(self.delta)
@@ -194,7 +194,7 @@ class Staged:
         environment.states = self.states
 
     def begin(self) -> bool:
-        """Whether the contributions that are there from the start all have a stage."""
+        """Tells whether the contributions that are there from the start all have a stage."""
         for name, seed in self.environment.seeds.items():
             if seed.rows:
                 self.states[name].add(self.environment.partitions.gather(seed.frame))
@@ -214,7 +214,7 @@ class Staged:
         return {name: self._result(state) for name, state in self.states.items()}
 
     def _next(self) -> tuple[int, list[str]] | None:
-        """The stage to complete next, and in which relations."""
+        """Returns the stage to complete next, and in which relations."""
         lowest = {name: stage for name, state in self.states.items() if (stage := state.lowest_open()) is not None}
         if not lowest:
             return None
@@ -249,6 +249,7 @@ class Staged:
 
 
 def staged_plans(fixpoint: Fixpoint) -> dict[Plan, Sequence[Plan]]:
-    """The delta plans of each rule: where facts are final once they are there, nothing is derived twice by them."""
+    """Returns the delta plans of each rule: where facts are final once they are there, nothing is derived twice by
+    them."""
     members = [relation.name for relation in fixpoint.relations]
     return {rule.plan: delta_plans(rule, members) for relation in fixpoint.relations for rule in relation.rules}

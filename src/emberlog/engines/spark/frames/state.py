@@ -39,7 +39,7 @@ class Segment:
 
 
 class RelationState:
-    """Of a relation whose contributions only ever add to what is known."""
+    """Holds the state of a relation whose contributions only ever add to what is known."""
 
     def __init__(self, environment: Environment, name: str) -> None:
         self.environment = environment
@@ -91,7 +91,7 @@ class RelationState:
         return self.contributions.facts(self.changed.frame)
 
     def _known(self, version: Version) -> DataFrame | None:
-        """The contributions that are known. If there are several segments, a key may be there several times."""
+        """Returns the contributions that are known. If there are several segments, a key may be there several times."""
         newest = self.changed if version is Version.FULL else None
         frames = [one for one in (self.older_rows, newest.frame if newest else None) if one is not None]
         return self.environment.gathered(frames) if frames else None
@@ -102,7 +102,7 @@ class RelationState:
     # --- a round ----------------------------------------------------------------------------------------------------
 
     def changes(self, frames: Sequence[DataFrame]) -> Segment | None:
-        """What new contributions change; nothing of it takes effect yet."""
+        """Returns what new contributions change; nothing of it takes effect yet."""
         if not frames:
             return None
         new = self.environment.gathered(frames)
@@ -147,7 +147,7 @@ class RelationState:
             self.changed = None
 
     def _changed_sums(self, changed: Segment) -> DataFrame:
-        """The new facts of the groups to which something changed, and whether they had one before."""
+        """Returns the new facts of the groups to which something changed, and whether they had one before."""
         rows = changed.frame.withColumn(IS_KNOWN, F.lit(False))
         if self.older_rows is not None:
             groups = changed.frame.select(*self.contributions.group).distinct()
@@ -156,7 +156,7 @@ class RelationState:
         return self.contributions.facts(self.environment.gathered([rows]), beside=[IS_KNOWN])
 
     def _related(self, known: DataFrame, others: DataFrame, keys: Sequence[str]) -> DataFrame:
-        """The known rows that have their keys in common with one of the others, and perhaps some more."""
+        """Returns the known rows that have their keys in common with one of the others, and perhaps some more."""
         if not keys:
             return known
         wanted = others.select(*keys).hint("shuffle_hash") if self._is_small() else others.select(*keys)
@@ -166,7 +166,7 @@ class RelationState:
         return found.unionAll(known.where(has_null))
 
     def _is_small(self) -> bool:
-        """Whether the keys of this round probably fit into a hash table, going by what the last one changed."""
+        """Tells whether the keys of this round probably fit into a hash table, going by what the last one changed."""
         return self.delta_rows <= 200_000 * self.environment.partitions.count
 
     # --- segments ---------------------------------------------------------------------------------------------------

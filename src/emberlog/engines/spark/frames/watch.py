@@ -25,7 +25,7 @@ _SECONDS_BETWEEN_STOPS = 0.5
 
 
 class Watch:
-    """Of one run. `stratum` and the iterations are told to it as they happen."""
+    """Watches the limits of one run on Spark. The stratum and its iterations are told to it as they happen."""
 
     def __init__(self, spark: SparkSession, limits: Limits, listener: Listener, places: Places) -> None:
         self._jobs = JobTag(spark)
@@ -43,7 +43,7 @@ class Watch:
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """While this is entered, jobs are stopped when time is up, and when the person presses Ctrl-C."""
+        """Stops jobs, while it is entered, when time is up, and when the person presses Ctrl-C."""
         timer: Timer | None = None
         if self._limits.timeout is not None:
             left = end_of(self._limits.timeout) - time.monotonic()
@@ -74,24 +74,24 @@ class Watch:
             self._jobs.end()
 
     def enter(self, stratum: int, relations: tuple[str, ...], rules: Sequence[str]) -> None:
-        """A recursive stratum begins. `rules` are those that read it."""
+        """Takes note that a recursive stratum begins. `rules` are those that read it."""
         self._stratum, self._relations, self._rules = stratum, relations, tuple(rules)
         self._progress = lambda: "no iteration was finished"
         self._since = time.monotonic()
         self.iteration = 0
 
     def leave(self, rows: int) -> None:
-        """The stratum is done; its facts stay."""
+        """Takes note that the stratum is done; its facts stay."""
         self._rows_before += rows
 
     def remaining(self) -> Limits:
-        """The limits as they are for the stratum that begins."""
+        """Returns the limits as they are for the stratum that begins."""
         limits = self._limits
         rows = None if limits.max_rows is None else max(1, limits.max_rows - self._rows_before)
         return replace(limits, max_rows=rows, timeout=None)
 
     def hear(self, iteration: int, delta_rows: int, total_rows: int, bytes_sent: int) -> None:
-        """Progress that was made elsewhere, where the limits are watched, too."""
+        """Takes note of progress that was made elsewhere, where the limits are watched, too."""
         now = time.monotonic()
         seconds, self._since = now - self._since, now
         self._listener(
@@ -99,7 +99,7 @@ class Watch:
         )
 
     def check_iteration(self, delta_rows: int, total_rows: int, some_facts: Callable[[int], Sequence[str]]) -> None:
-        """To be called after every round that changed something."""
+        """Takes note of a round that changed something, and checks the limits."""
         self.iteration += 1
         now = time.monotonic()
         seconds, self._since = now - self._since, now
@@ -139,7 +139,8 @@ class Watch:
 
 
 def _was_interrupted(error: BaseException) -> bool:
-    """Ctrl-C in the middle of a word to the JVM can come out as an error of the bridge, which stumbles over it."""
+    """Tells whether Ctrl-C is behind an error. In the middle of a word to the JVM it can come out as an error of the
+    bridge, which stumbles over it."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, KeyboardInterrupt):
         cause = cause.__context__
@@ -147,7 +148,7 @@ def _was_interrupted(error: BaseException) -> bool:
 
 
 def _progress(iteration: int, delta: int, total: int, some_facts: Callable[[int], Sequence[str]]) -> str:
-    """How far the run came, with a few facts of the last round, if they can still be had."""
+    """Returns how far the run came, with a few facts of the last round, if they can still be had."""
     facts: Sequence[str] = ()
     with suppress(Exception):
         facts = some_facts(SHOWN_FACTS)
