@@ -21,7 +21,7 @@ from emberlog.logical.build import build
 from emberlog.logical.statistics import NO_STATISTICS, RelationStatistics, Statistics
 from emberlog.optimize.pipeline import plan_program
 from emberlog.render.cost_text import cost_text
-from emberlog.result import Explained, Result
+from emberlog.result import Explained, ExplainedStream, Result
 from emberlog.semantics.analysis import analyze
 from emberlog.semantics.model import CheckedProgram, Column, Match, Relation
 from emberlog.source import NOWHERE, Source
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from emberlog.io.local_relation import LocalRelation
     from emberlog.provenance.streams.questions import StreamQuestions
-    from emberlog.streams.plan.maintenance import Maintenance
 
     Frame = typing_extensions.TypeVar("Frame", default=DataFrame)
 else:
@@ -232,10 +231,10 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             listener,
             execution,
         )
-        outputs = self._engine.run(request) if stream is None else self._stream(request, stream, explained.maintenance)
+        outputs = self._engine.run(request) if stream is None else self._stream(request, stream, explained)
         return Result(explained, outputs)
 
-    def _stream(self, request: Request, stream: Relation, maintenance: Maintenance | None) -> Outputs[Frame]:
+    def _stream(self, request: Request, stream: Relation, explained: Explained) -> Outputs[Frame]:
         """Makes a program over streams ready to be started."""
         from emberlog.engines.spark.engine import SparkEngine
 
@@ -248,8 +247,8 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             )
         from emberlog.streams.spark.start import StreamAnswers
 
-        assert maintenance is not None
-        return cast("Outputs[Frame]", StreamAnswers(self._engine, request, maintenance))
+        assert isinstance(explained, ExplainedStream)
+        return cast("Outputs[Frame]", StreamAnswers(self._engine, request, explained.maintenance))
 
     def window(
         self,
@@ -334,13 +333,13 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         )
         statistics = self._statistics(checked)
         optimized = plan_program(checked, off=frozenset(off), statistics=statistics, provenance=provenance)
-        maintenance = None
-        if _has_streams(checked):
-            from emberlog.streams.plan.maintenance import plan_maintenance
+        logical = build(checked)
+        if not _has_streams(checked):
+            return Explained(checked, logical, optimized, self._engine.choices(optimized.plan), provenance)
+        from emberlog.streams.plan.maintenance import plan_maintenance
 
-            maintenance = plan_maintenance(checked)
-        choices = self._engine.choices(optimized.plan) if maintenance is None else maintenance.notes
-        return Explained(checked, build(checked), optimized, choices, provenance, maintenance)
+        plan = plan_maintenance(checked)
+        return ExplainedStream(checked, logical, optimized, plan.notes, provenance, maintenance=plan)
 
     def cost(
         self,

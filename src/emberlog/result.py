@@ -59,8 +59,6 @@ class Explained:
     """How each stratum will be run, and why, as far as the engine says it beforehand."""
     provenance: bool = False
     """Whether all that has a part in an answer is computed, and stays for questions."""
-    maintenance: Maintenance | None = None
-    """What is done with each relation of a program over streams from slide to slide; `choices` tells it."""
 
     @property
     def places(self) -> dict[str, Span]:
@@ -101,6 +99,14 @@ class Explained:
 
         page = explanation_page(self.checked, build_connection_graph(self.checked), self.logical, self.optimized)
         return f'<iframe srcdoc="{html.escape(page)}" style="width: 100%; height: 40em; border: 0"></iframe>'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedStream(Explained):
+    """Is an explained program over streams."""
+
+    maintenance: Maintenance
+    """What is done with each relation from slide to slide: `choices` tells it, and `Result.start` runs it."""
 
 
 class Result(Mapping[str, Frame]):
