@@ -47,7 +47,7 @@ def broken_off_within(checkpoints: int, batch: int = 1, portion: int = 1 << 62) 
     with (
         mock.patch("emberlog.workers.fixpoint.rounds.NO_LIMIT", portion),
         mock.patch("emberlog.workers.fixpoint.rounds.BATCH", batch),
-        mock.patch("emberlog.workers.recover.checkpoint_pace.MOST_OF_THE_TIME", 1e9),
+        mock.patch("emberlog.workers.recover.checkpoints.MOST_OF_THE_TIME", 1e9),
         _all_recursions(_Breaking(always, after_checkpoints=checkpoints)) as found,
     ):
         yield found

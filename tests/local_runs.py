@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from emberlog.config import DEFAULT_LIMITS, Execution, Limits
-from emberlog.engines.interpreter.inputs import read_input
+from emberlog.engines.interpreter.interpreter import read_input
 from emberlog.engines.local.run import run
 from emberlog.events import Listener, ignore
 from emberlog.io.local_relation import LocalRelation

@@ -13,7 +13,7 @@ from random import Random
 from unittest.mock import patch
 
 from emberlog.engines.local import recursion
-from emberlog.workers.fixpoint import asynchronous, outbox
+from emberlog.workers.fixpoint import asynchronous, shipping
 from emberlog.workers.fixpoint.asynchronous import AsyncWorker
 from emberlog.workers.fixpoint.definitions import DefinitionWorker
 from emberlog.workers.fixpoint.team import run_workers
@@ -113,6 +113,6 @@ def simulated(seed: int) -> Iterator[None]:
         patch.object(asynchronous, "MUCH", random.choice((0, 2, asynchronous.MUCH))),
         patch.object(asynchronous, "OLD", 3600.0),
         patch.object(asynchronous, "LOOK", 0.0),
-        patch.object(outbox, "MOST_REMEMBERED", random.choice((0, 5, outbox.MOST_REMEMBERED))),
+        patch.object(shipping, "MOST_REMEMBERED", random.choice((0, 5, shipping.MOST_REMEMBERED))),
     ):
         yield

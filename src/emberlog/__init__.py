@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from emberlog.diagnostics import Diagnostic as Diagnostic
     from emberlog.diagnostics import EmberlogError as EmberlogError
     from emberlog.io.local_relation import LocalRelation as LocalRelation
-    from emberlog.provenance.proof import Proof as Proof
-    from emberlog.provenance.refutation import Refutation as Refutation
-    from emberlog.provenance.trace_form import Trace as Trace
+    from emberlog.provenance.explanation import Proof as Proof
+    from emberlog.provenance.explanation import Refutation as Refutation
+    from emberlog.provenance.trace import Trace as Trace
     from emberlog.result import Explained as Explained
     from emberlog.result import Result as Result
     from emberlog.syntax.ast import Program as Program
@@ -35,11 +35,11 @@ _HOME_OF = {
     "Limits": "emberlog.config",
     "LocalRelation": "emberlog.io.local_relation",
     "Program": "emberlog.syntax.ast",
-    "Proof": "emberlog.provenance.proof",
+    "Proof": "emberlog.provenance.explanation",
     "Recovery": "emberlog.config",
-    "Refutation": "emberlog.provenance.refutation",
+    "Refutation": "emberlog.provenance.explanation",
     "Result": "emberlog.result",
-    "Trace": "emberlog.provenance.trace_form",
+    "Trace": "emberlog.provenance.trace",
 }
 
 __all__ = (

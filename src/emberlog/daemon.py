@@ -36,7 +36,7 @@ if __name__ == "__main__":
     import emberlog.engines.spark.task
     import emberlog.streams.spark.task  # noqa: F401
     from emberlog.workers.kernels.jit import load_compiled
-    from emberlog.workers.kernels.libraries import load_libraries
+    from emberlog.workers.kernels.machine_memory import load_libraries
 
     load_libraries()
     load_compiled()

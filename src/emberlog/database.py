@@ -17,16 +17,16 @@ from emberlog.diagnostics import Diagnostics, EmberlogError, fail, nearest
 from emberlog.engines.engine import Engine, Outputs, Request
 from emberlog.events import Listener, ignore
 from emberlog.language.registry import BUILT_IN
-from emberlog.logical.build import build
 from emberlog.logical.statistics import NO_STATISTICS, RelationStatistics, Statistics
-from emberlog.optimize.pipeline import plan_program
+from emberlog.optimize.pipeline import Optimized, plan_program
 from emberlog.render.cost_text import cost_text
-from emberlog.result import Explained, ExplainedStream, Result
+from emberlog.result import Explained, Result
 from emberlog.semantics.analysis import analyze
 from emberlog.semantics.model import CheckedProgram, Column, Match, Relation
 from emberlog.source import NOWHERE, Source
 from emberlog.syntax import ast
 from emberlog.syntax.parser import parse
+from emberlog.workers.plan.worker_plan import WorkerPlanner
 
 if TYPE_CHECKING:
     import typing_extensions
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from emberlog.io.local_relation import LocalRelation
     from emberlog.provenance.streams.questions import StreamQuestions
+    from emberlog.streams.plan.maintenance import Maintenance
 
     Frame = typing_extensions.TypeVar("Frame", default=DataFrame)
 else:
@@ -211,8 +212,9 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         execution: Execution,
     ) -> Result[Frame]:
         provenance, off = execution.provenance, frozenset(off)
-        explained = self.check(program, params=params, iterations=iterations, off=off, provenance=provenance)
-        checked = explained.checked
+        checked, optimized = self._planned(program, params, iterations, off, provenance)
+        planner = self._engine.planner(optimized.plan, execution, without_data=False)
+        explained = self._explained(checked, optimized, planner, provenance)
         stream = next((relation for relation in checked.relations.values() if relation.is_stream), None)
         if provenance and stream is not None:
             hint = "ask the query that start() gives: query.why(…)"
@@ -230,11 +232,12 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             limits,
             listener,
             execution,
+            planner,
         )
-        outputs = self._engine.run(request) if stream is None else self._stream(request, stream, explained)
+        outputs = self._engine.run(request) if stream is None else self._stream(request, stream, explained.maintenance)
         return Result(explained, outputs)
 
-    def _stream(self, request: Request, stream: Relation, explained: Explained) -> Outputs[Frame]:
+    def _stream(self, request: Request, stream: Relation, maintenance: Maintenance | None) -> Outputs[Frame]:
         """Makes a program over streams ready to be started."""
         from emberlog.engines.spark.engine import SparkEngine
 
@@ -247,8 +250,8 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             )
         from emberlog.streams.spark.start import StreamAnswers
 
-        assert isinstance(explained, ExplainedStream)
-        return cast("Outputs[Frame]", StreamAnswers(self._engine, request, explained.maintenance))
+        assert maintenance is not None
+        return cast("Outputs[Frame]", StreamAnswers(self._engine, request, maintenance))
 
     def window(
         self,
@@ -322,7 +325,19 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         off: Iterable[str] = (),
         provenance: bool = False,
     ) -> Explained:
-        """The program, checked against the registered data and planned, but not run. Raises EmberlogError."""
+        """Checks a program against the registered data and plans it, but does not run it. Raises EmberlogError."""
+        checked, optimized = self._planned(program, params, iterations, off, provenance)
+        planner = self._engine.planner(optimized.plan, DEFAULT_EXECUTION, without_data=True)
+        return self._explained(checked, optimized, planner, provenance)
+
+    def _planned(
+        self,
+        program: ProgramLike,
+        params: Mapping[str, ast.Value] | None,
+        iterations: int | None,
+        off: Iterable[str],
+        provenance: bool,
+    ) -> tuple[CheckedProgram, Optimized]:
         tree = parsed(program)
         checked = analyze(
             tree,
@@ -332,14 +347,21 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             functions=self._functions,
         )
         statistics = self._statistics(checked)
-        optimized = plan_program(checked, off=frozenset(off), statistics=statistics, provenance=provenance)
-        logical = build(checked)
-        if not _has_streams(checked):
-            return Explained(checked, logical, optimized, self._engine.choices(optimized.plan), provenance)
-        from emberlog.streams.plan.maintenance import plan_maintenance
+        return checked, plan_program(checked, off=frozenset(off), statistics=statistics, provenance=provenance)
 
-        plan = plan_maintenance(checked)
-        return ExplainedStream(checked, logical, optimized, plan.notes, provenance, maintenance=plan)
+    def _explained(
+        self, checked: CheckedProgram, optimized: Optimized, planner: WorkerPlanner, provenance: bool
+    ) -> Explained:
+        maintenance = None
+        if _has_streams(checked):
+            from emberlog.streams.plan.maintenance import plan_maintenance
+
+            maintenance = plan_maintenance(checked)
+
+        def describe() -> tuple[str, ...]:
+            return self._engine.choices(optimized.plan, planner) if maintenance is None else maintenance.notes
+
+        return Explained(checked, optimized, describe, provenance, maintenance)
 
     def cost(
         self,
@@ -373,6 +395,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             limits,
             ignore,
             DEFAULT_EXECUTION,
+            self._engine.planner(explained.optimized.plan, DEFAULT_EXECUTION, without_data=False),
         )
         return cost_text(explained.optimized, known, self._engine.counted(request))
 

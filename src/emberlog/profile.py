@@ -22,7 +22,7 @@ from emberlog.events import (
 
 @dataclass(frozen=True, slots=True)
 class RuleTotal:
-    """One rule over all iterations."""
+    """Holds the totals of one rule over all iterations."""
 
     rule: str
     relation: str
@@ -52,14 +52,14 @@ class StratumProfile:
 
     @property
     def imbalance(self) -> str:
-        """How evenly the work was spread, in a line; nothing where it is one worker's."""
+        """Tells in a line how evenly the work was spread; nothing where it is one worker's."""
         busy = [one.busy for one in self.workers]
         if len(busy) < 2 or not sum(busy):
             return ""
         return f"the busiest worker computed {max(busy) * len(busy) / sum(busy):,.1f} times as long as the mean"
 
     def rules(self) -> list[RuleTotal]:
-        """The rules, those that took longest first."""
+        """Returns the rules, those that took longest first."""
         totals: dict[tuple[str, str], RuleTotal] = {}
         for one in self.rounds:
             known = totals.get((one.rule, one.relation), RuleTotal(one.rule, one.relation, 0, 0, 0.0))
@@ -74,7 +74,7 @@ class StratumProfile:
 
 
 class RunProfile:
-    """A listener that keeps what it hears."""
+    """Listens to a run and keeps what it hears."""
 
     def __init__(self) -> None:
         self.strata: list[StratumProfile] = []

@@ -5,7 +5,8 @@ from __future__ import annotations
 import html
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeVar, cast, overload
@@ -15,14 +16,13 @@ from emberlog.diagnostics import fail, nearest
 from emberlog.engines.engine import Outputs
 from emberlog.engines.recording import Recording, what_is_recorded
 from emberlog.io.shelves import Shelf
+from emberlog.logical.build import build
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.traverse import plans_of, scans
 from emberlog.optimize.pipeline import Optimized, plan_program
-from emberlog.provenance.origins import Origin
-from emberlog.provenance.proof import Proof
-from emberlog.provenance.questions import Questions
-from emberlog.provenance.refutation import Refutation
-from emberlog.provenance.trace_form import Trace
+from emberlog.provenance.explanation import Proof, Refutation
+from emberlog.provenance.questions import Origin, Questions
+from emberlog.provenance.trace import Trace
 from emberlog.render.plan_text import explain_text, pass_lines
 from emberlog.semantics.connection_graph import build_connection_graph
 from emberlog.semantics.model import CheckedProgram, CheckedQuery
@@ -48,17 +48,34 @@ _MOST_PROOFS = 10
 _log = logging.getLogger("emberlog")
 
 
-@dataclass(frozen=True, slots=True)
 class Explained:
-    """A program that can be run, and how."""
+    """Holds a program that can be run, and says how. What only an explanation needs is made when it is asked for."""
 
-    checked: CheckedProgram
-    logical: LogicalPlan
-    optimized: Optimized
-    choices: tuple[str, ...] = ()
-    """How each stratum will be run, and why, as far as the engine says it beforehand."""
-    provenance: bool = False
-    """Whether all that has a part in an answer is computed, and stays for questions."""
+    def __init__(
+        self,
+        checked: CheckedProgram,
+        optimized: Optimized,
+        describe: Callable[[], tuple[str, ...]],
+        provenance: bool,
+        maintenance: Maintenance | None,
+    ) -> None:
+        self.checked = checked
+        self.optimized = optimized
+        self.provenance = provenance
+        """Whether all that has a part in an answer is computed, and stays for questions."""
+        self.maintenance = maintenance
+        """What is done with each relation of a program over streams from slide to slide; `choices` tells it."""
+        self._describe = describe
+
+    @cached_property
+    def logical(self) -> LogicalPlan:
+        """The plan before any pass."""
+        return build(self.checked)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """How each stratum will be run, and why; after a run, how it was."""
+        return self._describe()
 
     @property
     def places(self) -> dict[str, Span]:
@@ -99,14 +116,6 @@ class Explained:
 
         page = explanation_page(self.checked, build_connection_graph(self.checked), self.logical, self.optimized)
         return f'<iframe srcdoc="{html.escape(page)}" style="width: 100%; height: 40em; border: 0"></iframe>'
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExplainedStream(Explained):
-    """Is an explained program over streams."""
-
-    maintenance: Maintenance
-    """What is done with each relation from slide to slide: `choices` tells it, and `Result.start` runs it."""
 
 
 class Result(Mapping[str, Frame]):

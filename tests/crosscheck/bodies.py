@@ -28,6 +28,7 @@ from tests.crosscheck.programs import (
     Term,
     Test,
     Var,
+    read_relations,
     variables,
 )
 
@@ -95,6 +96,7 @@ class Body:
         self.plain: list[Plain] = []
         for literal in literals:
             self._take(literal)
+        self.reads = set(read_relations(literals))
         self.steps = self._scheduled()
         bound = {name for atom in self.atoms for term in atom.terms for name in variables(term)}
         actions = [action for step in self.steps for action in step.actions]
@@ -162,6 +164,12 @@ class Body:
                 fault(Fault(*codes))
             else:
                 yield valuation
+
+    @property
+    def never_holds(self) -> bool:
+        """Tells whether a literal without variables is false, whatever the facts are."""
+        constant = [one for one in self.steps[0].actions if not isinstance(one, Atom)]
+        return _acted(constant, {}, frozenset(), {}) is None
 
     def _extended(
         self, place: int, valuation: Valuation, codes: frozenset[str], facts: Facts, tick: Callable[[], None]

@@ -79,7 +79,8 @@ class _Evaluation:
         outputs = asked or list(self.rules)
         for members in _strata(self._needed(outputs), self._reads):
             self._stratum(members)
-        in_full = self._needed([one.relation for one in self.program.queries if one.asks_for_all] if asked else outputs)
+        asked_in_full = [one.relation for one in self.program.queries if one.asks_for_all] if asked else outputs
+        in_full = self._needed(asked_in_full, self._must_read)
         must = {code for name, codes in self.codes.items() if name in in_full for code in codes}
         may = {code for name, codes in self.codes.items() if name not in in_full for code in codes}
         answers = {
@@ -91,14 +92,20 @@ class _Evaluation:
     def _reads(self, name: str) -> set[str]:
         return {read for rule in self.rules.get(name, ()) for read in read_relations(rule.body)}
 
-    def _needed(self, outputs: Iterable[str]) -> set[str]:
+    def _must_read(self, name: str) -> set[str]:
+        """Leaves out what only bodies read that hold for no facts at all: a program need not compute that."""
+        bodies = (body for rule in self.rules.get(name, ()) for body in self.bodies[id(rule)])
+        return {read for body in bodies if not body.never_holds for read in body.reads}
+
+    def _needed(self, outputs: Iterable[str], reads: Callable[[str], set[str]] | None = None) -> set[str]:
+        reads = reads or self._reads
         needed: set[str] = set()
         waiting = list(outputs)
         while waiting:
             name = waiting.pop()
             if name not in needed:
                 needed.add(name)
-                waiting += self._reads(name)
+                waiting += reads(name)
         return needed
 
     def _stratum(self, members: frozenset[str]) -> None:

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from emberlog.database import Database
-from emberlog.provenance.asked import moment_in
-from emberlog.provenance.question_text import asked_in_text
+from emberlog.provenance.asked import asked_in_text, moment_in
 from emberlog.provenance.questions import Questions
 from tests.golden.corpus import GoldenCase
 from tests.recorded_runs import INTERPRETER, questions_of

@@ -10,7 +10,7 @@ from emberlog.config import DEFAULT_LIMITS, Execution, Limits
 from emberlog.engines.spark.frames.faults import coded_errors
 from emberlog.engines.spark.run import run
 from emberlog.events import Listener, ignore
-from emberlog.io.local_rows import fact_of, local_frame
+from emberlog.io.spark_conversions import fact_of, local_frame
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import CheckedProgram, Fact
@@ -44,7 +44,7 @@ def run_dataframe(
     )
     try:
         with coded_errors(places):
-            return {name: facts_of(frame) for name, frame in relations.items()}
+            return {name: facts_of(frame) for name, frame in relations.answers.items()}
     finally:
         relations.close()
 

@@ -13,7 +13,7 @@ from emberlog.diagnostics import EmberlogError
 from emberlog.engines.spark.frames.aggregates import Aggregator
 from emberlog.engines.spark.frames.columns import spark_name
 from emberlog.engines.spark.frames.faults import coded_errors
-from emberlog.io.local_rows import fact_of, local_frame
+from emberlog.io.spark_conversions import fact_of, local_frame
 from emberlog.language.registry import BUILT_IN, Functions
 from emberlog.logical.nodes import AggregateColumn, Field
 from emberlog.semantics.model import CellValue, Fact

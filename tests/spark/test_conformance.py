@@ -13,7 +13,7 @@ from emberlog.engines.spark.frames.aggregates import Aggregator
 from emberlog.engines.spark.frames.columns import spark_name
 from emberlog.engines.spark.frames.expressions import ExpressionCompiler
 from emberlog.engines.spark.frames.faults import coded_errors
-from emberlog.io.local_rows import fact_of, local_frame
+from emberlog.io.spark_conversions import fact_of, local_frame
 from emberlog.language.registry import BUILT_IN
 from emberlog.language.spark_columns import Scope
 from emberlog.language.values import CellValue

@@ -27,10 +27,11 @@ TC = "tc(X, Y) :- arc(X, Y).\ntc(X, Y) :- tc(X, Z), arc(Z, Y).\n"
 
 @pytest.fixture
 def clean(spark: SparkSession, database: Database) -> Iterator[Database]:
-    folders, frames = existing_folders(), kept_frames(spark)
+    folders, frames = set(existing_folders()), kept_frames(spark)
     yield database
-    assert existing_folders() == folders
-    assert kept_frames(spark) == frames
+    # What other tests left may go in the meantime.
+    assert set(existing_folders()) <= folders
+    assert kept_frames(spark) <= frames
 
 
 def layered(spark: SparkSession, layers: int, breadth: int, named: str = "{}") -> DataFrame:

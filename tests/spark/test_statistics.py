@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from emberlog.config import Execution
 from emberlog.database import Database
 from emberlog.events import Event, ExecutorChosen
+from emberlog.logical.nodes import Fixpoint
 from emberlog.logical.statistics import Statistics
+from emberlog.workers.plan import capabilities
+from emberlog.workers.plan.compile import CyclicProgram, compile_fixpoint
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 PROGRAM = "p(X, W) :- a(X, Y), b(Y, Z), c(Z, W)."
 
@@ -93,3 +100,20 @@ def test_rows_are_counted_where_spark_runs_a_query_and_where_workers_run_a_rule(
     assert delta.split()[-1] == "210"
     assert counted_lines(told, "facts counted") == ["  n: 1"], "the closure is only counted, never written out"
     assert "not counted" in told
+
+
+def test_a_stratum_is_compiled_once_on_spark(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: Counter[tuple[str, ...]] = Counter()
+
+    def counting(fixpoint: Fixpoint, *arguments: object) -> CyclicProgram:
+        counted[tuple(relation.name for relation in fixpoint.relations)] += 1
+        return compile_fixpoint(fixpoint, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(capabilities, "compile_fixpoint", counting)
+    folder = EXAMPLES / "access_rights"
+    for path in sorted((folder / "facts").iterdir()):
+        database.register(path.stem, path)
+    with database.datalog(folder / "program.dl") as result:
+        result.explain()
+    assert counted
+    assert set(counted.values()) == {1}

@@ -182,3 +182,18 @@ def test_a_constant_without_a_value_is_met_only_by_valuations() -> None:
 def test_an_answer_does_not_depend_on_rows_that_no_join_keeps() -> None:
     program = "s(K, sum<V>) :- n(K, V), m(K). p(S) :- s(_, S)."
     assert answer(program, {"n": [(1, 2**63 - 1), (1, 1), (2, 3)], "m": [(2,)]}) == {(3,)}
+
+
+def test_a_comparison_gives_no_type_to_what_has_one() -> None:
+    """`N2 != 0.0` stands before the atom that makes `N2` an int, and no fact says what the second column is."""
+    program = "p4(N0, N3) :- p4(_, N3), p1(N0). p1(1) :- e(_). p(N3) :- p4(_, N2), N2 != 0.0, p4(N2, N3)."
+    assert answer(program, {"e": [(1,)]}) == set()
+
+
+def test_a_pair_beside_a_value_that_is_looked_up_is_no_matter() -> None:
+    """Workers read the relation whole to look out for values that do not exist, and keep no pairs."""
+    program = (
+        "q(X, S, Z, encd(0.2, 1)) :- e(Z, _), a(X), e(_, S). p(1) :- Y = X + 1, q(X, _, _, _), q(Y, _, _, _). a(3). "
+    )
+    facts = {"e": [(3, f"t{number}") for number in range(30_000)]}
+    assert answer(program, facts) == set()

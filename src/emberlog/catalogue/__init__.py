@@ -1,4 +1,4 @@
-"""Every code that an error or a warning can have: what it means, how to mend it, an example.
+"""Lists every code that an error or a warning can have: what it means, how to mend it, an example.
 
 `emberlog explain DL231` prints an entry; `python -m emberlog.catalogue` prints docs/errors.md. Tests run the examples
 and compare the catalogue with the codes in the sources.
@@ -28,7 +28,7 @@ CATALOGUE: dict[str, Entry] = {entry.code: entry for _, _, entries in CHAPTERS f
 
 
 def entry_text(entry: Entry) -> str:
-    """The entry for a terminal, without a final line break."""
+    """Returns the entry for a terminal, without a final line break."""
     import textwrap
 
     kind = "warning" if entry.is_warning else "error"

@@ -40,7 +40,7 @@ def _example(entry: Entry) -> str:
 
 
 def _sentence(text: str) -> str:
-    """Backslashes and angle brackets mean something in Markdown outside code."""
+    """Escapes backslashes and angle brackets, which mean something in Markdown outside code."""
     pieces = text.split("`")
     for index in range(0, len(pieces), 2):
         pieces[index] = pieces[index].replace("\\", "\\\\").replace("<", "\\<")

@@ -1,4 +1,4 @@
-"""DL4xx: data and files."""
+"""Lists the entries of DL4xx: data and files."""
 
 from __future__ import annotations
 

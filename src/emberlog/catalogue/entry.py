@@ -1,4 +1,4 @@
-"""What an entry of the catalogue holds."""
+"""Defines an entry of the catalogue."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class FoundBy(Enum):
-    """What gives the code, given the example."""
+    """Says what gives the code, given the example."""
 
     CHECK = "check"
     """`emberlog check` of the example."""

@@ -1,4 +1,4 @@
-"""DL3xx: the program has a meaning, but no plan."""
+"""Lists the entries of DL3xx: the program has a meaning, but no plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DL5xx: limits and faults while running; DL9xx: mistakes of Emberlog."""
+"""Lists the entries of DL5xx, limits and faults while running, and of DL9xx, mistakes of Emberlog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DL2xx: the program can be read, but not given a meaning."""
+"""Lists the entries of DL2xx: the program can be read, but not given a meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DL1xx: the text cannot be read as a program."""
+"""Lists the entries of DL1xx: the text cannot be read as a program."""
 
 from __future__ import annotations
 

@@ -1,22 +1,22 @@
-"""What `emberlog why`, `why-not` and `trace` share: a program is run with provenance, and then asked about a fact."""
+"""Runs a program with provenance and asks it about a fact, for `emberlog why`, `why-not` and `trace`."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from emberlog.cli.limits import add_limit_options, limits_of
 from emberlog.cli.parameters import (
     add_fact_options,
+    add_limit_options,
     add_program_options,
     add_spark_options,
+    limits_of,
     refuse,
-    refuse_spark_options,
 )
 from emberlog.diagnostics import fail
 
@@ -30,7 +30,16 @@ if TYPE_CHECKING:
 
 ENGINES = ("local", "spark")
 
-_FORM_OF_SUFFIX = {".html": "html", ".htm": "html", ".json": "json", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid"}
+_FORM_OF_SUFFIX = {
+    ".dot": "dot",
+    ".gv": "dot",
+    ".htm": "html",
+    ".html": "html",
+    ".json": "json",
+    ".mermaid": "mermaid",
+    ".mmd": "mermaid",
+    ".svg": "svg",
+}
 FORMS = ("text", "json", "dot", "mermaid", "html")
 
 
@@ -65,18 +74,18 @@ class Question:
 
 @contextmanager
 def asked(arguments: argparse.Namespace) -> Iterator[Question]:
-    """Who can answer, and the fact that is asked about."""
+    """Runs the program, and gives what can answer and the fact that is asked about."""
     from emberlog.cli.running import prepare
-    from emberlog.provenance.question_text import asked_in_text
+    from emberlog.provenance.asked import asked_in_text
 
     relation, fact = asked_in_text(arguments.fact)
     task = prepare(arguments.program, arguments)
+    from emberlog.cli.databases import open_database
     from emberlog.cli.live_line import LiveLine
-    from emberlog.cli.spark_failures import told_as_such
 
-    with told_as_such(), LiveLine(sys.stderr) as line:
+    with LiveLine(sys.stderr) as line:
         line.begin(f"  running {task.name}")
-        with chosen_database(arguments) as database:
+        with open_database(arguments) as database:
             for name, path in task.inputs.items():
                 database.register(name, path, header=arguments.header)
             with _answering(database, task, arguments) as answering:
@@ -97,7 +106,7 @@ def _answering(
 
 
 def result_of(question: Question, what: str) -> Result[Any]:
-    """The run that is asked; of a window of streams `what` is not told."""
+    """Returns the run that is asked; raises an error for a window of streams, of which `what` is not told."""
     from emberlog.result import Result
 
     if not isinstance(question.answering, Result):
@@ -116,26 +125,15 @@ def _moment(text: str | None) -> int | datetime | None:
     return moment
 
 
-def chosen_database(arguments: argparse.Namespace) -> Any:
-    """On the engine that the options say."""
-    from emberlog.database import Database
-
-    refuse_spark_options(arguments)
-    if arguments.engine == "local":
-        return Database(engine="local")
-    from emberlog.cli.terminal import silence_py4j
-
-    silence_py4j()
-    return Database(master=arguments.master, conf=dict(arguments.conf))
-
-
-def form_of(arguments: argparse.Namespace) -> str:
+def form_of(arguments: argparse.Namespace, forms: Sequence[str] = FORMS) -> str:
+    """Returns the form that is asked for, by its name or by that of the file."""
     suffix = os.path.splitext(arguments.output or "")[1].lower()
-    return arguments.format or _FORM_OF_SUFFIX.get(suffix, "text")
+    named = _FORM_OF_SUFFIX.get(suffix, "text")
+    return arguments.format or (named if named in forms else "text")
 
 
 def in_form(explanation: Explanation, form: str) -> str:
-    """With a final line break."""
+    """Returns the explanation in one of the forms, with a final line break."""
     match form:
         case "json":
             import json
@@ -151,11 +149,12 @@ def in_form(explanation: Explanation, form: str) -> str:
             return f"{explanation}\n"
 
 
-def tell(arguments: argparse.Namespace, text: str) -> None:
-    if arguments.output is None:
+def tell(output: str | None, text: str) -> None:
+    """Writes a text to the file that was named, or else to standard output."""
+    if output is None:
         sys.stdout.write(text)
         return
     from emberlog.cli.program_files import write_text
 
-    write_text(arguments.output, text)
-    print(f"{arguments.output}: {len(text.encode()):,} bytes written", file=sys.stderr)
+    write_text(output, text)
+    print(f"{output}: {len(text.encode()):,} bytes written", file=sys.stderr)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from emberlog.cli import exit_codes
-from emberlog.cli.parameters import add_program_options, as_mapping
+from emberlog.cli.parameters import add_command, add_program_options, as_mapping
 
 if TYPE_CHECKING:
     from emberlog.diagnostics import Diagnostic
@@ -30,17 +30,17 @@ Parameters without a value are left open. Nothing is run, and no data is read.
 
 
 def register(commands: Any) -> None:
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser = add_command(
+        commands,
         NAME,
+        run,
         help="find the errors of programs and say what they are",
         description="Reads programs and shows every error and warning in them, or says what each of them is.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        examples=EXAMPLES,
     )
     parser.add_argument("files", metavar="FILE", nargs="+", help="a program; - is standard input")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     add_program_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -90,7 +90,7 @@ def _print_text(programs: Sequence[tuple[str, CheckedProgram | None]], diagnosti
 
 
 def description(checked: CheckedProgram) -> list[str]:
-    """What the program is, and below it why its recursive aggregates are legal and what its streams mean."""
+    """Tells what the program is, and below it why its recursive aggregates are legal and what its streams mean."""
     from emberlog.logical.summary import aggregate_notes, program_summary, stream_notes
 
     notes = (*aggregate_notes(checked), *stream_notes(checked))

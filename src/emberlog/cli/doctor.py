@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from emberlog.cli import exit_codes
+from emberlog.cli.parameters import add_command
 
 if TYPE_CHECKING:
     from emberlog.cli.health import Finding, State
@@ -23,15 +24,15 @@ Without --start nothing is started, and the answer comes at once. The exit code 
 
 
 def register(commands: Any) -> None:
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser = add_command(
+        commands,
         NAME,
+        run,
         help="tell whether this machine can run programs, and how to mend what is missing",
         description="Looks at everything that a run on Spark needs, and says how to mend what is not right.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        examples=EXAMPLES,
     )
     parser.add_argument("--start", action="store_true", help="start Spark and run a small program")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -45,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         if worst is State.MISSING:
             print("Spark was not started, because something is missing")
         else:
-            from emberlog.cli.trial_run import try_spark
+            from emberlog.cli.health import try_spark
 
             finding = try_spark()
             print(finding_text(finding))

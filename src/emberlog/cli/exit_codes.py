@@ -1,4 +1,4 @@
-"""What the command line tells the shell. The numbers are a contract; `emberlog --help` lists them."""
+"""Names the exit codes of the command line. The numbers are a contract; `emberlog --help` lists them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`emberlog explain`: how a program is evaluated, or what an error code means."""
+"""`emberlog explain`: shows how a program is evaluated, or what an error code means."""
 
 from __future__ import annotations
 
@@ -9,24 +9,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from emberlog.cli import exit_codes
-from emberlog.cli.asking import ENGINES, add_engine_options
-from emberlog.cli.parameters import add_fact_options, add_program_options, as_mapping, refuse
+from emberlog.cli.asking import ENGINES, add_engine_options, form_of, tell
+from emberlog.cli.parameters import add_command, add_fact_options, add_program_options, as_mapping, refuse
 
 if TYPE_CHECKING:
     from emberlog.syntax.ast import Value
 
 FORMATS = ("text", "dot", "mermaid", "svg", "html")
-
-_FORMAT_OF_SUFFIX = {
-    ".txt": "text",
-    ".dot": "dot",
-    ".gv": "dot",
-    ".mmd": "mermaid",
-    ".mermaid": "mermaid",
-    ".svg": "svg",
-    ".html": "html",
-    ".htm": "html",
-}
 
 _CODE = re.compile(r"DL\d{3}", re.IGNORECASE)
 
@@ -46,12 +35,13 @@ examples:
 
 
 def register(commands: Any) -> None:
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser = add_command(
+        commands,
         NAME,
+        run,
         help="show how a program is evaluated, or what an error code means",
         description="Shows how a program will be evaluated, in text or in pictures. Given an error code, explains it.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        examples=EXAMPLES,
     )
     parser.add_argument("subject", metavar="FILE|CODE", help="a program (- is standard input), or a code such as DL231")
     parser.add_argument("--passes", action="store_true", help="every line that each pass changed")
@@ -65,7 +55,6 @@ def register(commands: Any) -> None:
     add_fact_options(costs)
     add_engine_options(costs)
     parser.set_defaults(engine=None)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -87,12 +76,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.cost or arguments.analyze:
         refuse("the table of costs", about_passes, "leave it out, or --cost and --analyze")
         arguments.engine = arguments.engine or ENGINES[0]
-        from emberlog.cli.costs import costs
-
-        return _tell(arguments.output, costs(arguments), is_text=True)
+        return _tell(arguments.output, _costs(arguments), is_text=True)
     refuse("a plan", about_data, "say --cost or --analyze, or leave it out: a plan is made without data")
-    suffix = os.path.splitext(arguments.output or "")[1].lower()
-    form = arguments.format or _FORMAT_OF_SUFFIX.get(suffix, "text")
+    form = form_of(arguments, FORMATS)
     if form != "text":
         refuse("a picture", {"--passes": arguments.passes}, "leave it out: it is for text")
     text = explanation(
@@ -107,15 +93,25 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tell(output: str | None, text: str, *, is_text: bool) -> int:
-    if output:
-        _write(output, text)
-    elif is_text:
-        from emberlog.cli.terminal import with_bold_headings
+    from emberlog.cli.terminal import with_bold_headings
 
-        sys.stdout.write(with_bold_headings(text, sys.stdout))
-    else:
-        sys.stdout.write(text)
+    tell(output, with_bold_headings(text, sys.stdout) if is_text and not output else text)
     return exit_codes.FINE
+
+
+def _costs(arguments: argparse.Namespace) -> str:
+    """Returns the rows expected and those counted, by the data that the program reads, with a final line break."""
+    from emberlog.cli.databases import open_database
+    from emberlog.cli.running import prepare
+
+    task = prepare(arguments.subject, arguments, off=arguments.off)
+    with open_database(arguments) as database:
+        for relation, path in task.inputs.items():
+            database.register(relation, path, header=arguments.header)
+        told = database.cost(
+            task.program, analyze=arguments.analyze, params=task.params, iterations=task.iterations, off=task.off
+        )
+    return f"{told}\n"
 
 
 def explanation(
@@ -127,7 +123,7 @@ def explanation(
     off: frozenset[str],
     passes_in_full: bool,
 ) -> str:
-    """The explanation of a program in one of the formats, with a final line break."""
+    """Returns the explanation of a program in one of the formats, with a final line break."""
     from emberlog.cli.check import check_file
     from emberlog.engines.spark.description import described
     from emberlog.logical.build import build
@@ -179,10 +175,3 @@ def _explain_code(code: str) -> int:
         return exit_codes.USAGE
     print(entry_text(CATALOGUE[code]))
     return exit_codes.FINE
-
-
-def _write(name: str, text: str) -> None:
-    from emberlog.cli.program_files import write_text
-
-    write_text(name, text)
-    print(f"{name}: {len(text.encode()):,} bytes written", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Where the facts of a program are: a file for each relation, in a folder or named one by one."""
+"""Finds the facts of a program: a file for each relation, in a folder or named one by one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def facts_beside(program: str | Path) -> Path | None:
 
 
 def files_in_folder(folder: Path) -> dict[str, Path]:
-    """Relation → file, or folder of files. What is of another kind is left alone."""
+    """Returns the file, or the folder of files, of each relation. What is of another kind is left alone."""
     try:
         names = sorted(folder.iterdir())
     except OSError as error:
@@ -42,7 +42,7 @@ def relation_of_file(path: Path) -> str:
 
 
 def is_fact_file(path: Path) -> bool:
-    """By its name; a folder also by the names of the files in it, as a run writes them."""
+    """Tells whether a path holds facts: by its name, or that of the files in a folder, as a run writes them."""
     if kind_of(str(path)) in KINDS:
         return True
     return path.is_dir() and any(

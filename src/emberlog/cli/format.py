@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from emberlog.cli import exit_codes
+from emberlog.cli.parameters import add_command
 
 if TYPE_CHECKING:
     from emberlog.source import Source
@@ -25,17 +26,17 @@ Only the layout and the spelling change, never the meaning; comments stay. A fil
 
 
 def register(commands: Any) -> None:
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser = add_command(
+        commands,
         NAME,
+        run,
         help="write programs in their canonical form",
         description="Rewrites programs in their canonical form: one spelling of arrows, negation, spaces and lines.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        examples=EXAMPLES,
     )
     parser.add_argument("files", metavar="FILE", nargs="+", help="a program; - is standard input")
     parser.add_argument("--check", action="store_true", help="write nothing, name the files that would change")
     parser.add_argument("--diff", action="store_true", help="write nothing, show what would change")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -76,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def canonical_text(source: Source) -> str:
-    """The program as the printer writes it; raises EmberlogError when it has syntax errors."""
+    """Returns the program as the printer writes it; raises EmberlogError when it has syntax errors."""
     from emberlog.diagnostics import InternalError
     from emberlog.source import Source
     from emberlog.syntax.parser import parse

@@ -1,4 +1,4 @@
-"""What Emberlog needs of a machine, looked at one by one: is it there, is it right, and what to do if not."""
+"""Looks at what Emberlog needs of a machine, one by one: is it there, is it right, and what to do if not."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -35,6 +36,8 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
+    """Tells what was found of one thing, and what to do about it."""
+
     state: State
     subject: str
     text: str
@@ -42,6 +45,7 @@ class Finding:
 
 
 def findings() -> Iterator[Finding]:
+    """Looks at everything that can be seen without starting Spark."""
     yield _python()
     yield _java()
     yield from (_package(name) for name in PACKAGES)
@@ -51,7 +55,7 @@ def findings() -> Iterator[Finding]:
 
 
 def _python() -> Finding:
-    """An older one than 3.11 would not have come this far."""
+    """Tells which Python runs. One older than 3.11 would not have come this far."""
     return Finding(State.FINE, "Python", f"{platform.python_version()}, {sys.executable}")
 
 
@@ -82,7 +86,7 @@ def _package(name: str) -> Finding:
 
 
 def _wanted(name: str) -> str:
-    """The versions that Emberlog asks for, as `>=4.3,<4.4`; nothing if Emberlog itself is not installed."""
+    """Returns the versions that Emberlog asks for, as `>=4.3,<4.4`; nothing if Emberlog itself is not installed."""
     from importlib.metadata import PackageNotFoundError, requires
 
     try:
@@ -122,7 +126,7 @@ def _memory() -> Finding:
 
 
 def _container_limit() -> int | None:
-    """What the kernel allows this container, where there is one."""
+    """Returns the bytes of memory that the kernel allows this container; None if there is no limit."""
     try:
         return int(MEMORY_LIMIT.read_text())
     except (OSError, ValueError):  # no such file, or the word `max`
@@ -144,3 +148,31 @@ def _disk() -> Finding:
     if free >= LEAST_FREE_DISK:
         return Finding(State.FINE, "disk", text)
     return Finding(State.DOUBTFUL, "disk", text, "make room, or set SPARK_LOCAL_DIRS to a larger disk")
+
+
+TRIAL = """\
+arc(1, 2).
+arc(2, 3).
+arc(3, 4).
+reach(X, Y) :- arc(X, Y).
+reach(X, Z) :- reach(X, Y), arc(Y, Z).
+"""
+TRIAL_FACTS = 6
+
+
+def try_spark() -> Finding:
+    """Runs a small recursive program on a Spark of our own, to see that everything works together."""
+    from emberlog.database import Database
+
+    since = time.monotonic()
+    try:
+        with Database() as database:
+            ready = time.monotonic()
+            found = database.datalog(TRIAL)["reach"].count()
+    except EmberlogError as error:
+        first = error.diagnostics[0]
+        return Finding(State.MISSING, "Spark", first.message, "; ".join(note.text for note in first.notes))
+    if found != TRIAL_FACTS:
+        return Finding(State.MISSING, "Spark", f"a small program gave {found:,} facts instead of {TRIAL_FACTS}")
+    text = f"started in {ready - since:,.1f} s, and ran a small program in {time.monotonic() - ready:,.1f} s"
+    return Finding(State.FINE, "Spark", text)

@@ -1,4 +1,4 @@
-"""One line of a terminal that is rewritten while something goes on, and plain lines where there is no terminal."""
+"""Shows what goes on in one line of a terminal that is rewritten, and in plain lines where there is no terminal."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class LiveLine:
         self.clear()
 
     def begin(self, text: str) -> None:
-        """Something new goes on; its clock starts now."""
+        """Shows that something new goes on; its clock starts now."""
         self._since = self._logged = time.monotonic()
         self.show(text)
 
@@ -55,7 +55,7 @@ class LiveLine:
             self._draw()
 
     def keep(self, text: str) -> None:
-        """A line that stays; what was shown is over."""
+        """Writes a line that stays; what was shown is over."""
         with self._lock:
             self._text = ""
             self._write(f"{_CLEAR if self.is_live else ''}{text}\n")

@@ -1,20 +1,37 @@
-"""`--param source=977` and `--iterations 20`: what a program may ask of its caller."""
+"""Adds the options that several commands have, and reads what is given for them."""
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from emberlog.config import Limits
     from emberlog.syntax.ast import Value
 
 _INT = re.compile(r"[+-]?\d+")
 _FLOAT = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+)([eE][+-]?\d+)?")
 
 
+def add_command(
+    commands: Any, name: str, run: Callable[[argparse.Namespace], int], *, help: str, description: str, examples: str
+) -> argparse.ArgumentParser:
+    """Adds a command, which `run` carries out, and returns the parser of its options."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=help,
+        description=description,
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
 def add_program_options(parser: argparse.ArgumentParser) -> None:
+    """Adds what a program may ask of its caller."""
     add_parameter_option(parser)
     parser.add_argument(
         "--iterations",
@@ -25,6 +42,7 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_parameter_option(parser: argparse.ArgumentParser) -> None:
+    """Adds the values of a program's parameters."""
     parser.add_argument(
         "--param",
         dest="params",
@@ -37,6 +55,7 @@ def add_parameter_option(parser: argparse.ArgumentParser) -> None:
 
 
 def parse_parameter(text: str) -> tuple[str, Value]:
+    """Reads `source=977`."""
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise argparse.ArgumentTypeError(f"write NAME=VALUE, as in source=977, not `{text}`")
@@ -44,6 +63,7 @@ def parse_parameter(text: str) -> tuple[str, Value]:
 
 
 def parse_value(text: str) -> Value:
+    """Reads a number, true, false or a text."""
     if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'":
         return text[1:-1]
     if text in ("true", "false"):
@@ -74,7 +94,7 @@ def positive_number(text: str) -> float:
 
 
 def as_mapping(params: Sequence[tuple[str, Value]]) -> dict[str, Value]:
-    """The last value given for a name counts."""
+    """Returns the values by name; the last one given for a name counts."""
     return dict(params)
 
 
@@ -96,7 +116,7 @@ ONE_RELATION = "the facts of one relation; may be repeated, and goes before --fa
 
 
 def add_fact_options(group: Any, input_help: str = ONE_RELATION) -> None:
-    """Where the facts are that a program reads."""
+    """Adds where the facts are that a program reads."""
     group.add_argument("--facts", metavar="DIR", help="a folder with a file for each relation; default: facts/")
     group.add_argument(
         "--input",
@@ -125,7 +145,7 @@ def refuse_spark_options(arguments: argparse.Namespace) -> None:
 
 
 def add_spark_options(group: Any) -> None:
-    """Which Spark runs it."""
+    """Adds which Spark runs a program."""
     group.add_argument("--master", metavar="URL", help="where Spark runs (local[*])")
     group.add_argument(
         "--conf",
@@ -135,3 +155,22 @@ def add_spark_options(group: Any) -> None:
         default=[],
         help="a setting of Spark; may be repeated",
     )
+
+
+def add_limit_options(parser: argparse.ArgumentParser) -> None:
+    """Adds what a run may use before it is stopped."""
+    group = parser.add_argument_group(
+        "limits", "A run that passes one is stopped, with an error that says how far it came."
+    )
+    group.add_argument("--max-iterations", metavar="N", type=positive_int, help="rounds of one recursion (100,000)")
+    group.add_argument("--max-rows", metavar="N", type=positive_int, help="facts derived in all (10,000,000,000)")
+    group.add_argument("--timeout", metavar="SECONDS", type=positive_number, help="seconds (no limit)")
+
+
+def limits_of(arguments: argparse.Namespace) -> Limits:
+    """Returns the limits that are set."""
+    from emberlog.config import Limits
+
+    names = ("max_iterations", "max_rows", "timeout")
+    given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
+    return Limits(**given)

@@ -1,4 +1,4 @@
-"""Program texts from files and from standard input, and texts written back to files."""
+"""Reads program texts from files and from standard input, and writes texts back to files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROGRAM_OF_FOLDER = "program.dl"
 
 
 def read_source(name: str) -> Source:
-    """The text of a file, or of standard input for `-`; raises EmberlogError when it cannot be read."""
+    """Returns the text of a file, or of standard input for `-`; raises EmberlogError when it cannot be read."""
     if name == STANDARD_INPUT:
         return Source("<stdin>", _decoded("<stdin>", sys.stdin.buffer.read()))
     name = program_path(name)
@@ -28,7 +28,7 @@ def read_source(name: str) -> Source:
 
 
 def program_path(name: str) -> str:
-    """The file that is meant: that of a folder, if the folder has a program."""
+    """Returns the file that is meant: the program of a folder, if it has one."""
     inside = os.path.join(name, PROGRAM_OF_FOLDER)
     return inside if "\0" not in name and os.path.isfile(inside) else name
 

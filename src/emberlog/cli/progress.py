@@ -1,4 +1,4 @@
-"""What a run tells while it goes on, as a person reads it: which stratum, which iteration, how many facts."""
+"""Shows how a run goes on: which stratum, which iteration, how many facts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from emberlog.logical.summary import counted
 
 
 class Progress:
-    """A listener that keeps one line per recursive stratum. Others are computed when someone reads them."""
+    """Listens to a run and keeps one line per recursive stratum. Others are computed when someone reads them."""
 
     def __init__(self, line: LiveLine) -> None:
         self._line = line

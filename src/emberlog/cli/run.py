@@ -7,11 +7,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from emberlog.cli import exit_codes
-from emberlog.cli.limits import add_limit_options, limits_of
 from emberlog.cli.parameters import (
+    add_command,
     add_fact_options,
+    add_limit_options,
     add_program_options,
     add_spark_options,
+    limits_of,
     refuse,
     refuse_spark_options,
     whole_number,
@@ -19,7 +21,6 @@ from emberlog.cli.parameters import (
 from emberlog.config import EXECUTORS, MODES, PARTITIONINGS, REPRESENTATIONS
 
 if TYPE_CHECKING:
-    from emberlog.cli.profiling import Profiling
     from emberlog.cli.running import Task
 
 NAME = "run"
@@ -46,12 +47,13 @@ everything else to standard error. Ctrl-C stops the run and leaves nothing behin
 
 
 def register(commands: Any) -> None:
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser = add_command(
+        commands,
         NAME,
+        run,
         help="compute the facts of a program on Spark",
         description="Runs a program on Spark, shows the first facts of each answer, and writes them all if asked to.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        examples=EXAMPLES,
     )
     parser.add_argument("program", metavar="FILE", help="a program, or a folder with program.dl; - is standard input")
     add_program_options(parser)
@@ -62,7 +64,6 @@ def register(commands: Any) -> None:
     add_limit_options(parser)
     _add_execution_options(parser.add_argument_group("how it runs"))
     add_spark_options(parser.add_argument_group("Spark"))
-    parser.set_defaults(run=run)
 
 
 def _add_data_options(group: Any) -> None:
@@ -123,40 +124,8 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.program, arguments, queries=arguments.query, off=arguments.off, output=arguments.output
         )
     _tell_warnings(task)
-    profiling = _profiling(arguments.profile)
-    if arguments.engine == "local":
-        from emberlog.cli.running_locally import carry_out_locally
-
-        carry_out_locally(
-            task,
-            limits=limits,
-            header=arguments.header,
-            form=arguments.format or FORMATS[0],
-            show=arguments.show,
-            execution=execution,
-            profiling=profiling,
-        )
-        return exit_codes.FINE
-    carry_out(
-        task,
-        limits=limits,
-        header=arguments.header,
-        form=arguments.format or FORMATS[0],
-        show=arguments.show,
-        execution=execution,
-        profiling=profiling,
-        master=arguments.master,
-        conf=dict(arguments.conf),
-    )
+    carry_out(task, arguments, form=arguments.format or FORMATS[0], limits=limits, execution=execution)
     return exit_codes.FINE
-
-
-def _profiling(asked: str | None) -> Profiling | None:
-    if asked is None:
-        return None
-    from emberlog.cli.profiling import Profiling
-
-    return Profiling(asked or None)
 
 
 def _tell_warnings(task: Task) -> None:

@@ -1,4 +1,4 @@
-"""A run from the command line: what is checked before Spark starts, and what is told while it goes on."""
+"""Prepares and carries out a run from the command line, on either engine."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from emberlog.cli.answers import answer_text, with_origins
 from emberlog.cli.fact_files import facts_beside, files_in_folder, is_fact_file
 from emberlog.cli.live_line import LiveLine
 from emberlog.cli.parameters import as_mapping
-from emberlog.cli.program_files import STANDARD_INPUT, program_path, read_source
+from emberlog.cli.program_files import STANDARD_INPUT, program_path, read_source, write_text
 from emberlog.cli.progress import Progress
-from emberlog.cli.spark_failures import told_as_such
-from emberlog.cli.terminal import silence_py4j
 from emberlog.config import Execution, Limits
 from emberlog.diagnostics import Diagnostics, fail, nearest
+from emberlog.events import Event, Listener
 from emberlog.logical.build import build
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.summary import counted, program_summary
 from emberlog.logical.traverse import plans_of, scans
 from emberlog.optimize.pipeline import optimize
+from emberlog.profile import RunProfile
+from emberlog.render.answer_text import answer_text
+from emberlog.render.profile_text import profile_text
 from emberlog.semantics.analysis import analyze
 from emberlog.semantics.model import CheckedProgram
 from emberlog.source import NOWHERE, Source
@@ -34,13 +35,12 @@ from emberlog.syntax import ast
 from emberlog.syntax.parser import parse
 
 if TYPE_CHECKING:
-    from emberlog.cli.profiling import Profiling
     from emberlog.database import Database
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A program that can be run, as far as one can tell without Spark."""
+    """Holds a program that can be run, as far as one can tell without Spark."""
 
     program: ast.Program
     checked: CheckedProgram
@@ -66,8 +66,8 @@ def prepare(
     off: Iterable[str] = (),
     output: str | None = None,
 ) -> Task:
-    """A program with the parameters and the facts of the command line. Raises EmberlogError with what is wrong with the
-    program, the paths or the options."""
+    """Returns a program with the parameters and the facts of the command line. Raises EmberlogError with what is wrong
+    with the program, the paths or the options."""
     params, iterations = as_mapping(arguments.params), arguments.iterations
     facts, inputs = arguments.facts, dict(arguments.inputs)
     program = _with_queries(parse(read_source(name)), queries)
@@ -84,45 +84,35 @@ def prepare(
     return Task(program, checked, params, iterations, tuple(off), {**files, **inputs}, used, output)
 
 
-def carry_out(
-    task: Task,
-    *,
-    limits: Limits,
-    header: bool,
-    form: str,
-    show: int,
-    execution: Execution,
-    profiling: Profiling | None,
-    master: str | None,
-    conf: Mapping[str, str],
-) -> None:
+def carry_out(task: Task, arguments: argparse.Namespace, *, form: str, limits: Limits, execution: Execution) -> None:
+    """Runs the task on the engine that the options say, tells how it goes on, and shows the answers."""
     since = time.monotonic()
-    silence_py4j()
-    with told_as_such(), LiveLine(sys.stderr) as line:
-        line.begin("  starting Spark")
-        from emberlog.cli.reading import computed_once, read_answers
-        from emberlog.database import Database
+    is_local = arguments.engine == "local"
+    with LiveLine(sys.stderr) as line:
+        if not is_local:
+            line.begin("  starting Spark")
+        from emberlog.cli.databases import computed_once, open_database, read_answers
 
-        with Database(master=master, conf=conf) as database:
+        with open_database(arguments) as database:
             started = time.monotonic()
-            line.keep(heading(task, database))
+            line.keep(heading(task, database, is_local=is_local))
             for relation, path in task.inputs.items():
                 line.begin(f"  reading {path}")
-                database.register(relation, path, header=header)
+                database.register(relation, path, header=arguments.header)
+            profile = None if arguments.profile is None else RunProfile()
+            progress = Progress(line)
             with database.datalog(
                 task.program,
                 params=task.params,
                 iterations=task.iterations,
                 limits=limits,
-                listener=Progress(line) if profiling is None else profiling.beside(Progress(line)),
+                listener=progress if profile is None else _both(profile, progress),
                 off=task.off,
                 execution=execution,
             ) as result:
                 computed = time.monotonic()
                 with computed_once(result):
-                    answers = read_answers(result, show, line)
-                    if execution.provenance:
-                        answers = [with_origins(answer, result) for answer in answers]
+                    answers = read_answers(result, arguments.show, line, origins=execution.provenance)
                     if task.output is not None:
                         line.begin(f"  writing {task.output}")
                         result.write(task.output, form, iterations=execution.provenance)
@@ -131,30 +121,51 @@ def carry_out(
                 print(answer_text(answer, hint="--show 0 for none, --output DIR to keep them all"), flush=True)
             if task.output is not None:
                 line.keep(f"written: {task.output} ({counted(len(answers), 'relation')}, {form})")
-            if profiling is not None:
-                line.keep(profiling.finish(task.name))
+            if profile is not None:
+                line.keep(_told(profile, task.name, arguments.profile))
             read = time.monotonic()
-            line.keep(
-                f"done in {read - since:,.1f} s: {started - since:,.1f} s to start Spark, "
-                f"{computed - started:,.1f} s to compute, {read - computed:,.1f} s to read the answers"
+            spent = (
+                f": {started - since:,.1f} s to start Spark, {computed - started:,.1f} s to compute, "
+                f"{read - computed:,.1f} s to read the answers"
             )
+            line.keep(f"done in {read - since:,.1f} s{'' if is_local else spent}")
 
 
-def heading(task: Task, database: Database) -> str:
-    parts = [task.name, f"Spark {database.spark.version} {_master(database)}", program_summary(task.checked)]
-    heading = " · ".join(parts)
+def heading(task: Task, database: Database[Any], *, is_local: bool = False) -> str:
+    """Returns the line that says what is run and where."""
+    where = "in this process" if is_local else f"Spark {database.spark.version} {_master(database)}"
+    heading = f"{task.name} · {where} · {program_summary(task.checked)}"
     return heading if task.facts_folder is None else f"{heading}\n  facts from {task.facts_folder}"
 
 
-def _master(database: Database) -> str:
+def _master(database: Database[Any]) -> str:
     try:
         return str(database.spark.sparkContext.master)
     except Exception:  # a session of Spark Connect does not tell
         return "Connect"
 
 
+def _both(one: Listener, other: Listener) -> Listener:
+    def tell(event: Event, /) -> None:
+        one(event)
+        other(event)
+
+    return tell
+
+
+def _told(profile: RunProfile, name: str, page: str) -> str:
+    """Returns the profile as text; writes the page if there is to be one."""
+    text = profile_text(profile)
+    if not page:
+        return text
+    from emberlog.render.pictures.profile_page import profile_page
+
+    write_text(page, profile_page(name, profile))
+    return f"{text}\n\nprofile: {page}"
+
+
 def _with_queries(program: ast.Program, queries: Sequence[str]) -> ast.Program:
-    """The program with these queries instead of its own, if there are any."""
+    """Returns the program with these queries instead of its own, if there are any."""
     if not queries:
         return program
     asked: list[ast.Statement] = []
@@ -169,7 +180,7 @@ def _with_queries(program: ast.Program, queries: Sequence[str]) -> ast.Program:
 
 
 def _needed_inputs(plan: LogicalPlan) -> list[str]:
-    """The relations without which the outputs cannot be computed."""
+    """Lists the relations without which the outputs cannot be computed."""
     read = {scan.relation for stratum in plan.strata for one in plans_of(stratum.root) for scan in scans(one)}
     return [name for name in plan.inputs if name in read or name in plan.outputs]
 
@@ -181,7 +192,7 @@ def _check_inputs(
     given: Mapping[str, str],
     folder: Path | None,
 ) -> None:
-    """Every input that is needed has a file, and every file that was named belongs to an input."""
+    """Raises errors for inputs that are needed and have no file, and for files that belong to no input."""
     diagnostics = Diagnostics()
     for relation, path in named.items():
         if relation not in checked.inputs:

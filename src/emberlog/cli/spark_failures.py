@@ -1,12 +1,12 @@
-"""What Spark itself could not do, told as such: it is neither the program's mistake nor one of Emberlog."""
+"""Tells failures of Spark itself as such: they are neither the program's mistake nor one of Emberlog."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from emberlog.diagnostics import EmberlogError, fail
+from emberlog.io.paths import cause_in
 
 _MEMORY = "give Spark more memory: --conf spark.driver.memory=8g; or ask for less, with constants in the query"
 
@@ -37,8 +37,5 @@ def _failure(error: Exception) -> EmberlogError | None:
 
 
 def _reason(text: str) -> str:
-    """The line of a long report that says the most: the last cause, or the first line."""
-    causes = re.findall(r"^Caused by: (?:[\w.$]+: )?(.+)$", text, re.MULTILINE)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    reason = causes[-1] if causes else lines[0] if lines else "it did not say why"
+    reason = cause_in(text) or "it did not say why"
     return reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]}…"

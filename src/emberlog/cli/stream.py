@@ -6,11 +6,12 @@ import argparse
 from typing import Any
 
 from emberlog.cli import exit_codes
-from emberlog.cli.limits import add_limit_options, limits_of
 from emberlog.cli.parameters import (
     add_fact_options,
+    add_limit_options,
     add_program_options,
     add_spark_options,
+    limits_of,
     positive_int,
     refuse,
     whole_number,

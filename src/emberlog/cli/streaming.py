@@ -46,7 +46,7 @@ def carry_out(
     with told_as_such(), LiveLine(sys.stderr) as line:
         line.begin("  starting Spark")
         from emberlog.database import Database
-        from emberlog.io.stream_folders import stream_of_folder
+        from emberlog.io.spark_sources import stream_of_folder
 
         with Database(master=master, conf=conf) as database:
             line.keep(heading(task, database))

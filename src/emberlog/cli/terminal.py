@@ -1,4 +1,4 @@
-"""How texts reach a person: colours where a terminal shows them, and none elsewhere."""
+"""Adapts texts to where they are read: colours where a terminal shows them, and none elsewhere."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HEADING = re.compile(r"^(?=\S)(.+)$", re.MULTILINE)
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """NO_COLOR wins over FORCE_COLOR, and both over what the stream is."""
+    """Tells whether to use colours. NO_COLOR wins over FORCE_COLOR, and both over what the stream is."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR", "0") != "0":
@@ -23,12 +23,12 @@ def wants_colour(stream: TextIO) -> bool:
 
 
 def with_bold_headings(text: str, stream: TextIO) -> str:
-    """Lines that are not indented are headings."""
+    """Returns the text with its headings, the lines that are not indented, in bold if the stream shows colours."""
     return _HEADING.sub("\x1b[1m\\1\x1b[0m", text) if wants_colour(stream) else text
 
 
 def survive_narrow_encodings() -> None:
-    """A terminal that lacks a character shows `?` for it instead of ending the command."""
+    """Has a terminal that lacks a character show `?` for it instead of ending the command."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -36,7 +36,7 @@ def survive_narrow_encodings() -> None:
 
 
 def silence_py4j() -> None:
-    """The bridge to Java reports a call that Ctrl-C cut short as an error, with all its stack. It is none."""
+    """Silences the bridge to Java, which reports a call that Ctrl-C cut short as an error, with all its stack."""
     import logging
 
     logging.getLogger().addFilter(_is_not_of_py4j)

@@ -8,7 +8,7 @@ from typing import Any
 
 from emberlog.cli import exit_codes
 from emberlog.cli.asking import add_question_options, asked, result_of
-from emberlog.cli.parameters import positive_int
+from emberlog.cli.parameters import add_command, positive_int
 
 NAME = "trace"
 
@@ -20,17 +20,17 @@ examples:
 
 
 def register(commands: Any) -> None:
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser = add_command(
+        commands,
         NAME,
+        run,
         help="show how facts came and changed",
         description="Runs a program and shows, iteration by iteration, which facts came and what they replaced.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        examples=EXAMPLES,
     )
     add_question_options(parser)
     parser.add_argument("--limit", metavar="N", type=positive_int, default=20, help="facts of an iteration shown (20)")
     parser.add_argument("--json", action="store_true", help="plain values, for programs")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

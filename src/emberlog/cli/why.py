@@ -15,7 +15,7 @@ from emberlog.cli.asking import (
     result_of,
     tell,
 )
-from emberlog.cli.parameters import positive_int, refuse, whole_number
+from emberlog.cli.parameters import add_command, positive_int, refuse, whole_number
 
 NAME = "why"
 
@@ -32,12 +32,13 @@ The program is run for it with provenance, in this process unless --engine spark
 
 
 def register(commands: Any) -> None:
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser = add_command(
+        commands,
         NAME,
+        run,
         help="show why a fact is there",
         description="Runs a program and proves one of its facts: rules, values of variables, iterations, input facts.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        examples=EXAMPLES,
     )
     add_question_options(parser)
     parser.add_argument("--all", action="store_true", help="other proofs, too, as text")
@@ -51,7 +52,6 @@ def register(commands: Any) -> None:
         help="listed of a sum, a count and their like (10)",
     )
     add_form_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -70,5 +70,5 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             proof = answering.why(relation, fact, depth=arguments.depth, contributions=arguments.contributions)
             text = in_form(proof, form_of(arguments))
-    tell(arguments, text)
+    tell(arguments.output, text)
     return exit_codes.FINE

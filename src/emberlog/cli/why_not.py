@@ -14,7 +14,7 @@ from emberlog.cli.asking import (
     in_form,
     tell,
 )
-from emberlog.cli.parameters import positive_int
+from emberlog.cli.parameters import add_command, positive_int
 
 NAME = "why-not"
 
@@ -26,22 +26,22 @@ examples:
 
 
 def register(commands: Any) -> None:
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser = add_command(
+        commands,
         NAME,
+        run,
         help="show why a fact is not there",
         description="Runs a program and shows what each rule lacks to derive a fact.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        examples=EXAMPLES,
     )
     add_question_options(parser)
     parser.add_argument("--depth", metavar="N", type=positive_int, default=1, help="for the facts that are missing (1)")
     add_form_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     with asked(arguments) as question:
         refutation = question.answering.why_not(question.relation, question.fact, depth=arguments.depth)
         text = in_form(refutation, form_of(arguments))
-    tell(arguments, text)
+    tell(arguments.output, text)
     return exit_codes.FINE

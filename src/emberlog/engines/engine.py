@@ -16,6 +16,7 @@ from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import CheckedProgram, Column, Relation
 from emberlog.source import Span
+from emberlog.workers.plan.worker_plan import WorkerPlanner
 
 Frame = TypeVar("Frame")
 """What a relation is outside: a DataFrame of Spark, or a LocalRelation."""
@@ -34,6 +35,7 @@ class Request:
     limits: Limits
     listener: Listener
     execution: Execution
+    planner: WorkerPlanner
 
 
 class Outputs(Mapping[str, Frame], ABC):
@@ -115,8 +117,13 @@ class Engine(ABC, Generic[Frame]):
         """What is known of registered data that a program sees as this relation; found out cheaply or not at all."""
 
     @abstractmethod
-    def choices(self, plan: LogicalPlan) -> tuple[str, ...]:
-        """How each recursive stratum will be run, and why, a line each."""
+    def planner(self, plan: LogicalPlan, execution: Execution, *, without_data: bool) -> WorkerPlanner:
+        """Makes what plans the strata of a program for workers, each when it is its turn. It may be that the program
+        is only explained, `without_data`."""
+
+    @abstractmethod
+    def choices(self, plan: LogicalPlan, planner: WorkerPlanner) -> tuple[str, ...]:
+        """Says how each stratum is run, and why, a line each. What was run already is told as it was."""
 
     @abstractmethod
     def run(self, request: Request) -> Outputs[Frame]: ...

@@ -1,4 +1,4 @@
-"""Rows in tables of Arrow, and in Parquet files of this machine: looked up column by column."""
+"""Looks rows up in tables of Arrow and in Parquet files of this machine, column by column."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ArrowShelf(Shelf):
 
 
 class ParquetShelf(Shelf):
-    """Files that nobody changes while they are read."""
+    """Holds Parquet files, which must not change while they are read."""
 
     def __init__(self, paths: Sequence[str], columns: Sequence[str], rows: int) -> None:
         self._paths = paths
@@ -99,7 +99,7 @@ class ParquetShelf(Shelf):
 
 
 def value_in(type_: pa.DataType, value: CellValue) -> pa.Scalar | None:
-    """The value in the type of a column; None if no row can have it."""
+    """Returns the value in the type of a column; None if no row can have it."""
     if isinstance(value, float) and pa.types.is_integer(type_):
         if not value.is_integer():
             return None

@@ -1,10 +1,16 @@
-"""Values of the language in Arrow: which type holds them, and how they look there."""
+"""Converts types, values and relations of the language to Arrow, and people's tables of Arrow to relations.
+
+int takes every integral type; float takes float, double and decimal (which loses digits beyond the 16th); a timestamp
+with or without a time zone is a timestamp, one without counts as UTC. Other types have to be converted before.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from emberlog.datatypes import (
     BOOL,
@@ -17,9 +23,14 @@ from emberlog.datatypes import (
     UNKNOWN,
     DataType,
     join_types,
+    list_of,
+    pair_of,
     type_of_value,
 )
-from emberlog.semantics.model import CellValue, Fact
+from emberlog.diagnostics import fail
+from emberlog.io.matching import check_arity, check_type, no_equal_float, unknown_type
+from emberlog.language.conversions import WIDEN
+from emberlog.semantics.model import CellValue, Column, Fact, Relation
 
 _PLAIN = {
     INT: pa.int64(),
@@ -30,57 +41,167 @@ _PLAIN = {
     UNKNOWN: pa.string(),
 }
 
-
-def table_of(names: Sequence[str], types: Sequence[DataType], rows: Sequence[Fact]) -> pa.Table:
-    """The rows as a table: moments are microseconds, pairs are structs."""
-    return pa.table(
-        [pa.array((as_arrow(row[i], type_) for row in rows), arrow_type(type_)) for i, type_ in enumerate(types)],
-        names=list(names),
-    )
+_MOMENT = pa.timestamp("us", "UTC")
 
 
-def known_type(type_: DataType, values: Iterable[CellValue]) -> DataType:
-    if type_.is_known:
-        return type_
-    found = UNKNOWN
-    for value in values:
-        found = join_types(found, _type_of(value)) or UNKNOWN
-    return found
-
-
-def _type_of(value: CellValue) -> DataType:
-    return type_of_value(value) if isinstance(value, bool | int | float | str) else UNKNOWN
+# --- types ----------------------------------------------------------------------------------------------------------
 
 
 def arrow_type(type_: DataType) -> pa.DataType:
-    if type_.name == "pair":
-        first, second = map(arrow_type, type_.parts)
-        return pa.struct([(FIRST, first), (SECOND, second)])
-    if type_.name == "list":
-        return pa.list_(arrow_type(type_.parts[0]))
-    return _PLAIN[type_]
+    """Returns the Arrow type that holds values of `type_` while a program runs: a moment is a number."""
+    return shown_type(type_, plain_times=True)
 
 
 def shown_type(type_: DataType, *, plain_times: bool) -> pa.DataType:
-    """The type as people see it: a moment is one, and no number, unless it came as a number."""
-    if type_ == TIMESTAMP and not plain_times:
-        return pa.timestamp("us", "UTC")
+    """Returns the Arrow type of values as people see them: a moment is one, unless moments came as plain numbers."""
     if type_.name == "pair":
         first, second = (shown_type(part, plain_times=plain_times) for part in type_.parts)
         return pa.struct([(FIRST, first), (SECOND, second)])
     if type_.name == "list":
         return pa.list_(shown_type(type_.parts[0], plain_times=plain_times))
-    return arrow_type(type_)
+    return _MOMENT if type_ == TIMESTAMP and not plain_times else _PLAIN[type_]
 
 
-def as_arrow(value: CellValue, type_: DataType) -> object:
+def holds_time(type_: DataType) -> bool:
+    """Tells whether values of the type are moments or have some in them."""
+    return type_ == TIMESTAMP or any(map(holds_time, type_.parts))
+
+
+def language_type(type_: pa.DataType) -> DataType | None:
+    """Returns the type that values of an Arrow type have in programs, or None if they have none."""
+    if pa.types.is_integer(type_):
+        return INT
+    if pa.types.is_floating(type_) or pa.types.is_decimal(type_):
+        return FLOAT
+    if pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_):
+        return STRING
+    if pa.types.is_boolean(type_):
+        return BOOL
+    if pa.types.is_timestamp(type_):
+        return TIMESTAMP
+    if pa.types.is_null(type_):
+        return UNKNOWN
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        element = language_type(type_.value_type)
+        return None if element is None else list_of(element)
+    if pa.types.is_struct(type_) and type_.num_fields == 2:
+        first, second = (language_type(type_.field(index).type) for index in range(2))
+        return None if first is None or second is None else pair_of(first, second)
+    return None
+
+
+def known_type(type_: DataType, values: Iterable[CellValue]) -> DataType:
+    """Returns `type_`, or the type that all values have if it is unknown."""
+    if type_.is_known:
+        return type_
+    found = UNKNOWN
+    for value in values:
+        one = type_of_value(value) if isinstance(value, bool | int | float | str) else UNKNOWN
+        found = join_types(found, one) or UNKNOWN
+    return found
+
+
+# --- facts as tables ------------------------------------------------------------------------------------------------
+
+
+def table_of(names: Sequence[str], types: Sequence[DataType], rows: Sequence[Fact]) -> pa.Table:
+    """Returns the rows as a table, in which moments are microseconds and pairs are structs."""
+    return pa.table(
+        [pa.array((_as_arrow(row[i], type_) for row in rows), arrow_type(type_)) for i, type_ in enumerate(types)],
+        names=list(names),
+    )
+
+
+def _as_arrow(value: CellValue, type_: DataType) -> object:
     if value is None:
         return None
     if type_.name == "pair":
         assert isinstance(value, tuple)
-        parts = (as_arrow(part, part_type) for part, part_type in zip(value, type_.parts, strict=True))
+        parts = (_as_arrow(part, part_type) for part, part_type in zip(value, type_.parts, strict=True))
         return dict(zip((FIRST, SECOND), parts, strict=True))
     if type_.name == "list":
         assert isinstance(value, tuple)
-        return [as_arrow(part, type_.parts[0]) for part in value]
+        return [_as_arrow(part, type_.parts[0]) for part in value]
     return float(value) if type_ == FLOAT and isinstance(value, int) else value
+
+
+# --- people's tables as relations -----------------------------------------------------------------------------------
+
+
+def table_of_pandas(name: str, data: Any) -> pa.Table:
+    """Returns a pandas frame as a table, in which NaN and NaT are null."""
+    try:
+        return pa.Table.from_pandas(data, preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        reason = str(error.args[0]).rstrip(".")
+        raise fail("DL403", f"the pandas data of `{name}` has a column of mixed types: {reason}") from None
+
+
+def plain_table(name: str, table: pa.Table) -> pa.Table:
+    """Returns the table without dictionaries and unsigned ints, and with moments in microseconds."""
+    columns = [_plain_column(name, field, table.column(index)) for index, field in enumerate(table.schema)]
+    return pa.table(columns, names=table.column_names)
+
+
+def _plain_column(name: str, field: pa.Field, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    type_ = field.type
+    try:
+        if pa.types.is_dictionary(type_):
+            return column.cast(type_.value_type)
+        if pa.types.is_unsigned_integer(type_):
+            return column.cast(pa.int64())
+        if pa.types.is_timestamp(type_) and type_.unit != "us":
+            return column.cast(pa.timestamp("us", type_.tz))
+    except pa.ArrowInvalid as error:
+        raise fail("DL403", f"the column `{field.name}` of `{name}` does not fit: {error}") from None
+    return column
+
+
+def columns_of_table(name: str, table: pa.Table) -> tuple[Column, ...]:
+    """Returns the columns as a program sees them; raises DL403 for a type that programs do not know."""
+    columns = []
+    for field in table.schema:
+        type_ = language_type(field.type)
+        if type_ is None:
+            raise unknown_type(name, field.name, str(field.type))
+        columns.append(Column(field.name, type_))
+    return tuple(columns)
+
+
+def as_relation(table: pa.Table, relation: Relation) -> pa.Table:
+    """Returns the table with its columns in the types of the relation, in which moments are microseconds."""
+    check_arity(table.column_names, relation)
+    columns = [_converted(table.column(index), relation, column) for index, column in enumerate(relation.columns)]
+    return pa.table(columns, names=[column.name for column in relation.columns])
+
+
+def _converted(values: pa.ChunkedArray, relation: Relation, column: Column) -> pa.ChunkedArray:
+    own = language_type(values.type)
+    if values.null_count == len(values):  # a null is of every type
+        any_type = column.type if column.type.is_known else own or UNKNOWN
+        return pa.chunked_array([pa.nulls(len(values), arrow_type(any_type))])
+    wanted = check_type(own, str(values.type), relation, column)
+    converted = pa.chunked_array([_cast(chunk, wanted) for chunk in values.chunks], arrow_type(wanted))
+    if wanted == FLOAT:
+        where = f"the column `{column.name}` of `{relation.name}`"
+        if own == INT:
+            _check_widened(values, where)
+        if pc.all(pc.is_finite(converted), min_count=0).as_py() is False:
+            raise fail("DL403", f"{where} holds a float that is not finite; null can stand for a missing value")
+        return pc.add(converted, 0.0)  # 0.0 and -0.0 are one value
+    return converted
+
+
+def _check_widened(values: pa.ChunkedArray, where: str) -> None:
+    ints = values.drop_null().cast(pa.int64()).to_numpy()
+    assert WIDEN.vector is not None
+    _, bad = WIDEN.vector(ints)
+    if bad is not None:
+        raise no_equal_float(int(ints[bad][0]), where)
+
+
+def _cast(values: pa.Array, wanted: DataType) -> pa.Array:
+    if wanted.name != "pair":
+        return values.cast(arrow_type(wanted), safe=False)
+    parts = [_cast(values.field(index), part) for index, part in enumerate(wanted.parts)]
+    return pa.StructArray.from_arrays(parts, names=[FIRST, SECOND], mask=values.is_null())

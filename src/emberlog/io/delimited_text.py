@@ -1,4 +1,4 @@
-"""Lines of delimited cells, quoted as in RFC 4180.
+"""Reads and writes lines of delimited cells, quoted as in RFC 4180.
 
 Python's own csv module does not say whether a cell was quoted, nor where in the file it stands. Here the
 first tells text from a missing value, and the second lets an error point at the cell.
@@ -23,7 +23,7 @@ class Cell:
 
 
 def read_rows(source: Source, delimiter: str) -> list[tuple[Cell, ...]]:
-    """The rows of cells. Empty lines are skipped; a quoted cell may hold delimiters and line breaks."""
+    """Returns the rows of cells. Empty lines are skipped; a quoted cell may hold delimiters and line breaks."""
     text = source.text
     rows: list[tuple[Cell, ...]] = []
     row: list[Cell] = []

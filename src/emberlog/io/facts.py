@@ -1,4 +1,4 @@
-"""Small fact files, read and written in plain Python: `.csv` with commas, `.tsv` and `.facts` with tabs.
+"""Reads and writes files of delimited text in plain Python: `.csv` with commas, `.tsv` and `.facts` with tabs.
 
 One fact per line, no header unless asked for, quoting as in RFC 4180. A missing value (null) is `\\N`; in a column
 that is not of strings an empty cell is null too. Lists and pairs are JSON. What is written reads back as it was.
@@ -11,24 +11,26 @@ import gzip
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TextIO
 
 from emberlog.datatypes import BOOL, FLOAT, INT, INT_MAX, INT_MIN, STRING, TIMESTAMP, UNKNOWN, DataType
-from emberlog.diagnostics import fail
+from emberlog.diagnostics import EmberlogError, fail
 from emberlog.io.delimited_text import Cell, read_rows, written_cell
 from emberlog.io.moments import time_of
+from emberlog.io.paths import COMPRESSIONS, DELIMITERS, kind_of, reason_of, unreadable
 from emberlog.semantics.model import CellValue, Column, Fact
 from emberlog.source import Source, Span
-
-DELIMITERS = {".csv": ",", ".tsv": "\t", ".facts": "\t"}
-"""By the ending of the file's name."""
 
 NULL = r"\N"
 
 _UNPACK: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.decompress, ".bz2": bz2.decompress}
+_OPEN: dict[str, Callable[..., TextIO]] = {".gz": gzip.open, ".bz2": bz2.open}
 """How compressed files are read; others are read as they are."""
 
 _INT = re.compile(r"[+-]?[0-9]{1,30}")
@@ -36,16 +38,14 @@ _FLOAT = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def read_facts(path: Path, columns: Sequence[Column], *, header: bool = False) -> tuple[Fact, ...]:
-    """The facts of a file, in its order, repeated ones repeated."""
-    source, rows = _rows(path, len(columns), header)
-    types = [column.type for column in _with_inferred_types(columns, rows)]
-    return tuple(tuple(_parsed(source, cell, types[i], columns[i], i) for i, cell in enumerate(row)) for row in rows)
+    """Returns the facts of a file, in its order and with those that are repeated."""
+    text = read_cells(path, len(columns), _delimiter(path), header=header)
+    return text.facts(with_inferred_types(columns, text.rows))
 
 
 def infer_columns(path: Path, columns: Sequence[Column], *, header: bool = False) -> tuple[Column, ...]:
-    """The columns, those of unknown type with the type of what the file holds: int, else float, else string."""
-    _, rows = _rows(path, len(columns), header)
-    return _with_inferred_types(columns, rows)
+    """Returns the columns, with the types that the file holds where they are unknown: int, else float, else string."""
+    return with_inferred_types(columns, read_cells(path, len(columns), _delimiter(path), header=header).rows)
 
 
 def write_facts(path: Path, facts: Iterable[Fact], columns: Sequence[Column], *, header: bool = False) -> None:
@@ -65,31 +65,47 @@ def write_facts(path: Path, facts: Iterable[Fact], columns: Sequence[Column], *,
         unfinished.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
         unfinished.replace(path)
     except OSError as error:
-        raise fail("DL408", f"cannot write `{path}`: {_reason(error)}") from None
+        raise fail("DL408", f"cannot write `{path}`: {reason_of(error)}") from None
     finally:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
 
 
 def in_order(fact: Fact) -> tuple[tuple[bool, CellValue], ...]:
-    """A key to sort facts by, null before everything else."""
+    """Returns a key to sort facts by, null before everything else."""
     return tuple((value is not None, value) for value in fact)
 
 
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def _rows(path: Path, arity: int, header: bool) -> tuple[Source, list[tuple[Cell, ...]]]:
-    delimiter = _delimiter(path)
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Holds the cells of a text, all rows as long as the first."""
+
+    source: Source
+    rows: Sequence[tuple[Cell, ...]]
+
+    def facts(self, columns: Sequence[Column]) -> tuple[Fact, ...]:
+        """Returns the rows as values of the columns' types; raises DL404 for a cell that spells none."""
+        return tuple(
+            tuple(_parsed(self.source, cell, columns[i], i) for i, cell in enumerate(row)) for row in self.rows
+        )
+
+
+def read_cells(path: Path, arity: int, delimiter: str, *, header: bool) -> Cells:
+    """Reads the rows of a file; raises DL402 if one does not have `arity` cells."""
     try:
         # Not as text: Python would change the line breaks inside quoted cells.
         source = Source(str(path), read_bytes(path).decode("utf-8-sig"))
-    except (OSError, EOFError) as error:
-        raise fail("DL405", f"cannot read `{path}`: {_reason(error)}") from None
     except UnicodeDecodeError as error:
-        raise fail(
-            "DL406", f"`{path}` is not text in UTF-8", None, f"byte {error.start + 1:,} cannot stand there"
-        ) from None
+        hint = f"byte {error.start + 1:,} cannot stand there"
+        raise fail("DL406", f"`{path}` is not text in UTF-8", None, hint) from None
+    rows = _rows(source, path, arity, delimiter)
+    return Cells(source, rows[1:] if header else rows)
+
+
+def _rows(source: Source, path: Path, arity: int, delimiter: str) -> list[tuple[Cell, ...]]:
     rows = read_rows(source, delimiter)
     for row in rows:
         if len(row) != arity:
@@ -100,14 +116,55 @@ def _rows(path: Path, arity: int, header: bool) -> tuple[Source, list[tuple[Cell
                 place,
                 *_hint_of_arity(row, path),
             )
-    return source, rows[1:] if header else rows
+    return rows
 
 
 def read_bytes(path: Path) -> bytes:
-    """What the file holds, uncompressed."""
-    unpack = _UNPACK.get(path.suffix.lower())
-    data = path.read_bytes()
-    return data if unpack is None else unpack(data)
+    """Returns what the file holds, uncompressed; raises DL405 if it cannot be read."""
+    suffix = path.suffix.lower()
+    if suffix in COMPRESSIONS and suffix not in _UNPACK:
+        raise _not_a_fact_file(path)
+    try:
+        data = path.read_bytes()
+        return _UNPACK[suffix](data) if suffix in _UNPACK else data
+    except (OSError, EOFError, zlib.error) as error:
+        raise unreadable(path, error) from None
+
+
+def find_bad_line(
+    files: Sequence[Path], columns: Sequence[Column], delimiter: str, *, header: bool
+) -> EmberlogError | None:
+    """Returns the error for the first line that does not fit the columns, with its place, or None. Reads line by line,
+    as Spark does, and so also files that do not fit into memory."""
+    for file in files:
+        for number, line in _lines(file):
+            if (header and number == 1) or _complaint(file, line, columns, delimiter) is None:
+                continue
+            # Line breaks in the place of the lines before make the error show the right number.
+            return _complaint(file, "\n" * (number - 1) + line, columns, delimiter)
+    return None
+
+
+def _lines(file: Path) -> Iterator[tuple[int, str]]:
+    opened = _OPEN.get(file.suffix.lower(), open)
+    try:
+        with opened(file, "rt", encoding="utf-8-sig", newline="") as text:
+            for number, line in enumerate(text, 1):
+                yield number, line.rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        hint = f"byte {error.start + 1:,} of a line cannot stand there"
+        raise fail("DL406", f"`{file}` is not text in UTF-8", None, hint) from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise unreadable(file, error) from None
+
+
+def _complaint(file: Path, text: str, columns: Sequence[Column], delimiter: str) -> EmberlogError | None:
+    source = Source(str(file), text)
+    try:
+        Cells(source, _rows(source, file, len(columns), delimiter)).facts(columns)
+    except EmberlogError as error:
+        return error
+    return None
 
 
 def _hint_of_arity(row: Sequence[Cell], path: Path) -> list[str]:
@@ -119,23 +176,23 @@ def _hint_of_arity(row: Sequence[Cell], path: Path) -> list[str]:
 
 
 def _delimiter(path: Path) -> str:
-    plain = path.with_suffix("") if path.suffix.lower() in _UNPACK else path
-    delimiter = DELIMITERS.get(plain.suffix.lower())
+    delimiter = DELIMITERS.get(kind_of(str(path)))
     if delimiter is None:
-        known = ", ".join(DELIMITERS)
-        raise fail("DL407", f"`{path}` is not a kind of fact file that is known", None, f"known are {known}")
+        raise _not_a_fact_file(path)
     return delimiter
 
 
-def _reason(error: OSError | EOFError) -> str:
-    return (getattr(error, "strerror", None) or str(error)).lower()
+def _not_a_fact_file(path: Path) -> EmberlogError:
+    known = f"known are {', '.join(DELIMITERS)}"
+    return fail("DL407", f"`{path}` is not a kind of fact file that is known", None, known)
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _with_inferred_types(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> tuple[Column, ...]:
+def with_inferred_types(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> tuple[Column, ...]:
+    """Returns the columns, those of unknown type with the type that all cells have."""
     return tuple(
         column if column.type.is_known else Column(column.name, _inferred([row[i] for row in rows]), column.aggregate)
         for i, column in enumerate(columns)
@@ -159,23 +216,20 @@ def _is_null(cell: Cell, type_: DataType) -> bool:
     return cell.text == NULL or (type_ != STRING and not cell.text.strip())
 
 
-def _parsed(source: Source, cell: Cell, type_: DataType, column: Column, index: int) -> CellValue:
+def _parsed(source: Source, cell: Cell, column: Column, index: int) -> CellValue:
+    type_ = column.type
     if _is_null(cell, type_):
         return None
     try:
         return _value(cell.text, type_)
     except ValueError:
-        problem = "does not fit in a 64-bit int" if _INT.fullmatch(cell.text.strip()) else _misfit(type_)
+        problem = "does not fit in a 64-bit int" if _INT.fullmatch(cell.text.strip()) else f"is not {type_.described}"
         message = f"`{cell.text}` {problem}: column {index + 1}, `{column.name}`"
         raise fail("DL404", message, Span(source, cell.start, cell.end)) from None
 
 
-def _misfit(type_: DataType) -> str:
-    return f"is not {'an' if type_ == INT else 'a'} {type_}"
-
-
 def _value(text: str, type_: DataType) -> CellValue:
-    """The value that the text spells; a ValueError if it spells none."""
+    """Returns the value that the text spells; raises ValueError if it spells none."""
     if type_ in (STRING, UNKNOWN):
         return text
     if type_ == INT:
@@ -208,14 +262,14 @@ def _float(text: str) -> float:
 
 
 def _timestamp(text: str) -> int:
-    """Microseconds since 1970 in UTC. A date and time without a zone is in UTC."""
+    """Returns microseconds since 1970 in UTC. A date and time without a zone is in UTC."""
     if _INT.fullmatch(text):
         return _int(text)
     return time_of(datetime.fromisoformat(text))
 
 
 def _structured(value: object, type_: DataType) -> CellValue:
-    """A list or a pair from its JSON form."""
+    """Returns a list or a pair from its JSON form."""
     if isinstance(value, list):
         parts = type_.parts * len(value) if type_.name == "list" else type_.parts
         if len(parts) != len(value):

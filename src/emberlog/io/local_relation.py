@@ -1,4 +1,4 @@
-"""A relation in this process: what a local run reads and gives. It holds facts, or a table of Arrow, or both."""
+"""Holds a relation in this process, which a local run reads or gives: as facts, as a table of Arrow, or as both."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from emberlog.datatypes import FIRST, SECOND, TIMESTAMP, DataType
-from emberlog.io.arrow_values import arrow_type, known_type, table_of
+from emberlog.datatypes import FIRST, SECOND, DataType
+from emberlog.io.arrow_values import holds_time, known_type, shown_type, table_of
 from emberlog.io.facts import in_order
 from emberlog.io.sampling import statistics_of_facts, statistics_of_table
 from emberlog.logical.statistics import RelationStatistics
@@ -20,13 +20,13 @@ from emberlog.semantics.model import CellValue, Fact
 _SHOWN = 20
 """Rows that a notebook shows."""
 
-
 _MANY = 10_000
 """Rows above which a table is not made into facts just to show some of them."""
 
 
 class LocalRelation:
-    """The rows of a relation. Inside, moments are microseconds and pairs tuples; outside, moments are timestamps."""
+    """Holds the rows of a relation. Inside, moments are microseconds and pairs tuples; for people, moments are
+    timestamps."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class LocalRelation:
 
     @property
     def table(self) -> pa.Table:
-        """May hold a row twice if it came from outside."""
+        """Returns the rows as a table, which may hold one twice if it came from outside."""
         if self._table is None:
             rows = list(self.facts)
             types = [known_type(type_, [row[i] for row in rows]) for i, type_ in enumerate(self.types)]
@@ -73,11 +73,11 @@ class LocalRelation:
 
     @property
     def is_table(self) -> bool:
-        """Whether the table is there already."""
+        """Tells whether the table is there already."""
         return self._table is not None
 
     def first(self, count: int) -> list[Fact]:
-        """The first facts in order, null before everything else; moments are microseconds."""
+        """Returns the first facts in order, null before everything else; moments are microseconds."""
         if count <= 0:
             return []
         if self._facts is None and self.table.num_rows > _MANY and not any(type_.parts for type_ in self.types):
@@ -90,7 +90,7 @@ class LocalRelation:
         return self if self._names == list(names) else LocalRelation(names, self.types, self._data)
 
     def without_last_column(self) -> LocalRelation:
-        """The same rows but for their last column, without a copy of a table."""
+        """Returns the same rows but for their last column, without a copy of a table."""
         names = self._names[:-1]
         return LocalRelation(names, self.types[:-1], self.table.select(range(len(names))))
 
@@ -111,25 +111,25 @@ class LocalRelation:
         return len(self)
 
     def to_arrow(self) -> pa.Table:
-        """The rows as a table of Arrow."""
+        """Returns the rows as a table of Arrow."""
         table = self.table
         if self.plain_times:
             return table
         columns = [
-            table.column(index).cast(_shown_type(type_)) if _holds_time(type_) else table.column(index)
-            for index, type_ in enumerate(self.types)
+            column.cast(shown_type(type_, plain_times=False)) if holds_time(type_) else column
+            for column, type_ in zip(table.columns, self.types, strict=True)
         ]
         return pa.table(columns, names=self._names)
 
     def to_pandas(self) -> Any:
-        """The rows as a DataFrame of pandas."""
+        """Returns the rows as a DataFrame of pandas."""
         return self.to_arrow().to_pandas()
 
     def collect(self) -> list[tuple[Any, ...]]:
-        """The rows as tuples, in no particular order."""
+        """Returns the rows as tuples, in no particular order."""
         if not self.types:
             return list(self.facts)
-        if self._facts is not None and (self.plain_times or not any(map(_holds_time, self.types))):
+        if self._facts is not None and (self.plain_times or not any(map(holds_time, self.types))):
             return list(self._facts)
         return list(facts_of_table(self.to_arrow()))
 
@@ -157,7 +157,7 @@ class LocalRelation:
 
 
 def statistics_of(relation: LocalRelation) -> RelationStatistics:
-    """How many rows and values it has."""
+    """Returns how many rows a relation has, and how many values each column."""
     if relation.is_table and relation.types:
         return statistics_of_table(relation.table)
     return statistics_of_facts(relation.facts, len(relation.types))
@@ -175,18 +175,3 @@ def _cell(value: Any) -> CellValue:
             return tuple(map(_cell, value))
         case _:
             return value  # type: ignore[no-any-return]
-
-
-def _holds_time(type_: DataType) -> bool:
-    return type_ == TIMESTAMP or any(map(_holds_time, type_.parts))
-
-
-def _shown_type(type_: DataType) -> pa.DataType:
-    if type_ == TIMESTAMP:
-        return pa.timestamp("us", "UTC")
-    if type_.name == "list":
-        return pa.list_(_shown_type(type_.parts[0]))
-    if type_.name == "pair":
-        first, second = map(_shown_type, type_.parts)
-        return pa.struct([(FIRST, first), (SECOND, second)])
-    return arrow_type(type_)

@@ -1,9 +1,10 @@
-"""Which files a path means, and of which kind they are."""
+"""Finds the files that a path means, and of which kind they are."""
 
 from __future__ import annotations
 
 import glob
 import os
+import re
 from pathlib import Path
 
 from emberlog.diagnostics import EmberlogError, fail
@@ -14,11 +15,12 @@ KINDS = (*DELIMITERS, ".parquet", ".json", ".jsonl", ".orc")
 
 
 def looks_like_a_path(text: str) -> bool:
+    """Tells whether a string is the path of a file, and not the name of a table."""
     return "/" in text or os.sep in text or kind_of(text) in KINDS or os.path.exists(text)
 
 
 def kind_of(path: str) -> str:
-    """`.csv` for `arc.csv.gz`."""
+    """Returns the ending that tells the kind of a file: `.csv` for `arc.csv.gz`."""
     plain = Path(path.rstrip("/"))
     if plain.suffix.lower() in COMPRESSIONS:
         plain = plain.with_suffix("")
@@ -26,11 +28,12 @@ def kind_of(path: str) -> str:
 
 
 def kind_given(format_: str | None, path: str) -> str:
-    """The kind that a person names, or that a path has."""
+    """Returns the kind that a person names, or that a path has."""
     return f".{format_.lstrip('.').lower()}" if format_ else kind_of(path)
 
 
 def unknown_kind(path: str) -> EmberlogError:
+    """Returns the error for a file of a kind that cannot be read."""
     return fail(
         "DL407",
         f"`{path}` is not a kind of file that is known",
@@ -40,7 +43,7 @@ def unknown_kind(path: str) -> EmberlogError:
 
 
 def local_files(path: str) -> list[Path]:
-    """The files of a path, which may be a folder or a pattern; raises DL405 if nothing there can be read."""
+    """Returns the files of a path, which may be a folder or a pattern; raises DL405 if nothing there can be read."""
     if any(character in path for character in "*?[") and not os.path.exists(path):
         found = [Path(one) for one in sorted(glob.glob(path))]
         if not found:
@@ -56,5 +59,20 @@ def local_files(path: str) -> list[Path]:
         with here.open("rb"):
             return [here]
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise fail("DL405", f"cannot read `{path}`: {reason}") from None
+        raise unreadable(path, error) from None
+
+
+def unreadable(path: str | Path, error: Exception) -> EmberlogError:
+    """Returns the error for a file or a folder that the system does not let one read."""
+    return fail("DL405", f"cannot read `{path}`: {reason_of(error)}")
+
+
+def reason_of(error: Exception) -> str:
+    """Returns what the system says about a file, in lower case, as it stands behind a colon."""
+    return (getattr(error, "strerror", None) or str(error)).lower()
+
+
+def cause_in(report: str) -> str:
+    """Returns the line of a long report of Spark or Arrow that says the most: the last cause, or the first line."""
+    causes = re.findall(r"^Caused by: (?:[\w.$]+: )?(.+)$", report, re.MULTILINE)
+    return causes[-1] if causes else report.strip().partition("\n")[0].strip()

@@ -1,4 +1,4 @@
-"""Rows of plain Python values as facts, with the types of their columns."""
+"""Makes facts of rows of plain Python values, and finds the types of their columns."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from emberlog.datatypes import (
     type_of_value,
 )
 from emberlog.diagnostics import EmberlogError, fail
+from emberlog.io.matching import no_equal_float
 from emberlog.io.moments import time_of
 from emberlog.semantics.model import CellValue, Fact
 
 
 def rows_of(name: str, data: Iterable[object]) -> tuple[list[Fact], list[DataType]] | None:
-    """Rows of plain values and the types of their columns, or None if there are no rows."""
+    """Returns the rows as facts, with the types of their columns; None if there are no rows."""
     rows = [_row(one) for one in data]
     if not rows:
         return None
@@ -51,12 +52,11 @@ def rows_of(name: str, data: Iterable[object]) -> tuple[list[Fact], list[DataTyp
 
 
 def _check_floats(name: str, index: int, facts: Sequence[Fact]) -> None:
-    """Raises an error for an int in a column of floats that would become another number."""
+    """Raises DL506 for an int in a column of floats that would become another number."""
     for fact in facts:
         value = fact[index]
         if isinstance(value, int) and float(value) != value:
-            message = f"column {index + 1} of `{name}` is of floats, and {value:,} has no equal float"
-            raise fail("DL506", message, None, "give all values as ints")
+            raise no_equal_float(value, f"column {index + 1} of `{name}`")
 
 
 def _row(one: object) -> tuple[Any, ...]:
@@ -83,7 +83,7 @@ def _misfit(name: str, number: int, value: object, problem: str) -> EmberlogErro
 
 
 def _plain(value: Any) -> Any:
-    """A value of numpy as one of Python."""
+    """Returns a value of numpy as one of Python."""
     return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
 
 

@@ -1,4 +1,4 @@
-"""Statistics of data that is at hand: counted where it is small, from a sample where not, and never by a Spark job.
+"""Takes statistics of data at hand: counts small data, and takes a sample of large data, never with a Spark job.
 
 A sample says how often values occur; how many there are that it missed is estimated from those that it met just once
 (the first-order jackknife of Haas and Stokes).
@@ -39,7 +39,7 @@ def statistics_of_table(table: pa.Table) -> RelationStatistics:
 
 
 def statistics_of_facts(facts: Iterable[Fact], width: int) -> RelationStatistics:
-    """Of facts in this process, which are few or at least there already."""
+    """Counts facts in this process, which are few or at least there already."""
     rows = list(facts)
     counts = [Counter(row[place] for row in rows) for place in range(width)]
     columns = tuple(_column(one, len(rows), len(rows)) for one in counts)
@@ -47,7 +47,7 @@ def statistics_of_facts(facts: Iterable[Fact], width: int) -> RelationStatistics
 
 
 def statistics_of_parquet(paths: Sequence[str], columns: Sequence[str]) -> RelationStatistics | None:
-    """Row counts from the footers, and a sample from a few groups of rows; None if these are too large to be read."""
+    """Takes row counts from the footers and a sample of a few row groups; None if these are too large to be read."""
     footers = [(path, pq.read_metadata(path)) for path in paths]
     rows = sum(footer.num_rows for _, footer in footers)
     groups = [
@@ -75,7 +75,7 @@ def statistics_of_parquet(paths: Sequence[str], columns: Sequence[str]) -> Relat
 
 
 def statistics_of_text(files: Sequence[Path], delimiter: str, width: int, *, header: bool) -> RelationStatistics | None:
-    """By the size of the files and the first lines of the first; None if nothing can be told from them."""
+    """Estimates from the size of the files and the first lines of the first; None if these tell nothing."""
     size = sum(file.stat().st_size for file in files)
     if any(file.suffix in (".gz", ".bz2", ".xz", ".zst") for file in files):
         return None
@@ -123,7 +123,7 @@ def _column(counts: Counter[CellValue], seen: int, rows: int) -> ColumnStatistic
 def _estimated(
     values: int, once: int, frequent: Iterable[tuple[CellValue, int]], seen: int, rows: int
 ) -> ColumnStatistics:
-    """Of a column in whose sample of `seen` rows are so many values, so many of them just once."""
+    """Estimates a column whose sample of `seen` rows has `values` different values, of which `once` occur just once."""
     if not values:
         return ColumnStatistics(1.0, {})
     expected = seen * values / (seen - once + once * seen / rows)

@@ -1,4 +1,4 @@
-"""Where the rows of a relation are, and how to ask for some of them: by the values of some columns, without a join."""
+"""Looks up rows of a relation by the values of some columns, without a join."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from emberlog.semantics.model import CellValue, Fact
 
 
 class Shelf(ABC):
-    """The rows of one relation. A row may be there twice."""
+    """Holds the rows of one relation, wherever they are. A row may be there twice."""
 
     is_at_hand = False
     """Whether all rows are Python objects already."""
@@ -17,19 +17,19 @@ class Shelf(ABC):
     @property
     @abstractmethod
     def rows(self) -> int:
-        """How many there are."""
+        """Returns how many rows there are."""
 
     @abstractmethod
     def select(self, equal: Mapping[int, CellValue], most: int) -> list[Fact] | None:
-        """The rows with these values, none of them null, in these columns; None if there are more than `most`."""
+        """Returns the rows with these values, none of them null, by column; None if there are more than `most`."""
 
     @abstractmethod
     def scan(self, equal: Mapping[int, CellValue]) -> Iterator[Fact]:
-        """The same rows, however many, some at a time."""
+        """Yields the same rows, however many, and holds only some at a time."""
 
 
 class FactShelf(Shelf):
-    """Facts in the memory of this process."""
+    """Holds facts in the memory of this process."""
 
     is_at_hand = True
 

@@ -1,108 +1,99 @@
-"""Results written to folders by Spark: whole or not at all, and never over something that is there."""
+"""Writes results to folders of this machine: whole or not at all, and never over something that is there.
+
+Each relation gets a folder of its own, as Spark would write it.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from datetime import datetime
+from pathlib import Path
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql import types as spark_types
+from emberlog.config import refuse_options
+from emberlog.datatypes import STRING, TIMESTAMP
+from emberlog.diagnostics import EmberlogError, fail
+from emberlog.io.facts import write_facts
+from emberlog.io.local_relation import LocalRelation
+from emberlog.io.moments import written_moment
+from emberlog.io.paths import reason_of
+from emberlog.semantics.model import Column
 
-from emberlog.diagnostics import fail
-from emberlog.io.placing import check_format, is_not_written, is_there, put_in_place
-from emberlog.io.text_files import NULL
+FORMATS = ("csv", "tsv", "parquet", "json")
 
 
 def write_relations(
-    frames: Mapping[str, DataFrame], folder: str | os.PathLike[str], format: str = "csv", *, header: bool = False
+    relations: Mapping[str, LocalRelation], folder: str | os.PathLike[str], format: str = "csv", *, header: bool = False
 ) -> None:
-    """Writes the facts of each relation into a folder of its name in this one, which must not be there yet. They are
-    written beside it, and put in place together when they are complete."""
-
-    def write(place: str) -> None:
-        for name, frame in frames.items():
-            _write(frame, f"{place}/{name}", format, header)
-
+    """Writes the facts of each relation into a folder of its name in this one, which must not be there yet."""
     check_format(format, header=header)
-    _put_in_place(next(iter(frames.values())).sparkSession if frames else None, os.fspath(folder), write)
+
+    def write(place: Path) -> None:
+        place.mkdir()
+        for name, relation in relations.items():
+            (place / name).mkdir()
+            _write(relation, place / name / f"facts.{format}", format, header=header)
+
+    put_in_place(os.fspath(folder), write)
 
 
-def write_relation(
-    frame: DataFrame, folder: str | os.PathLike[str], format: str = "csv", *, header: bool = False
-) -> None:
-    """Writes the facts of one relation into a folder, which must not be there yet."""
-    check_format(format, header=header)
-    _put_in_place(frame.sparkSession, os.fspath(folder), lambda place: _write(frame, place, format, header))
-
-
-def _put_in_place(spark: SparkSession | None, target: str, write: Callable[[str], None]) -> None:
-    if "://" in target:
-        _put_far_away(spark, target, write)
-        return
-    put_in_place(target, lambda place: write(place.as_uri()))
-
-
-def _put_far_away(spark: SparkSession | None, target: str, write: Callable[[str], None]) -> None:
-    """To a file system that only Spark can reach."""
-    session: Any = spark
-    jvm: Any = getattr(session, "_jvm", None)
-    if jvm is None:  # only the server of Spark Connect reaches it, and cannot be asked to put files in place
-        raise fail(
-            "DL408",
-            f"cannot write `{target}` whole or not at all through Spark Connect",
-            None,
-            "write the frames one by one, which may leave some of them after a failure: "
-            f"result[name].write.parquet({target!r})",
-        )
-    place = jvm.org.apache.hadoop.fs.Path(target)
-    files = place.getFileSystem(session.sparkContext._jsc.hadoopConfiguration())
-    if files.exists(place):
-        raise is_there(target)
-    unfinished = jvm.org.apache.hadoop.fs.Path(place.getParent(), f".{place.getName()}.{uuid.uuid4().hex}.unfinished")
-    try:
-        write(unfinished.toString())
-        if not files.rename(unfinished, place):
-            raise is_not_written(target, "it could not be put in place")
-    finally:
-        with suppress(Exception):
-            files.delete(unfinished, True)
-
-
-def _write(frame: DataFrame, place: str, format: str, header: bool) -> None:
+def _write(relation: LocalRelation, file: Path, format: str, *, header: bool) -> None:
     if format == "parquet":
-        frame.write.parquet(place)
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(relation.to_arrow(), file)
     elif format == "json":
-        frame.write.json(place, ignoreNullFields=False)
+        rows = relation.to_arrow().to_pylist()
+        lines = (json.dumps(row, ensure_ascii=False, default=datetime.isoformat) for row in rows)
+        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     else:
-        separator = "," if format == "csv" else "\t"
-        as_text(frame).write.csv(
-            place, sep=separator, header=header, quote='"', escape='"', nullValue=NULL, emptyValue='""'
+        is_time = [type_ == TIMESTAMP and not relation.plain_times for type_ in relation.types]
+        types = [STRING if moment else type_ for type_, moment in zip(relation.types, is_time, strict=True)]
+        columns = [Column(name, type_) for name, type_ in zip(relation.columns, types, strict=True)]
+        facts = (
+            tuple(
+                written_moment(value) if moment and isinstance(value, int) else value
+                for value, moment in zip(row, is_time, strict=True)
+            )
+            for row in relation.facts
         )
+        write_facts(file, facts, columns, header=header)
 
 
-def as_text(frame: DataFrame) -> DataFrame:
-    """The frame with columns that a text file can hold: lists and pairs are JSON, moments are in UTC."""
-    return frame.select(
-        *(_cell(F.col(f"`{field.name}`"), field.dataType).alias(field.name) for field in frame.schema.fields)
-    )
+def check_format(format: str, *, header: bool) -> None:
+    """Raises an error for a format that is not known, or for a header where there is none."""
+    if format not in FORMATS:
+        raise fail("DL407", f"relations are not written as `{format}`", None, f"known are {', '.join(FORMATS)}")
+    if header and format in ("parquet", "json"):
+        refuse_options(f"the format {format}", ["header"], {"header": "leave it out: the names are always there"})
 
 
-def _cell(value: Column, type_: spark_types.DataType) -> Column:
-    if isinstance(type_, spark_types.TimestampType):
-        return F.date_format(F.to_utc_timestamp(value, F.current_timezone()), "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'")
-    if isinstance(type_, spark_types.ArrayType):
-        return F.to_json(value)
-    if isinstance(type_, spark_types.StructType):
-        first, second = (_json_of(value[field.name]) for field in type_.fields)
-        return F.when(value.isNotNull(), F.concat(F.lit("["), first, F.lit(","), second, F.lit("]")))
-    return value
+def put_in_place(target: str, write: Callable[[Path], None]) -> None:
+    """Has the folder written beside its place, and puts it there when it is complete."""
+    place = Path(target).absolute()
+    if place.exists():
+        raise is_there(target)
+    unfinished = place.with_name(f".{place.name}.{uuid.uuid4().hex}.unfinished")
+    try:
+        unfinished.mkdir(parents=True)  # Spark would say less clearly that this is not allowed
+        write(unfinished / "facts")
+        (unfinished / "facts").rename(place)
+    except OSError as error:
+        raise is_not_written(target, reason_of(error)) from None
+    finally:
+        with suppress(OSError):
+            shutil.rmtree(unfinished)
 
 
-def _json_of(value: Column) -> Column:
-    """A value as JSON: what is between the brackets of a list that holds it alone."""
-    text = F.to_json(F.array(value))
-    return F.substring(text, F.lit(2), F.length(text) - 2)
+def is_there(target: str) -> EmberlogError:
+    """Returns the error for a folder that would be written over."""
+    return fail("DL408", f"`{target}` is there already", None, "choose another folder, or take it away")
+
+
+def is_not_written(target: str, reason: str) -> EmberlogError:
+    """Returns the error for a folder that could not be written."""
+    return fail("DL408", f"cannot write `{target}`: {reason}")

@@ -1,1 +1,1 @@
-"""Why a fact is there, why another is not, and how a value came about: proofs, rebuilt from recorded iterations."""
+"""Tells why a fact is there, why another is not, and how a value came about, from recorded iterations."""

@@ -1,4 +1,4 @@
-"""Other proofs of the same fact: every choice of steps that uses no fact in its own proof, the smallest proof first.
+"""Finds other proofs of a fact: every choice of steps that uses no fact in its own proof, the smallest first.
 
 A proof chooses a step for each of its facts. From a proof others are made by choosing another step for one fact, which
 may rest on facts that came later, with their smallest proofs below. What goes round in a circle is none.
@@ -18,7 +18,7 @@ MOST_CHOICES = 100
 
 
 def alternatives(prover: Prover, root: Goal, *, facts: int) -> Iterator[ProofTree]:
-    """All proofs of a fact, in the order of their heights as far as they are known."""
+    """Yields all proofs of a fact, in the order of their heights as far as they are known."""
     choices = _Choices(prover)
     chosen: Mapping[Goal, Step] = {}
     seen = {frozenset[tuple[Goal, Step]]()}
@@ -55,7 +55,7 @@ class _Choices:
 
 
 def height(proof: ProofTree) -> int | None:
-    """The steps from the root to the deepest fact; None if a fact is used in its own proof."""
+    """Returns the steps from the root to the deepest fact; None if a fact is used in its own proof."""
     heights: dict[Goal, int] = {}
     open_goals: set[Goal] = set()
     pending = [proof.root]

@@ -1,4 +1,4 @@
-"""What a person asks about, as a relation and values that the relation can have."""
+"""Reads what a person asks about: a relation, and values that the relation can have."""
 
 from __future__ import annotations
 
@@ -7,14 +7,49 @@ from datetime import datetime
 from itertools import islice
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, DataType
-from emberlog.diagnostics import fail, nearest
+from emberlog.diagnostics import EmberlogError, fail, nearest
 from emberlog.io.moments import time_of
 from emberlog.provenance.facts import FactBase
 from emberlog.render.wording import pattern_text
 from emberlog.semantics.model import CellValue, Fact, Relation
+from emberlog.source import Source
+from emberlog.syntax import ast
+from emberlog.syntax.parser import parse
+
+
+def asked_in_text(text: str) -> tuple[str, tuple[ast.Value | None, ...]]:
+    """Reads a fact as people write it, `hcc(4, 1)` or `hcc(4, X)`, in which None stands for any value. Raises DL441 if
+    the text is no fact."""
+    try:
+        statements = parse(Source("<fact>", f"{text.strip().rstrip('.?')}?")).statements
+    except EmberlogError:
+        statements = ()
+    match statements:
+        case (ast.Query(ast.Atom(predicate, terms)),):
+            return predicate, tuple(_constant(term, text) for term in terms)
+        case _:
+            raise _no_fact(text)
+
+
+def _constant(term: ast.Expression, text: str) -> ast.Value | None:
+    match term:
+        case ast.Constant(value):
+            return value
+        case ast.Unary(ast.Constant(int() | float() as number)):
+            return -number
+        case ast.Variable() | ast.Wildcard():
+            return None
+        case _:
+            raise _no_fact(text)
+
+
+def _no_fact(text: str) -> EmberlogError:
+    hint = "write a relation and constants, tc(1, 4); a variable or _ is any value"
+    return fail("DL441", f"`{text}` is not a fact", None, hint)
 
 
 def asked_relation(known: Sequence[str], relation: str) -> str:
+    """Returns the relation; raises DL401 if the run does not have it."""
     if relation in known:
         return relation
     guess = nearest(relation, known)
@@ -23,7 +58,7 @@ def asked_relation(known: Sequence[str], relation: str) -> str:
 
 
 def asked_pattern(relation: Relation, values: Sequence[object]) -> tuple[CellValue, ...]:
-    """One value per column; None is any value."""
+    """Returns one value per column, in the types of the columns; None is any value."""
     if len(values) != relation.arity:
         raise fail(
             "DL441",
@@ -54,7 +89,7 @@ def _value(relation: str, column: str, type_: DataType, value: object) -> CellVa
 
 
 def moment_in(text: str) -> datetime | None:
-    """`2026-03-02 08:05:00`, or None if it is none."""
+    """Reads a moment such as `2026-03-02 08:05:00`; None if it is none."""
     try:
         return datetime.fromisoformat(text)
     except ValueError:
@@ -62,12 +97,12 @@ def moment_in(text: str) -> datetime | None:
 
 
 def asked_fact(base: FactBase, relation: str, pattern: tuple[CellValue, ...]) -> Fact:
-    """The one fact that agrees with the pattern."""
+    """Returns the one fact that agrees with the pattern."""
     return only_fact(relation, pattern, _agreeing(base, relation, pattern))
 
 
 def only_fact(relation: str, pattern: tuple[CellValue, ...], agreeing: Iterable[Fact]) -> Fact:
-    """The one fact there is; says so if there is none, or if there are several."""
+    """Returns the one fact there is; raises an error if there is none, or if there are several."""
     found = tuple(islice(agreeing, 2))
     if not found:
         raise fail(
@@ -83,14 +118,14 @@ def only_fact(relation: str, pattern: tuple[CellValue, ...], agreeing: Iterable[
 
 
 def refuse_present(base: FactBase, relation: str, pattern: tuple[CellValue, ...]) -> None:
-    """A fact that is there cannot be refuted."""
+    """Raises DL445 if a fact agrees with the pattern, because it cannot be refuted."""
     found = next(_agreeing(base, relation, pattern), None)
     if found is not None:
         raise fail("DL445", f"the fact {pattern_text(relation, found)} is there", None, "why tells where it comes from")
 
 
 def _agreeing(base: FactBase, relation: str, pattern: tuple[CellValue, ...]) -> Iterator[Fact]:
-    """The facts that agree with the pattern, each once."""
+    """Finds the facts that agree with the pattern, each once."""
     wanted = {column: value for column, value in enumerate(pattern) if value is not None}
     seen: set[Fact] = set()
     for fact in base.find(relation, wanted).facts:

@@ -1,4 +1,4 @@
-"""The facts of a run, as proofs read them: complete relations, and recursive ones as they were at an iteration."""
+"""Gives proofs the facts of a run: complete relations, and recursive ones as they were at an iteration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from emberlog.semantics.model import CellValue, CheckedProgram, Fact, Recursion,
 
 
 class View(Protocol):
-    """What the body of a rule reads."""
+    """Gives the body of a rule its facts."""
 
     def find(self, relation: str, equal: Mapping[int, CellValue]) -> Found: ...
 
@@ -41,11 +41,11 @@ class FactBase:
 
     @property
     def known(self) -> tuple[str, ...]:
-        """The relations that the run read or computed."""
+        """Lists the relations that the run read or computed."""
         return tuple(self._finals)
 
     def find(self, relation: str, equal: Mapping[int, CellValue]) -> Found:
-        """Facts of the complete relation."""
+        """Finds facts of the complete relation."""
         recursion = self.recursion(relation)
         if recursion is not None and recursion.case is RecursionCase.SET and relation in self._histories:
             # The same rows: what is fetched for one question serves the other.
@@ -57,12 +57,12 @@ class FactBase:
         return any(other == fact for other in self.find(relation, _plain(fact)).facts)
 
     def versions(self, relation: str, equal: Mapping[int, CellValue]) -> Iterator[Goal]:
-        """The facts that the relation ever had, with the iterations in which they came."""
+        """Yields the facts that the relation ever had, with the iterations in which they came."""
         for row in self.history(relation, equal).facts:
             yield Goal(relation, row[:-1], iteration_in(row))
 
     def history(self, relation: str, equal: Mapping[int, CellValue]) -> Found:
-        """The same as rows, with the iteration behind the fact."""
+        """Finds the same as rows, with the iteration behind the fact."""
         if relation in self._histories:
             return self._histories[relation].find(equal)
         # Whatever recursion the rules have, no fact came from it.
@@ -70,7 +70,7 @@ class FactBase:
         return Found(found.count, Rows(found.facts, lambda fact: (*fact, 0)))
 
     def goal(self, relation: str, fact: Fact) -> Goal:
-        """The goal of a fact that is there in the end."""
+        """Returns the goal of a fact that is there in the end."""
         recursion = self.recursion(relation)
         if recursion is None:
             return Goal(relation, fact)
@@ -83,7 +83,7 @@ class FactBase:
         return Goal(relation, fact, max(came) if is_latest(recursion.case) else min(came))
 
     def before(self, goal: Goal) -> View:
-        """What rules read that derive the goal."""
+        """Returns the facts that rules read to derive the goal."""
         recursion = self.recursion(goal.relation)
         if recursion is None or recursion.case is RecursionCase.STAGED or goal.iteration is None:
             return self
@@ -91,18 +91,18 @@ class FactBase:
         return Before(self, stratum, goal.iteration, exactly=recursion.case is RecursionCase.BOUNDED)
 
     def ever(self, goal: Goal) -> View:
-        """What rules that derive the goal read in any iteration; a round of a bounded recursion reads one only."""
+        """Returns what rules read in any iteration to derive the goal. A bounded round reads one iteration only."""
         view = self.before(goal)
         if isinstance(view, Before) and not view.exactly:
             return Before(self, self._strata[goal.relation], sys.maxsize, exactly=False)
         return view
 
     def before_last_round(self, relation: str) -> View:
-        """What the rules of a bounded recursion read in their last round."""
+        """Returns what the rules of a bounded recursion read in their last round."""
         return Before(self, self._strata[relation], self.last_round(relation), exactly=True)
 
     def last_round(self, relation: str) -> int:
-        """Of a bounded recursion."""
+        """Returns the number of the last round of a bounded recursion."""
         stratum = self._strata[relation]
         assert stratum.recursion is not None and stratum.recursion.iterations is not None
         bound = last = stratum.recursion.iterations
@@ -116,12 +116,12 @@ class FactBase:
         return self.history(relation, {self.relation(relation).arity: iteration}).count > 0
 
     def premise(self, view: View, relation: str, fact: Fact) -> Goal:
-        """The goal of a fact that a rule read."""
+        """Returns the goal of a fact that a rule read."""
         return view.goal(relation, fact) if isinstance(view, Before) else self.goal(relation, fact)
 
 
 class Before:
-    """The facts of a recursion before an iteration, or exactly at the one before it; all others as they are."""
+    """Gives the facts of a recursion before an iteration, or exactly at the one before it; all others as they are."""
 
     def __init__(self, base: FactBase, stratum: Stratum, iteration: int, *, exactly: bool) -> None:
         self.base = base
@@ -150,7 +150,7 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows in another form, made when they are looked at; those that have none are left out."""
+    """Gives rows another form when they are looked at; those that have none are left out."""
 
     rows: Iterable[Fact]
     form: Callable[[Fact], Fact | None]
@@ -172,5 +172,5 @@ def _stage(recursion: Recursion, relation: str, fact: Fact) -> int:
 
 
 def _plain(fact: Fact) -> dict[int, CellValue]:
-    """What can be asked for: a lookup by null finds nothing."""
+    """Returns the values that can be asked for: a lookup by null finds nothing."""
     return {column: value for column, value in enumerate(fact) if value is not None}

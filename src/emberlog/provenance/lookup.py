@@ -1,4 +1,4 @@
-"""Facts by the values of some of their columns, for many questions about few of many facts.
+"""Finds facts by the values of some columns, for many questions about few of many facts.
 
 A large relation is never made into Python objects. What has one value in one column is fetched once and kept as a page,
 with hash indexes: the facts of a proof have most of their values in common.
@@ -20,14 +20,14 @@ LARGEST_PAGE = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Facts that agree with what was asked for, and perhaps some more; at most about so many."""
+    """Holds the facts that agree with what was asked for, and perhaps some more; at most about `count`."""
 
     count: int
     facts: Iterable[Fact]
 
 
 class Page:
-    """Some facts, each once, with an index for every set of columns that was asked for."""
+    """Holds some facts, each once, with an index for every set of columns that was asked for."""
 
     def __init__(self, facts: Iterable[Fact]) -> None:
         # In order, so that the same question gets the same answer in every run.
@@ -45,7 +45,7 @@ class Page:
 
 
 class Lookup:
-    """The facts of one relation."""
+    """Finds facts of one relation."""
 
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
@@ -54,7 +54,7 @@ class Lookup:
         """By column and value; None where there are too many facts for a page."""
 
     def find(self, equal: Mapping[int, CellValue]) -> Found:
-        """Those with these values in these columns. A value that is null agrees with nothing, and is not asked for."""
+        """Finds the facts with these values in these columns. Null agrees with nothing, and is not asked for."""
         if self._shelf.is_at_hand or self._shelf.rows <= SMALL:
             if self._whole is None:
                 self._whole = Page(self._shelf.scan({}))
@@ -81,7 +81,7 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True)
 class _Scan:
-    """Rows that are fetched when they are looked at."""
+    """Fetches rows when they are looked at."""
 
     shelf: Shelf
     equal: Mapping[int, CellValue]

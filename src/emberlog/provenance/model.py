@@ -1,4 +1,4 @@
-"""Proofs as data: goals, and the step that proves each of them from others."""
+"""Holds proofs as data: goals, and the step that proves each of them from others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from emberlog.semantics.model import Absent, Bind, CellValue, Compare, Fact, Hol
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A fact, as of an iteration of its recursion."""
+    """Names a fact, as of an iteration of its recursion."""
 
     relation: str
     fact: Fact
@@ -21,19 +21,19 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class InputFact:
-    """The caller supplied it."""
+    """Says that the caller supplied the fact."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenFact:
-    """It stands in the program."""
+    """Says that the fact stands in the program."""
 
     fact: Fact
 
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """A negated atom that holds: no fact agrees with the pattern, in which None is any value."""
+    """Says that a negated atom holds: no fact agrees with the pattern, in which None is any value."""
 
     literal: Absent
     relation: str
@@ -42,7 +42,7 @@ class Absence:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A comparison, a test or an assignment that holds."""
+    """Says that a comparison, a test or an assignment holds."""
 
     literal: Bind | Compare | Holds
 
@@ -52,7 +52,7 @@ Premise: TypeAlias = Goal | Absence | Condition
 
 @dataclass(frozen=True, slots=True)
 class RuleStep:
-    """A rule whose body holds under the bindings; one premise per literal, in the order of the body."""
+    """Applies a rule whose body holds under the bindings; one premise per literal, in the order of the body."""
 
     rule: str
     bindings: tuple[tuple[str, CellValue], ...]
@@ -61,7 +61,7 @@ class RuleStep:
 
 @dataclass(frozen=True, slots=True)
 class Contributed:
-    """What a rule or a written fact adds to an aggregated column: the arguments of the aggregate."""
+    """Holds what a rule or a written fact adds to an aggregated column: the arguments of the aggregate."""
 
     arguments: tuple[CellValue, ...]
     by: RuleStep | WrittenFact
@@ -69,7 +69,7 @@ class Contributed:
 
 @dataclass(frozen=True, slots=True)
 class CombinedColumn:
-    """Why an aggregated column has its value."""
+    """Says why an aggregated column has its value."""
 
     column: int
     function: str
@@ -82,7 +82,7 @@ class CombinedColumn:
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """A fact of an aggregated relation: each of its values, from contributions to its group."""
+    """Explains a fact of an aggregated relation: each of its values, from contributions to its group."""
 
     columns: tuple[CombinedColumn, ...]
 
@@ -91,7 +91,7 @@ Step: TypeAlias = InputFact | WrittenFact | RuleStep | Combination
 
 
 def applications(step: Step) -> tuple[RuleStep, ...]:
-    """The rules that a step applies."""
+    """Returns the rules that a step applies."""
     match step:
         case RuleStep():
             return (step,)
@@ -103,14 +103,14 @@ def applications(step: Step) -> tuple[RuleStep, ...]:
 
 
 def goals_of(step: Step) -> tuple[Goal, ...]:
-    """The facts that a step rests on, each once."""
+    """Returns the facts that a step rests on, each once."""
     premises = (premise for application in applications(step) for premise in application.premises)
     return tuple(dict.fromkeys(premise for premise in premises if isinstance(premise, Goal)))
 
 
 @dataclass(frozen=True, slots=True)
 class ProofTree:
-    """A fact and the steps that lead to it from input facts. No fact is used in its own proof."""
+    """Holds a fact and the steps that lead to it from input facts. No fact is used in its own proof."""
 
     root: Goal
     steps: Mapping[Goal, Step]

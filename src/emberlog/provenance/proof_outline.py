@@ -1,4 +1,4 @@
-"""The outline of a proof."""
+"""Makes the outline of a proof."""
 
 from __future__ import annotations
 

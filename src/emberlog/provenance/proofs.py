@@ -1,4 +1,4 @@
-"""The step that proves a fact: found backwards, from the iteration in which the fact came.
+"""Finds the step that proves a fact, backwards from the iteration in which the fact came.
 
 A fact of iteration k has a rule whose body holds on facts of iterations before k. So a proof is found without any
 search that could go astray, and no proof needs fewer iterations: rounds derive everything as soon as they can.
@@ -43,7 +43,7 @@ MOST_COUNTED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A contribution before anybody asked what it rests on."""
+    """Holds a contribution before anybody asked what it rests on."""
 
     arguments: tuple[CellValue, ...]
     by: WrittenFact | tuple[CoreRule, Valuation]
@@ -61,11 +61,11 @@ class Prover:
         self._rules: Mapping[str, tuple[CoreRule, ...]] = rules_by_relation(base.checked.rules)
 
     def proof(self, root: Goal, *, depth: int | None, facts: int) -> ProofTree:
-        """The smallest proof, down to a depth, and with at most about so many facts."""
+        """Returns the smallest proof, down to `depth`, and with at most about `facts` facts."""
         return self.completed(root, {}, depth=depth, facts=facts)
 
     def completed(self, root: Goal, chosen: Mapping[Goal, Step], *, depth: int | None, facts: int) -> ProofTree:
-        """The proof that takes these steps, and the smallest ones everywhere else."""
+        """Returns the proof that takes these steps, and the smallest ones everywhere else."""
         steps: dict[Goal, Step] = {}
         level, height = [root], 0
         while level and (depth is None or height < depth):
@@ -80,7 +80,7 @@ class Prover:
         return ProofTree(root, steps)
 
     def step(self, goal: Goal) -> Step:
-        """A step whose facts all came in iterations before that of the goal."""
+        """Returns a step whose facts all came in iterations before that of the goal."""
         if goal not in self._found:
             found = next(self.steps(goal, self.base.before(goal)), None)
             if found is None:
@@ -89,7 +89,7 @@ class Prover:
         return self._found[goal]
 
     def steps(self, goal: Goal, view: View) -> Iterator[Step]:
-        """The steps that the facts of a view allow: one for an aggregate, any number for a plain fact."""
+        """Yields the steps that the facts of a view allow: one for an aggregate, any number for a plain fact."""
         relation = self.checked.relations[goal.relation]
         if not relation.is_derived:
             yield InputFact()
@@ -103,7 +103,7 @@ class Prover:
                     yield self.applied(rule, valuation, view)
 
     def other_steps(self, goal: Goal) -> Iterator[Step]:
-        """Steps from facts of any iteration, the smallest among them: any rule that gives a plain fact, and any
+        """Yields steps from facts of any iteration, the smallest among them: any rule that gives a plain fact, and any
         contribution that decides an aggregate as well as others do."""
         relation = self.checked.relations[goal.relation]
         view = self.base.ever(goal)
@@ -122,7 +122,7 @@ class Prover:
     # --- plain facts ------------------------------------------------------------------------------------------------
 
     def derivations(self, rule: CoreRule, fact: Fact, view: View) -> Iterator[Valuation]:
-        """The valuations for which the rule gives the fact, aggregated columns aside."""
+        """Yields the valuations for which the rule gives the fact, aggregated columns aside."""
         known = known_from_head(rule, fact)
         if known is None:
             return
@@ -189,7 +189,7 @@ class Prover:
         return Contributed(offer.arguments, self.applied(*offer.by, view))
 
     def offers(self, goal: Goal, view: View, column: int, value: CellValue = None) -> Iterator[Offer]:
-        """What is contributed to a column of the goal's group; if a value is given, at least those that have it."""
+        """Yields what is contributed to a column of the goal's group; if a value is given, at least what has it."""
         relation = self.checked.relations[goal.relation]
         for fact in self.checked.facts.get(goal.relation, ()):
             if all(fact[place] == goal.fact[place] for place in relation.group):
@@ -219,7 +219,7 @@ def _is_decided_by_one(aggregate: Aggregate, value: CellValue) -> bool:
 
 
 def _counting(function: str, offers: Iterator[Offer]) -> Iterator[Offer]:
-    """Those that have a part in the value: the largest of each key of a monotone sum, and each value once for
+    """Selects those that have a part in the value: the largest of each key of a monotone sum, and each value once for
     `countd`."""
     known = AGGREGATES.get(function)
     if known is not None and known.by_key:
@@ -241,7 +241,7 @@ def _counting(function: str, offers: Iterator[Offer]) -> Iterator[Offer]:
 
 
 def known_from_head(rule: CoreRule, fact: Fact) -> dict[str, CellValue] | None:
-    """The variables that the fact gives values to; None if the head cannot be the fact.
+    """Returns the variables that the fact gives values to; None if the head cannot be the fact.
 
     A null says nothing: it is any value in a pattern, and a variable that is null agrees with nothing in a body.
     """
@@ -257,12 +257,12 @@ def known_from_head(rule: CoreRule, fact: Fact) -> dict[str, CellValue] | None:
 
 
 def _amount(offer: Offer) -> int | float:
-    """How much a contribution counts: `mcount` of a key alone counts it as one."""
+    """Returns how much a contribution counts: `mcount` of a key alone counts it as one."""
     amount = offer.arguments[1] if len(offer.arguments) > 1 else 1
     assert isinstance(amount, int | float)
     return amount
 
 
 def _cost(offer: Offer) -> Any:
-    """Costs of one column have an order, whatever they are."""
+    """Returns the cost of a contribution. Costs of one column have an order, whatever they are."""
     return offer.arguments[0]

@@ -1,4 +1,4 @@
-"""The questions that a run with provenance answers.
+"""Answers the questions that can be asked of a run with provenance.
 
 A query with constants restricts what the run computes. What it did not compute is computed when somebody asks for it:
 for a fact, what its own constants demand; for a fact that is not there, everything, because a refutation says that
@@ -8,35 +8,53 @@ no fact agrees with a part of a rule.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from emberlog.engines.recording import Recording
 from emberlog.io.shelves import Shelf
 from emberlog.optimize.demand_for_proofs import Demands
 from emberlog.provenance.alternatives import alternatives
 from emberlog.provenance.asked import asked_fact, asked_pattern, asked_relation, refuse_present
+from emberlog.provenance.explanation import Proof, Refutation
 from emberlog.provenance.facts import FactBase
 from emberlog.provenance.lookup import Lookup
-from emberlog.provenance.origins import Origin, origin_of
-from emberlog.provenance.proof import Proof
+from emberlog.provenance.model import Combination, InputFact, RuleStep, WrittenFact, applications
+from emberlog.provenance.proof_outline import WRITTEN
 from emberlog.provenance.proofs import Prover
-from emberlog.provenance.refutation import Refutation
 from emberlog.provenance.refutations import Pattern, Refuter
-from emberlog.provenance.trace import traced
-from emberlog.provenance.trace_form import Trace
-from emberlog.semantics.model import CellValue, CheckedProgram, CheckedQuery
+from emberlog.provenance.trace import Trace, traced
+from emberlog.render.wording import when_text
+from emberlog.semantics.model import CellValue, CheckedProgram, CheckedQuery, Fact
 from emberlog.syntax.ast import Constant, Variable
 
 MOST_FACTS = 10_000
 """In one proof."""
+
+MOST_CONTRIBUTIONS = 100
+"""To a fact, whose rules are named as its origin."""
 
 Rerun: TypeAlias = Callable[[CheckedQuery], Recording[Shelf]]
 """Records the run of the same program on the same inputs, with this query instead of its own; a query without constants
 restricts nothing."""
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Tells the iteration and the rule that a fact comes from, without the rest of its proof."""
+
+    iteration: int | None
+    """None of what is not recursive."""
+    when: str
+    """In words: `start`, `iteration 2`, `stage 3`."""
+    by: str
+    """The rule; the rules of an aggregate that several contribute to; or that it was given or written."""
+
+
 class Questions:
+    """Answers questions about one run."""
+
     def __init__(self, checked: CheckedProgram, recording: Recording[Shelf], demands: Demands, rerun: Rerun) -> None:
         self.checked = checked
         self._own = FactBase(checked, recording.relations, recording.histories)
@@ -59,7 +77,7 @@ class Questions:
         return Proof(tree, self.checked)
 
     def all_whys(self, relation: str, values: Sequence[object], *, limit: int, contributions: int) -> tuple[Proof, ...]:
-        """The smallest proof, and others."""
+        """Returns the smallest proof, and others."""
         name, pattern = self._asked(relation, values)
         base = self._base(name, pattern)
         goal = base.goal(name, asked_fact(base, name, pattern))
@@ -76,27 +94,28 @@ class Questions:
         name = asked_relation(self._own.known, relation)
         own = self.checked.relations[name]
         pattern = (None,) * own.arity if values is None else asked_pattern(own, values)
-        return Trace(traced(self._base(name, pattern), Pattern(name, pattern), limit=limit), self.checked)
+        asked = Pattern(name, pattern)
+        return Trace(asked, traced(self._base(name, pattern), asked, limit=limit), self.checked)
 
     def origin(self, relation: str, values: Sequence[object]) -> Origin:
         name, pattern = self._asked(relation, values)
         base = self._base(name, pattern)
         # A fact that is there is meant as it is, nulls included.
         fact = pattern if base.has(name, pattern) else asked_fact(base, name, pattern)
-        return origin_of(base, name, fact)
+        return _origin(base, name, fact)
 
     def _asked(self, relation: str, values: Sequence[object]) -> tuple[str, tuple[CellValue, ...]]:
         name = asked_relation(self._own.known, relation)
         return name, asked_pattern(self.checked.relations[name], values)
 
     def _base(self, name: str, pattern: tuple[CellValue, ...]) -> FactBase:
-        """The facts of a run that computed all facts which agree with the pattern, and all that they come from."""
+        """Returns the facts of a run that computed all that agree with the pattern, and all that they come from."""
         if self._is_computed(name, pattern):
             return self._own
         return self._of_run(name, tuple(_term(place, value) for place, value in enumerate(pattern, 1)))
 
     def _whole(self, name: str) -> FactBase:
-        """The facts of a run that computed all of the relation, and all that it comes from."""
+        """Returns the facts of a run that computed all of the relation, and all that it comes from."""
         if not self._demands:
             return self._own
         return self._of_run(
@@ -120,6 +139,21 @@ class Questions:
             if wanted in demanded.find(dict(enumerate(wanted))).facts:
                 return True
         return False
+
+
+def _origin(base: FactBase, relation: str, fact: Fact) -> Origin:
+    goal = base.goal(relation, fact)
+    step = Prover(base, contributions=MOST_CONTRIBUTIONS).step(goal)
+    match step:
+        case InputFact():
+            by = "input"
+        case WrittenFact():
+            by = WRITTEN
+        case RuleStep() | Combination():
+            by = ", ".join(dict.fromkeys(one.rule for one in applications(step))) or WRITTEN
+        case _:
+            assert_never(step)
+    return Origin(goal.iteration, when_text(goal.iteration, base.recursion(relation)), by)
 
 
 def _term(place: int, value: CellValue) -> Constant | Variable:

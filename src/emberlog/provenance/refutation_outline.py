@@ -1,4 +1,4 @@
-"""The outline of a refutation."""
+"""Makes the outline of a refutation."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class _Writer:
 
 
 def _rule_text(rule: CoreRule) -> str:
-    """As it is evaluated: its body in that order."""
+    """Returns the rule as it is evaluated, with its body in that order."""
     body = ", ".join(literal_text(literal) for literal in rule.body)
     head = head_text(rule.relation, rule.head)
     return _NAME_OF_ANY.sub("_", f"{head} :- {body}." if body else f"{head}.")

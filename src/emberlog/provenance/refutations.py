@@ -1,4 +1,4 @@
-"""Why a fact is not there: for each rule how far its body can hold, and the literal that never does.
+"""Finds why a fact is not there: for each rule how far its body can hold, and the literal that never does.
 
 Bodies are followed from the front, with the values that the fact gives to the head's variables. A literal that fails
 for every valuation that comes so far is what is missing, and if it is an atom, the same can be asked about it.
@@ -37,7 +37,7 @@ MOST_OTHERS = 3
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Facts that are not there; None is any value."""
+    """Names facts that are not there; None is any value."""
 
     relation: str
     values: tuple[CellValue, ...]
@@ -45,12 +45,12 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class NotGiven:
-    """The caller supplied no such fact."""
+    """Says that the caller supplied no such fact."""
 
 
 @dataclass(frozen=True, slots=True)
 class OtherValues:
-    """The groups are there, with other values in their aggregated columns."""
+    """Says that the groups are there, with other values in their aggregated columns."""
 
     facts: tuple[Fact, ...]
     """Some of them."""
@@ -58,14 +58,14 @@ class OtherValues:
 
 @dataclass(frozen=True, slots=True)
 class BeyondStages:
-    """The query does not need the stage."""
+    """Says that the query does not need the stage."""
 
     limit: int
 
 
 @dataclass(frozen=True, slots=True)
 class MissingFact:
-    """No fact agrees with an atom."""
+    """Says that no fact agrees with an atom."""
 
     pattern: Pattern
     is_null: bool = False
@@ -74,7 +74,7 @@ class MissingFact:
 
 @dataclass(frozen=True, slots=True)
 class DisturbingFact:
-    """A fact agrees with a negated atom."""
+    """Says that a fact agrees with a negated atom."""
 
     pattern: Pattern
     fact: Fact
@@ -87,7 +87,7 @@ class FailedCondition:
 
 @dataclass(frozen=True, slots=True)
 class OtherHead:
-    """The whole body holds, and the head is another fact; or the head can be no such fact at all."""
+    """Says that the whole body holds and the head is another fact, or that the head can be no such fact at all."""
 
     values: tuple[CellValue, ...] | None
 
@@ -110,7 +110,7 @@ class FailedRule:
 
 @dataclass(frozen=True, slots=True)
 class NoRule:
-    """Every rule of the relation, and why it does not give the fact."""
+    """Says of every rule of the relation why it does not give the fact."""
 
     rules: tuple[FailedRule, ...]
 
@@ -126,7 +126,7 @@ class RefutationTree:
 
 
 def missing_below(refutation: Refuted) -> Iterator[Pattern]:
-    """The facts whose absence is the reason."""
+    """Returns the facts whose absence is the reason."""
     if isinstance(refutation, NoRule):
         for rule in refutation.rules:
             if isinstance(rule.failure, MissingFact) and not rule.failure.is_null:
@@ -176,7 +176,7 @@ class Refuter:
         return tuple(found)
 
     def _view(self, relation: str) -> View:
-        """What the rules read last."""
+        """Returns what the rules read last."""
         recursion = self.base.recursion(relation)
         if recursion is None or recursion.case is not RecursionCase.BOUNDED:
             return self.base

@@ -1,18 +1,22 @@
-"""How the facts of a recursive relation came and changed, iteration by iteration."""
+"""Traces how facts came and changed, iteration by iteration, and shows it as a table."""
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
+from typing import assert_never
 
 from emberlog.diagnostics import fail
 from emberlog.provenance.facts import FactBase, iteration_in
-from emberlog.provenance.model import Goal, Step
+from emberlog.provenance.model import Combination, Goal, InputFact, RuleStep, Step, WrittenFact, applications
+from emberlog.provenance.proof_outline import WRITTEN
 from emberlog.provenance.proofs import Prover
 from emberlog.provenance.refutations import Pattern
-from emberlog.render.wording import pattern_text
-from emberlog.semantics.model import Fact, RecursionCase, Relation
+from emberlog.render.outline_json import plain
+from emberlog.render.wording import fact_text, pattern_text, when_text
+from emberlog.semantics.model import CheckedProgram, Fact, RecursionCase, Relation
 
 MOST_ROWS = 200_000
 """That a trace looks at."""
@@ -20,7 +24,7 @@ MOST_ROWS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A fact that came, and the one that it replaced in its group; or one that went."""
+    """Holds a fact that came, and the one that it replaced in its group; or one that went."""
 
     fact: Fact
     replaced: Fact | None = None
@@ -31,22 +35,19 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class IterationChanges:
+    """Holds what came and went in one iteration."""
+
     iteration: int | None
     """None where there is no recursion."""
     changes: tuple[Change, ...]
     """Some of them, in the order of facts."""
     count: int
-    """How many there are."""
+    """How many there are, those that are not listed included."""
 
 
-@dataclass(frozen=True, slots=True)
-class TraceData:
-    pattern: Pattern
-    iterations: tuple[IterationChanges, ...]
-
-
-def traced(base: FactBase, pattern: Pattern, *, limit: int) -> TraceData:
-    """What came and changed of the facts that agree with the pattern; of each iteration at most `limit` are listed."""
+def traced(base: FactBase, pattern: Pattern, *, limit: int) -> tuple[IterationChanges, ...]:
+    """Finds what came and changed of the facts that agree with the pattern; of each iteration at most `limit` are
+    listed."""
     prover = Prover(base, contributions=3)
     relation = base.relation(pattern.relation)
     found: list[IterationChanges] = []
@@ -60,7 +61,7 @@ def traced(base: FactBase, pattern: Pattern, *, limit: int) -> TraceData:
         )
         if changes:
             found.append(IterationChanges(iteration, listed, len(changes)))
-    return TraceData(pattern, tuple(found))
+    return tuple(found)
 
 
 def _changes(base: FactBase, pattern: Pattern, relation: Relation) -> Iterator[tuple[int | None, list[Change]]]:
@@ -88,7 +89,7 @@ def _changes(base: FactBase, pattern: Pattern, relation: Relation) -> Iterator[t
 def _changes_of_rounds(
     by_round: Mapping[int, Mapping[Fact, Fact]], last: int
 ) -> Iterator[tuple[int | None, list[Change]]]:
-    """A round has all its facts, and may have fewer than the one before."""
+    """Yields the changes of rounds. A round has all its facts, and may have fewer than the one before."""
     before: Mapping[Fact, Fact] = {}
     for number in range(1, last + 1):
         after = by_round.get(number, {})
@@ -98,7 +99,7 @@ def _changes_of_rounds(
 
 
 def _key(relation: Relation, fact: Fact) -> Fact:
-    """The group, or the whole fact where nothing is aggregated."""
+    """Returns the group of a fact, or the whole fact where nothing is aggregated."""
     return tuple(fact[column] for column in relation.group)
 
 
@@ -113,3 +114,100 @@ def _few(pattern: Pattern, rows: Iterable[Fact]) -> Iterator[Fact]:
             )
         if all(value is None or row[column] == value for column, value in enumerate(pattern.values)):
             yield row
+
+
+# --- as people see it -------------------------------------------------------------------------------------------------
+
+Line = tuple[str, str, str, str]
+"""When, the fact, what it was before, and what it was derived from."""
+
+
+class Trace:
+    """Tells how facts came and changed, iteration by iteration. Printed, it is a table of plain text."""
+
+    def __init__(self, pattern: Pattern, iterations: tuple[IterationChanges, ...], checked: CheckedProgram) -> None:
+        self.iterations = iterations
+        self.checked = checked
+        self._pattern = pattern
+        strata = (stratum for stratum in checked.strata if pattern.relation in stratum.relations)
+        self._recursion = next((stratum.recursion for stratum in strata), None)
+
+    def __str__(self) -> str:
+        lines = list(self._lines())
+        widths = [max((len(line[column]) for line in lines), default=0) for column in range(4)]
+        shown = (
+            "   ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True) if width) for line in lines
+        )
+        return "\n".join((self._title, *(line.rstrip() for line in shown)))
+
+    __repr__ = __str__
+
+    def to_json(self) -> dict[str, object]:
+        """Returns an object of plain values, for programs; docs/provenance.md describes it."""
+        return {
+            "version": 1,
+            "relation": self._pattern.relation,
+            "iterations": [
+                {
+                    "iteration": one.iteration,
+                    "count": one.count,
+                    "changes": [_change_object(change) for change in one.changes],
+                }
+                for one in self.iterations
+            ],
+        }
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in line)}</tr>" for line in self._lines()
+        )
+        head = "".join(f"<th>{title}</th>" for title in ("when", "fact", "before", "derived by"))
+        return f"<p>{html.escape(self._title)}</p><table><tr>{head}</tr>{rows}</table>"
+
+    @property
+    def _title(self) -> str:
+        pattern = self._pattern
+        title = f"trace of {pattern_text(pattern.relation, pattern.values)}"
+        return title if self.iterations else f"{title}: no such fact"
+
+    def _lines(self) -> Iterator[Line]:
+        relation = self._pattern.relation
+        for one in self.iterations:
+            when = when_text(one.iteration, self._recursion)
+            for number, change in enumerate(one.changes):
+                was = f"was {fact_text(relation, change.replaced)}" if change.replaced is not None else ""
+                fact = fact_text(relation, change.fact)
+                yield when if number == 0 else "", fact, "gone" if change.is_gone else was, _derivation(change.step)
+            if one.count > len(one.changes):
+                yield "", f"… {one.count - len(one.changes):,} more", "", ""
+
+
+def _derivation(step: Step | None) -> str:
+    match step:
+        case None:
+            return ""
+        case InputFact():
+            return "input"
+        case WrittenFact():
+            return WRITTEN
+        case RuleStep() | Combination():
+            used = applications(step)
+            return "; ".join(_application(one) for one in used) if used else WRITTEN
+        case _:
+            assert_never(step)
+
+
+def _application(step: RuleStep) -> str:
+    facts = ", ".join(fact_text(goal.relation, goal.fact) for goal in step.premises if isinstance(goal, Goal))
+    return f"{step.rule} from {facts}" if facts else step.rule
+
+
+def _change_object(change: Change) -> dict[str, object]:
+    one: dict[str, object] = {"fact": [plain(value) for value in change.fact]}
+    if change.replaced is not None:
+        one["replaced"] = [plain(value) for value in change.replaced]
+    if change.is_gone:
+        one["gone"] = True
+    if change.step is not None:
+        one["by"] = _derivation(change.step)
+    return one

@@ -1,4 +1,4 @@
-"""The valuations that make the body of a rule true, when some of its variables are known: few facts out of many.
+"""Finds the valuations that make the body of a rule true, when some variables are known: few facts out of many.
 
 At each point the literal that leaves the fewest facts to look at is taken next, whatever the order of the body. A
 valuation that leads to a fault on the way is none: whatever protects the rule from it would have stopped it, too.
@@ -34,7 +34,7 @@ Bindings: TypeAlias = Mapping[str, CellValue]
 
 @dataclass(frozen=True, slots=True)
 class Valuation:
-    """Values for all variables of a body that makes it true, and the facts that its atoms agree with."""
+    """Holds values for all variables that make a body true, and the facts that its atoms agree with."""
 
     bindings: Bindings
     facts: Mapping[int, Fact]
@@ -42,7 +42,7 @@ class Valuation:
 
 
 class Body:
-    """The body of a rule over some facts."""
+    """Evaluates the body of a rule over some facts."""
 
     def __init__(self, rule: CoreRule, view: View, functions: Functions) -> None:
         self.rule = rule
@@ -53,7 +53,7 @@ class Body:
         self._needs = [bindable & needed_by(literal) for literal in rule.body]
 
     def valuations(self, known: Bindings) -> Iterator[Valuation]:
-        """All of them that agree with what is known; what is known is not null."""
+        """Yields all valuations that agree with what is known; what is known is not null."""
         return self._extended(known, {}, tuple(range(len(self.rule.body))))
 
     def _extended(self, bindings: Bindings, facts: Mapping[int, Fact], pending: tuple[int, ...]) -> Iterator[Valuation]:
@@ -74,7 +74,7 @@ class Body:
                 yield from self._extended(extended, {**facts, place: fact}, _without(pending, place))
 
     def _cheapest(self, bindings: Bindings, pending: Sequence[int]) -> tuple[int, Match, Iterable[Fact]]:
-        """The atom with the fewest facts to look at, its place, and the facts."""
+        """Returns the place of the atom with the fewest facts to look at, the atom, and the facts."""
         options: list[tuple[int, int, Match, Iterable[Fact]]] = []
         for place in pending:
             literal = self.rule.body[place]
@@ -90,7 +90,7 @@ class Body:
         return place, atom, facts
 
     def tested(self, literal: Absent | Bind | Compare | Holds, bindings: Bindings) -> Bindings | None:
-        """The bindings with what the literal adds, or None if it does not hold."""
+        """Returns the bindings with what the literal adds, or None if it does not hold."""
         try:
             match literal:
                 case Absent():
@@ -108,7 +108,7 @@ class Body:
             return None
 
     def counterexample(self, literal: Absent, bindings: Bindings) -> Fact | None:
-        """A fact that agrees with a negated atom."""
+        """Returns a fact that agrees with a negated atom, or None."""
         wanted = asked_for(literal.terms, bindings)
         if wanted is None:
             return None
@@ -117,7 +117,7 @@ class Body:
 
 
 def asked_for(terms: Sequence[Term], bindings: Bindings) -> dict[int, CellValue] | None:
-    """The values that facts have to have in some columns; None if no fact can agree, as nothing agrees with null."""
+    """Returns the values that facts must have by column; None if no fact can agree, as nothing agrees with null."""
     wanted: dict[int, CellValue] = {}
     for column, term in enumerate(terms):
         if isinstance(term, Constant):
@@ -128,12 +128,12 @@ def asked_for(terms: Sequence[Term], bindings: Bindings) -> dict[int, CellValue]
 
 
 def pattern_values(terms: Sequence[Term], bindings: Bindings) -> tuple[CellValue, ...]:
-    """The values of the terms as far as they are known; None is any value."""
+    """Returns the values of the terms as far as they are known; None is any value."""
     return tuple(term.value if isinstance(term, Constant) else bindings.get(term.name) for term in terms)
 
 
 def agreed(terms: Sequence[Term], fact: Fact, bindings: Bindings) -> Bindings | None:
-    """The bindings with what the fact adds, or None if it does not agree with the terms."""
+    """Returns the bindings with what the fact adds, or None if it does not agree with the terms."""
     extended = dict(bindings)
     for term, value in zip(terms, fact, strict=True):
         if isinstance(term, Constant):
@@ -147,7 +147,7 @@ def agreed(terms: Sequence[Term], fact: Fact, bindings: Bindings) -> Bindings | 
 
 
 def is_near(computed: CellValue, recorded: CellValue) -> bool:
-    """Whether a value is the one that was recorded: Java and Python may differ in the last digits of a float."""
+    """Tells whether a value is the one that was recorded: Java and Python may differ in the last digits of a float."""
     if isinstance(computed, float) and isinstance(recorded, float):
         return math.isclose(computed, recorded, rel_tol=1e-12)
     return computed == recorded

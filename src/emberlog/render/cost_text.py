@@ -1,4 +1,4 @@
-"""What a plan is expected to cost, in words: what is known of the data, rows of every node, the order of joins and why.
+"""Tells what a plan is expected to cost: what is known of the data, rows of every node, the order of joins and why.
 
 After a run the rows that were counted stand beside those that were expected.
 """
@@ -28,7 +28,7 @@ NO_INPUTS = "the program reads nothing but its own facts"
 
 
 def cost_text(optimized: Optimized, statistics: Statistics, counted: Counted | None = None) -> str:
-    """Without a final line break."""
+    """Returns the text without a final line break."""
     sections = [("statistics", list(_statistics_lines(statistics)) or [NO_INPUTS])]
     reordering = next(one for one in optimized.changes if one.name == reorder_joins.__name__)
     orders = [] if reordering.is_off else list(dict.fromkeys(_order_lines(reordering.before, statistics)))

@@ -1,4 +1,4 @@
-"""The predicate connection graph as text."""
+"""Shows the predicate connection graph as text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def goal_text(goal: GoalNode) -> str:
 
 
 def goal_note(goal: GoalNode) -> str:
-    """Why nothing, or what besides rules, stands below the goal; empty for an ordinary goal."""
+    """Says why nothing, or what besides rules, stands below the goal; empty for an ordinary goal."""
     facts = f"{goal.fact_count:,} {'fact' if goal.fact_count == 1 else 'facts'}"
     match goal.kind:
         case GoalKind.EXPANDED:

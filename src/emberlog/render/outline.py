@@ -1,4 +1,4 @@
-"""Proofs and refutations as lines that stand below each other: what every drawing of them is made from.
+"""Holds proofs and refutations as lines that stand below each other, from which every drawing of them is made.
 
 A fact that is used twice has one node, and two places where it stands.
 """
@@ -63,10 +63,15 @@ class Node:
     children: list[int] = field(default_factory=list)
     """Their places in the outline."""
 
+    @property
+    def label(self) -> str:
+        """Returns what stands in the node of a graph."""
+        return f"{self.text}\n{self.how}" if self.how else self.text
+
 
 @dataclass(frozen=True, slots=True)
 class SlideNote:
-    """Which slide of a stream program an outline is about, and how long what it proves will hold."""
+    """Tells which slide of a stream program an outline is about, and how long what it proves will hold."""
 
     slide: Moment
     since: Moment | None
@@ -89,26 +94,31 @@ class Outline:
     note: SlideNote | None = None
 
     @property
+    def arrows(self) -> Iterator[tuple[int, int]]:
+        """Yields the places of each node and of those below it."""
+        return ((place, child) for place, node in enumerate(self.nodes) for child in node.children)
+
+    @property
     def remarks(self) -> tuple[str, ...]:
-        """What is said about the whole of it."""
+        """Returns what is said about the whole outline."""
         return self.note.lines if self.note else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the outline: a place where a node stands."""
+    """Holds a line of the outline: a place where a node stands."""
 
     place: int
-    """Of the node."""
+    """Where the node stands in the outline."""
     level: int
     is_last: bool
-    """Of the children of the row above it."""
+    """Whether it is the last child of the row above it."""
     is_repeated: bool
     """What is below the node stands below an earlier row."""
 
 
 def rows(drawn: Outline) -> Iterator[Row]:
-    """From the top to the bottom. A proof can be deeper than Python recurses."""
+    """Yields the rows from the top to the bottom. A proof can be deeper than Python recurses."""
     shown: set[int] = set()
     pending = [(0, 0, True)]
     while pending:

@@ -1,4 +1,4 @@
-"""An outline as plain values, for programs. docs/provenance.md describes the form."""
+"""Writes an outline as plain values, for programs. docs/provenance.md describes the form."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _slide_object(note: SlideNote) -> dict[str, object]:
 
 
 def rule_objects(drawn: Outline) -> dict[str, Mapping[str, object]]:
-    """The rules that the nodes name, and where they stand."""
+    """Returns the rules that the nodes name, and where they stand."""
     used = {node.rule for node in drawn.nodes}
     rules: dict[str, Mapping[str, object]] = {}
     for rule in drawn.checked.rules:

@@ -1,4 +1,4 @@
-"""An outline as a tree in the terminal: facts on the left, where they come from on the right."""
+"""Shows an outline as a tree in the terminal: facts on the left, where they come from on the right."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HOLDS = "holds"
 
 
 def outline_text(drawn: Outline) -> str:
-    """Without a final line break."""
+    """Returns the text without a final line break."""
     lines = list(_lines(drawn))
     width = max((len(left) for left, _ in lines if len(left) <= WIDEST), default=0)
     tree = [f"{left:<{width}}   {right}".rstrip() for left, right in lines]
@@ -23,7 +23,7 @@ def outline_text(drawn: Outline) -> str:
 
 
 def _lines(drawn: Outline) -> Iterator[tuple[str, str]]:
-    """Both sides of each line. A fact is proved where it stands first."""
+    """Yields both sides of each line. A fact is proved where it stands first."""
     below: list[str] = []
     """By level, what stands before everything that is below the row there."""
     for row in rows(drawn):

@@ -1,14 +1,14 @@
-"""The explain text of plans and programs. It is a contract: stable, readable, and compared character by character."""
+"""Explains plans and programs as text, which is a contract: stable, readable, compared character by character."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
 
 from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, Plan, PlannedStratum
 from emberlog.logical.rule_text import query_text
 from emberlog.logical.summary import counted, program_summary, stratum_kind, stream_notes
+from emberlog.optimize.pipeline import Optimized, PassChange
 from emberlog.render.graph_text import connection_graph_lines
 from emberlog.render.plan_tree import PlanBranch, fixpoint_tree, plan_tree, stratum_tree
 from emberlog.render.text_tree import TextBranch, tree_lines
@@ -22,35 +22,8 @@ CHANGED_LINES_SHOWN = 12
 """Of one pass, where its changes are not asked for in full."""
 
 
-class PassChange(Protocol):
-    """What one pass of the optimizer did; `before` and `after` are the same object when it did nothing."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def reason(self) -> str: ...
-    @property
-    def is_off(self) -> bool: ...
-    @property
-    def note(self) -> str: ...
-    @property
-    def before(self) -> LogicalPlan: ...
-    @property
-    def after(self) -> LogicalPlan: ...
-    @property
-    def rules(self) -> tuple[Sequence[str], Sequence[str]] | None:
-        """The lines of the program before and after a pass that goes from rules to rules."""
-
-
-class OptimizedPlan(Protocol):
-    @property
-    def plan(self) -> LogicalPlan: ...
-    @property
-    def changes(self) -> Sequence[PassChange]: ...
-
-
 def plan_text(plan: LogicalPlan | Plan | Fixpoint) -> str:
-    """The plan as an indented tree, without a final line break."""
+    """Returns the plan as an indented tree, without a final line break."""
     match plan:
         case LogicalPlan():
             return "\n".join(_plan_lines(plan))
@@ -64,12 +37,12 @@ def explain_text(
     checked: CheckedProgram,
     graph: ConnectionGraph,
     plan: LogicalPlan,
-    optimized: OptimizedPlan,
+    optimized: Optimized,
     *,
     passes_in_full: bool = False,
 ) -> str:
-    """Everything there is to say about a program before it runs, without a final line break. A program over streams is
-    not run by its plan, so no pass is shown."""
+    """Returns everything there is to say about a program before it runs, without a final line break. A program over
+    streams is not run by its plan, so no pass is shown."""
     notes = list(stream_notes(checked))
     improved = [] if notes else _plan_lines(optimized.plan)
     sections = [
@@ -94,8 +67,8 @@ def stratum_lines(stratum: Stratum) -> list[str]:
     return lines
 
 
-def pass_lines(optimized: OptimizedPlan, *, in_full: bool) -> Iterator[str]:
-    """What each pass did: the lines that went and came, or, in full, in the midst of those that stayed."""
+def pass_lines(optimized: Optimized, *, in_full: bool) -> Iterator[str]:
+    """Tells what each pass did: the lines that went and came, or, in full, in the midst of those that stayed."""
     width = max((len(change.name) for change in optimized.changes), default=0)
     for change in optimized.changes:
         yield f"{change.name:<{width}}  {pass_effect(change)}"
@@ -116,7 +89,7 @@ def pass_effect(change: PassChange) -> str:
 
 
 def changed_lines(change: PassChange, *, in_full: bool = False) -> list[str]:
-    """The lines that went (−) and came (+): those of the rules, or of the plan, stratum by stratum."""
+    """Returns the lines that went (−) and came (+): those of the rules, or of the plan, stratum by stratum."""
     if change.rules is not None:
         return _difference(*change.rules, in_full=in_full)
     before, after = change.before, change.after
@@ -140,7 +113,7 @@ def _whole_stratum(mark: str, stratum: PlannedStratum, in_full: bool) -> list[st
 
 
 def _difference(before: Sequence[str], after: Sequence[str], *, in_full: bool = False) -> list[str]:
-    """Without the indentation that all lines shown share; lines that stayed are shown in full only."""
+    """Returns the lines that differ, without the indentation that they share; in full, those that stayed, too."""
     shown: list[tuple[str, str]] = []
     if len(before) * len(after) > LARGEST_MATCHING:
         gone, come = set(before) - set(after), set(after) - set(before)
@@ -182,7 +155,7 @@ def _stratum_lines(stratum: PlannedStratum) -> list[str]:
 
 
 def stratum_lines_with_notes(stratum: PlannedStratum, note: Callable[[Plan], str]) -> list[str]:
-    """The heading and the plan of a stratum, with something to say about each node behind it."""
+    """Returns the heading and the plan of a stratum, with something to say about each node behind it."""
 
     def with_note(branch: PlanBranch) -> TextBranch:
         own = _text_branch(branch)
@@ -195,12 +168,12 @@ def stratum_lines_with_notes(stratum: PlannedStratum, note: Callable[[Plan], str
 
 
 def _listed(heading: str, entries: Sequence[str]) -> list[str]:
-    """The heading once, the entries below each other; nothing at all without entries."""
+    """Returns the heading once and the entries below each other; nothing at all without entries."""
     return [f"{heading if i == 0 else '':<9}{entry}" for i, entry in enumerate(entries)]
 
 
 def _typed_relation(name: str, columns: Sequence[Field]) -> str:
-    """A type that only the data will tell is left out."""
+    """Returns `arc(a: int, b)`; a type that only the data will tell is left out."""
     shown = [f"{field.name}: {field.type}" if field.type.is_known else field.name for field in columns]
     return f"{name}({', '.join(shown)})"
 

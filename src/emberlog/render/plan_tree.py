@@ -1,4 +1,4 @@
-"""A plan as a tree of short texts: what the explain text and the pictures are both drawn from."""
+"""Makes a plan a tree of short texts, from which the explain text and the pictures are both drawn."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class PlanBranch:
 
     @property
     def tag(self) -> str:
-        """The rule, unless the role already names it."""
+        """Returns the rule, unless the role already names it."""
         return "" if self.role.endswith(f" {self.rule}") else self.rule
 
 
@@ -118,7 +118,7 @@ def _contributions(relation: FixpointRelation) -> tuple[PlanBranch, ...]:
 
 
 def _iterated(rule: RecursiveRule) -> tuple[PlanBranch, ...]:
-    """The delta plans are what runs; the full plan says the same again, so it is shown only without them."""
+    """Returns the delta plans, which are what runs. The full plan says the same, and is shown only without them."""
     plans = rule.deltas or (rule.plan,)
     return tuple(plan_tree(plan, f"iterate {rule.name}") for plan in plans)
 

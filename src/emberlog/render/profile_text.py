@@ -1,4 +1,4 @@
-"""A profile as a person reads it in a terminal."""
+"""Shows a profile as a person reads it in a terminal."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _shown(iterations: Sequence[IterationFinished]) -> list[IterationFinished | 
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 0) -> list[str]:
-    """Columns of equal width; the first `texts` of them are texts, the others numbers."""
+    """Returns rows with columns of equal width; the first `texts` of them are texts, the others numbers."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     return [
         "  "

@@ -1,4 +1,4 @@
-"""Trees as indented text, with lines that lead from each node to those below it."""
+"""Shows trees as indented text, with lines that lead from each node to those below it."""
 
 from __future__ import annotations
 

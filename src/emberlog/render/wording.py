@@ -1,4 +1,4 @@
-"""Goals, steps and premises in words, the same in every form of a proof."""
+"""Puts goals, steps and premises in words, the same in every form of a proof."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def fact_text(relation: str, values: Iterable[CellValue]) -> str:
 
 
 def pattern_text(relation: str, pattern: Iterable[CellValue]) -> str:
-    """None is any value."""
+    """Returns a fact with `_` for None, which is any value."""
     return f"{relation}({', '.join('_' if value is None else cell_text(value) for value in pattern)})"
 
 
@@ -39,7 +39,7 @@ def when_text(iteration: int | None, recursion: Recursion | None) -> str:
 
 
 def condition_text(literal: Bind | Compare | Holds, bindings: Mapping[str, CellValue]) -> str:
-    """The literal with values in the place of variables."""
+    """Returns the literal with values in the place of variables."""
     match literal:
         case Bind(variable, expression):
             value = cell_text(bindings[variable.name]) if variable.name in bindings else variable.name
@@ -50,7 +50,7 @@ def condition_text(literal: Bind | Compare | Holds, bindings: Mapping[str, CellV
 
 
 def holding_text(literal: Bind | Compare | Holds, bindings: Mapping[str, CellValue]) -> str:
-    """The same of a literal that holds; an assignment keeps the name of its variable."""
+    """Returns the same of a literal that holds; an assignment keeps the name of its variable."""
     if not isinstance(literal, Bind):
         return condition_text(literal, bindings)
     value, computed = cell_text(bindings[literal.variable.name]), _filled(literal.expression, bindings)
@@ -66,7 +66,7 @@ def _constants(bindings: Mapping[str, CellValue]) -> dict[str, Expression]:
 
 
 def named(bindings: Iterable[tuple[str, CellValue]]) -> tuple[tuple[str, CellValue], ...]:
-    """The variables that a person named."""
+    """Selects the variables that a person named."""
     return tuple((name, value) for name, value in bindings if not _GENERATED.fullmatch(name))
 
 

@@ -129,21 +129,33 @@ def variable_types(
         current = types.get(variable.name, UNKNOWN)
         types[variable.name] = join_types(current, found) or current
 
-    typer = ExpressionTyper(types, functions, Diagnostics())
-    for literal in rule.body:
-        match literal:
-            case Match(relation, terms) | Absent(relation, terms):
-                for index, term in enumerate(terms):
-                    if isinstance(term, Variable):
-                        note(term, table.type_of(relation, index))
-            case Bind(variable, expression):
-                note(variable, typer.type_of(expression))
-            case Compare(_, left, right):
-                for side, other in ((left, right), (right, left)) if by_comparison else ():
+    def take_bindings() -> None:
+        for literal in rule.body:
+            match literal:
+                case Match(relation, terms) | Absent(relation, terms):
+                    for index, term in enumerate(terms):
+                        if isinstance(term, Variable):
+                            note(term, table.type_of(relation, index))
+                case Bind(variable, expression):
+                    note(variable, typer.type_of(expression))
+                case Compare() | Holds():
+                    pass
+
+    def take_comparisons() -> bool:
+        """Notes what comparisons say about variables that nothing else gives a type; tells whether they did."""
+        taken = False
+        for literal in rule.body:
+            if isinstance(literal, Compare):
+                for side, other in ((literal.left, literal.right), (literal.right, literal.left)):
                     if isinstance(side, Variable) and types.get(side.name, UNKNOWN) == UNKNOWN:
                         note(side, typer.type_of(other))
-            case Holds():
-                pass
+                        taken |= types[side.name] != UNKNOWN
+        return taken
+
+    typer = ExpressionTyper(types, functions, Diagnostics())
+    take_bindings()
+    while by_comparison and take_comparisons():
+        take_bindings()
     return types
 
 

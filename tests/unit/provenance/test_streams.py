@@ -10,7 +10,7 @@ import emberlog
 from emberlog.diagnostics import EmberlogError
 from emberlog.provenance.streams import expiry
 from emberlog.provenance.streams.questions import StreamQuestions
-from tests.unit.provenance.test_pictures import tags_of
+from tests.unit.render.test_outline_pictures import tags_of
 
 PRICES = """
 STREAM ride(Ts: timestamp, From: string, To: string, Fare: float).

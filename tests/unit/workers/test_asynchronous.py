@@ -12,9 +12,9 @@ from emberlog.diagnostics import EmberlogError
 from emberlog.events import ExecutorChosen, IterationFinished
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import Fact
-from emberlog.workers.fixpoint import outbox
+from emberlog.workers.fixpoint import shipping
 from emberlog.workers.fixpoint.asynchronous import AsyncWorker
-from emberlog.workers.fixpoint.installing import Installing
+from emberlog.workers.fixpoint.shipping import Installing
 from emberlog.workers.fixpoint.team import share_of
 from emberlog.workers.fixpoint.worker import WorkerTask
 from emberlog.workers.kernels.lanes import Lanes, no_rows
@@ -125,7 +125,7 @@ def test_what_is_shipped_is_combined_at_the_source(text: str, monkeypatch: pytes
     plan = plan_program(checked(ARC + text)).plan
     for seed in range(5):
         with simulated(seed), monkeypatch.context() as remembering:
-            remembering.setattr(outbox, "MOST_REMEMBERED", 1 << 20)
+            remembering.setattr(shipping, "MOST_REMEMBERED", 1 << 20)
             run_locally(plan, {"arc": arcs(seed, 20, 40)}, execution=Execution("cyclic", "async", 3))
     assert len(shipped) > 100
     assert len(shipped) == len(set(shipped))

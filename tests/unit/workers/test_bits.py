@@ -17,7 +17,7 @@ from emberlog.workers.kernels.bit_rows import (
     gather_rows,
 )
 from emberlog.workers.kernels.bits import bit_count, count_bits, list_rows, lowest_bit, turn, words_for
-from emberlog.workers.kernels.source_bits import close_lanes, rows_of_lanes, weigh
+from emberlog.workers.kernels.closures import close_together, rows_of_sources, weigh
 from emberlog.workers.store.numbering import Steps, packed, standing_still
 
 WORDS = [0, 1, 2**63, 2**64 - 1, 0b1011000, 2**40 + 2**3]
@@ -100,12 +100,12 @@ def test_closing_lanes(words: int) -> None:
     flat = np.array([seed for group in seeds for seed in group], np.uint32)
     reached, fresh, coming = (np.zeros((count, words), np.uint64) for _ in range(3))
     per_round = np.zeros(count + 1, np.int64)
-    rounds, visits = close_lanes(
+    rounds, visits = close_together(
         steps.starts, steps.targets, seed_starts, flat, chosen, reached, fresh, coming, per_round, 1 << 40
     )
     expected = [closure(steps, seeds[source]) for source in chosen]
     rows = np.empty((64 * words, words_for(count)), np.uint64)
-    rows_of_lanes(reached, rows)
+    rows_of_sources(reached, rows)
     found = sets_of(rows)
     assert found[: len(chosen)] == [set().union(*one) for one in expected]
     assert not any(found[len(chosen) :])

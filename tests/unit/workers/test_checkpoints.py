@@ -11,8 +11,7 @@ import pytest
 
 from emberlog.config import Recovery
 from emberlog.workers.kernels.lanes import Lanes
-from emberlog.workers.recover.checkpoint_pace import Pace
-from emberlog.workers.recover.checkpoints import FOLDER, Checkpoints, SavedState, Stale
+from emberlog.workers.recover.checkpoints import FOLDER, Checkpoints, Pace, SavedState, Stale
 from emberlog.workers.recover.resuming import Resume, resumed
 from emberlog.workers.recover.store_states import _restore_store, _save_store
 from emberlog.workers.store.stores import KeyedStore, SetStore

@@ -44,7 +44,7 @@ class LostWhileWriting:
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """And a checkpoint after each."""
     monkeypatch.setattr("emberlog.workers.store.relations.RESULT_BATCH", 5)
-    monkeypatch.setattr("emberlog.workers.recover.checkpoint_pace.MOST_OF_THE_TIME", 1e9)
+    monkeypatch.setattr("emberlog.workers.recover.checkpoints.MOST_OF_THE_TIME", 1e9)
     yield
 
 

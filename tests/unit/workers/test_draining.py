@@ -10,9 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, DataType
-from emberlog.workers.kernels.floats import floats_to_lane
-from emberlog.workers.kernels.lanes import Lane
-from emberlog.workers.store.text_table import TextTable
+from emberlog.workers.kernels.lanes import Lane, floats_to_lane
+from emberlog.workers.store.texts import TextTable
 from emberlog.workers.wire import draining
 from emberlog.workers.wire.draining import ResultFiles
 

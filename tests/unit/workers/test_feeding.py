@@ -12,11 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING
-from emberlog.workers.kernels.floats import lane_to_floats
-from emberlog.workers.kernels.lanes import Lanes
+from emberlog.workers.kernels.lanes import Lanes, lane_to_floats
 from emberlog.workers.store.partitioning import Hashed
 from emberlog.workers.store.stores import StaticStore
-from emberlog.workers.store.text_table import TextTable
+from emberlog.workers.store.texts import TextTable
 from emberlog.workers.wire.exchange import Exchange
 from emberlog.workers.wire.feeding import Feed, InlineRows, ParquetFiles, StageRows, Unfit, spread_rows
 from emberlog.workers.wire.feeding import feed as feed_and_divide

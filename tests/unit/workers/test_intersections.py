@@ -17,7 +17,7 @@ from emberlog.workers.plan.closing_joins import with_intersections
 from emberlog.workers.plan.compile import compile_fixpoint
 from emberlog.workers.plan.definition_plans import as_fixpoint
 from emberlog.workers.plan.rules import Bound, Intersect, RuleChain
-from emberlog.workers.store.intersections import Intersection, SortedLists
+from emberlog.workers.store.indexes import Intersection, SortedLists
 from emberlog.workers.store.stores import StaticStore
 from tests.local_runs import SETUPS, run_locally
 from tests.oracle.evaluate import evaluate

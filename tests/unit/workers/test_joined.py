@@ -8,8 +8,7 @@ import pytest
 from emberlog.language.faults import Fault
 from emberlog.logical.nodes import Fixpoint
 from emberlog.optimize.pipeline import plan_program
-from emberlog.workers.kernels.floats import floats_to_lane, lane_to_floats
-from emberlog.workers.kernels.lanes import Lane
+from emberlog.workers.kernels.lanes import Lane, floats_to_lane, lane_to_floats
 from emberlog.workers.kernels.tables import MAX, MIN, SUM_FLOAT
 from emberlog.workers.plan.compile import compile_fixpoint
 from emberlog.workers.store.indexes import PackedIndex

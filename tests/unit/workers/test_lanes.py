@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from emberlog.workers.kernels.floats import floats_to_lane, lane_to_floats
-from emberlog.workers.kernels.lanes import joined, no_rows
+from emberlog.workers.kernels.lanes import floats_to_lane, joined, lane_to_floats, no_rows
 
 FLOATS = [-math.inf, -1e308, -2.5, -5e-324, 0.0, 5e-324, 0.5, 1.0, 1e308, math.inf]
 

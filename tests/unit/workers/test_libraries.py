@@ -10,8 +10,8 @@ import sys
 import numpy as np
 import emberlog.engines.spark.task
 from emberlog.workers.kernels.hashing import owners
-from emberlog.workers.kernels.libraries import load_libraries
-from emberlog.workers.store.text_table import TextTable
+from emberlog.workers.kernels.machine_memory import load_libraries
+from emberlog.workers.store.texts import TextTable
 
 load_libraries()
 known = set(sys.modules)

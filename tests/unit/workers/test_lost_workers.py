@@ -16,12 +16,12 @@ from emberlog.engines.spark import watchdog as watchdog
 from emberlog.engines.spark.failures import NotHere, failure_of
 from emberlog.engines.spark.watchdog import Watchdog
 from emberlog.workers.plan.mode import Mode
+from emberlog.workers.wire.draining import Lost, check_files, relation_folder
 from emberlog.workers.wire.handshake import Credentials, new_key
-from emberlog.workers.wire.heartbeat import Heartbeat
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Progress
+from emberlog.workers.wire.presence import Heartbeat
 from emberlog.workers.wire.rendezvous import Met, Tracker, meet
-from emberlog.workers.wire.result_files import Lost, check_files, relation_folder
 
 OURS = Credentials("run", 0, new_key())
 SOON = 0.4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from emberlog.workers.kernels.marks import close_sources
+from emberlog.workers.kernels.closures import close_sources
 from emberlog.workers.store.numbering import packed
 
 NOTHING = np.empty(0, np.int64)

@@ -10,15 +10,15 @@ import numpy as np
 from emberlog.config import DEFAULT_LIMITS
 from emberlog.engines.spark.description import described
 from emberlog.io.sampling import statistics_of_facts
-from emberlog.logical.nodes import Definition, LogicalPlan
+from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.summary import round_number
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import Fact
 from emberlog.workers.fixpoint.definitions import DefinitionWorker
 from emberlog.workers.fixpoint.team import run_workers, share_of
 from emberlog.workers.fixpoint.worker import WorkerTask
-from emberlog.workers.plan.multiway import multiway_of
-from emberlog.workers.plan.worker_plan import plan_workers
+from emberlog.workers.plan.multiway import Multiway, multiway_of
+from emberlog.workers.plan.worker_plan import WorkerPlanner, plan_workers
 from emberlog.workers.store.partitioning import Hashed
 from tests.local_runs import run_locally
 from tests.programs import checked
@@ -48,15 +48,15 @@ def planned(text: str, arcs: Iterable[Fact]) -> LogicalPlan:
     return plan_program(checked(text), statistics={"arc": statistics_of_facts(arcs, 2)}).plan
 
 
-def definition(plan: LogicalPlan, name: str) -> Definition:
-    (found,) = [one.root for one in plan.strata if one.relations == (name,)]
-    assert isinstance(found, Definition)
-    return found
+def multiway_in(plan: LogicalPlan, name: str) -> Multiway | None:
+    (stratum,) = [one for one in plan.strata if one.relations == (name,)]
+    program = WorkerPlanner(plan.strata, plan.outputs).compiled(stratum, plan.statistics).program
+    return None if program is None else multiway_of(program, plan.statistics)
 
 
 def test_a_cycle_that_would_explode_is_for_the_workers() -> None:
     plan = planned(TRIANGLES, with_hub())
-    found = multiway_of(definition(plan, "triangle"), plan.statistics)
+    found = multiway_in(plan, "triangle")
     assert found is not None
     assert (found.rule, len(found.variables), found.read) == ("r1", 1, len(with_hub()))
     assert found.largest > 3_000_000
@@ -68,9 +68,9 @@ def test_what_stays_small_or_closes_no_cycle_or_is_not_known_is_for_spark() -> N
     text = f"{ARC}triangle(to_string(X), Y, Z) :- arc(X, Y), arc(Y, Z), arc(X, Z)."
     for program, arcs in ((TRIANGLES, even), (path, with_hub()), (text, with_hub())):
         plan = planned(program, arcs)
-        assert multiway_of(definition(plan, "triangle"), plan.statistics) is None, program
+        assert multiway_in(plan, "triangle") is None, program
     plan = plan_program(checked(TRIANGLES)).plan
-    assert multiway_of(definition(plan, "triangle"), plan.statistics) is None
+    assert multiway_in(plan, "triangle") is None
 
 
 def test_explain_says_so() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from emberlog.workers.recover.narrowing import BLOCK, narrowest
+from emberlog.workers.kernels.narrow import BLOCK, narrowest
 
 _LOWEST, _HIGHEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 

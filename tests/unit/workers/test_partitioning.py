@@ -13,8 +13,7 @@ from emberlog.events import Event, StratumFinished
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import Fact
 from emberlog.workers.kernels.lanes import Lanes
-from emberlog.workers.plan.partition_choice import Kind
-from emberlog.workers.plan.walks import Walk
+from emberlog.workers.plan.partition_choice import Kind, Walk
 from emberlog.workers.plan.worker_plan import plan_workers
 from emberlog.workers.store.partitioning import Hashed, as_lanes, divided, from_lanes
 from tests.local_runs import run_locally

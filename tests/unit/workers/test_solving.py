@@ -10,8 +10,8 @@ from emberlog.events import Event, RulesProfiled
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import Compare
 from emberlog.workers.plan.capabilities import obstacles
-from emberlog.workers.plan.solving import solved
-from emberlog.workers.plan.step_text import step_text
+from emberlog.workers.plan.rules import step_text
+from emberlog.workers.plan.step_order import solved
 from tests.local_runs import SETUPS, run_locally
 from tests.oracle.evaluate import evaluate
 from tests.programs import checked

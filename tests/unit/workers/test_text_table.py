@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from emberlog.workers.store import text_table
-from emberlog.workers.store.text_table import SameHash, TextTable
+from emberlog.workers.store import texts
+from emberlog.workers.store.texts import SameHash, TextTable
 
 TEXTS = ["", "a", "b", "ab", "ba", "ünïcödé", "🦉", "line\nbreak", "a" * 1000, "\0", "a\0"]
 
@@ -48,7 +48,7 @@ def test_no_texts() -> None:
 
 
 def test_two_texts_with_one_hash_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_table, "hash_texts", lambda offsets, data, seed: np.zeros(len(offsets) - 1, np.int64))
+    monkeypatch.setattr(texts, "hash_texts", lambda offsets, data, seed: np.zeros(len(offsets) - 1, np.int64))
     table = TextTable(["a", "b"])
     with pytest.raises(SameHash):
         table.merge([table.pack()])

@@ -1,1 +1,1 @@
-"""What `emberlog repl` is made of: the conversation, its commands, and the engines that answer."""
+"""Holds what `emberlog repl` is made of: the conversation, its commands, and the engine that answers."""

@@ -1,4 +1,4 @@
-"""What a person can say besides statements: lines that begin with a full stop."""
+"""Defines the commands of a conversation: lines that begin with a full stop."""
 
 from __future__ import annotations
 

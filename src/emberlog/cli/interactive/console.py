@@ -1,4 +1,4 @@
-"""One conversation of `emberlog repl`: lines go in, texts come out, and a mistake loses nothing."""
+"""Holds one conversation of `emberlog repl`: lines go in, texts come out, and a mistake loses nothing."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from emberlog.cli.answers import answer_text
 from emberlog.cli.interactive.commands import COMMANDS
 from emberlog.cli.interactive.engine import Engine
 from emberlog.cli.interactive.workbook import Entry, Workbook
 from emberlog.diagnostics import Diagnostic, Diagnostics, EmberlogError, nearest, render
 from emberlog.logical.summary import counted
+from emberlog.render.answer_text import answer_text
 from emberlog.semantics.model import CheckedProgram
 from emberlog.source import Source
 from emberlog.syntax import ast
@@ -44,7 +44,7 @@ class Console:
 
     @property
     def is_in_a_statement(self) -> bool:
-        """A statement has begun and waits for its end."""
+        """Tells whether a statement has begun and waits for its end."""
         return bool(self._lines)
 
     def feed(self, line: str) -> None:
@@ -134,7 +134,7 @@ class Console:
 
 
 def _is_complete(text: str) -> bool:
-    """It ends with a full stop or a question mark, outside comments and strings; or it is a comment."""
+    """Tells whether a text is a comment, or ends with a full stop or a question mark outside comments and strings."""
     diagnostics = Diagnostics()
     tokens, _ = tokenize(Source("input", text), diagnostics)
     if len(tokens) == 1:

@@ -1,49 +1,58 @@
-"""What answers the conversation: a database that always has just the files that the person has named."""
+"""Answers a conversation, from this process or from Spark."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import argparse
 from collections.abc import Mapping
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
-from typing import Any
 
-from emberlog.cli.answers import Answer
+from emberlog.cli.databases import computed_once, open_database, read_answers
+from emberlog.cli.spark_failures import told_as_such
 from emberlog.config import Limits
-from emberlog.database import Database
+from emberlog.render.answer_text import Answer
 from emberlog.semantics.model import CheckedProgram
 from emberlog.syntax import ast
 
 
-class Engine(ABC):
-    def __init__(self, database: Database[Any], limits: Limits) -> None:
-        self._database = database
+class Engine:
+    """Holds a database that always has just the files that the person has named."""
+
+    def __init__(self, limits: Limits, *, on_spark: bool = False) -> None:
         self._limits = limits
+        self._on_spark = on_spark
         self._files: dict[str, Path] = {}
+        self._open = ExitStack()
+        options = argparse.Namespace(engine="spark" if on_spark else "local", master=None, conf=[])
+        self._database = self._open.enter_context(open_database(options))
 
     @property
-    @abstractmethod
     def introduction(self) -> str:
-        """One sentence for the person who will read its answers."""
-
-    @abstractmethod
-    def _answers(self, program: ast.Program, params: Mapping[str, ast.Value], show: int) -> list[Answer]:
-        """What `answer` gives, once the files are registered."""
+        """Returns one sentence for the person who will read its answers."""
+        if self._on_spark:
+            return f"Answers come from Spark {self._database.spark.version}."
+        return "Answers come from this process; --spark uses Spark."
 
     def check(self, program: ast.Program, params: Mapping[str, ast.Value], files: Mapping[str, Path]) -> CheckedProgram:
-        """The program, checked together with the columns of the files; raises EmberlogError."""
+        """Returns the program, checked together with the columns of the files; raises EmberlogError."""
         self._register(files)
         return self._database.check(program, params=params).checked
 
     def answer(
         self, program: ast.Program, params: Mapping[str, ast.Value], files: Mapping[str, Path], show: int
     ) -> list[Answer]:
-        """The facts of every output of the program, the first `show` of each."""
+        """Returns the facts of every output of the program, the first `show` of each."""
         self._register(files)
-        return self._answers(program, params, show)
+        with (
+            told_as_such() if self._on_spark else nullcontext(),
+            self._database.datalog(program, params=params, limits=self._limits) as result,
+            computed_once(result),
+        ):
+            return read_answers(result, show)
 
     def close(self) -> None:
         """Gives back what the engine holds."""
-        self._database.close()
+        self._open.close()
 
     def _register(self, files: Mapping[str, Path]) -> None:
         for name in self._files.keys() - files.keys():

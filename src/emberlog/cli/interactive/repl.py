@@ -7,8 +7,14 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from emberlog.cli import exit_codes
-from emberlog.cli.limits import add_limit_options, limits_of
-from emberlog.cli.parameters import add_parameter_option, as_mapping, whole_number
+from emberlog.cli.parameters import (
+    add_command,
+    add_limit_options,
+    add_parameter_option,
+    as_mapping,
+    limits_of,
+    whole_number,
+)
 
 if TYPE_CHECKING:
     from emberlog.cli.interactive.console import Console
@@ -33,12 +39,13 @@ an error is shown and not kept. Lines that begin with a full stop are commands: 
 
 
 def register(commands: Any) -> None:
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser = add_command(
+        commands,
         NAME,
+        run,
         help="try rules interactively",
         description="Takes rules, facts and queries one after the other and answers each query at once.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        examples=EXAMPLES,
     )
     parser.add_argument("paths", metavar="PATH", nargs="*", help="a program, facts or a folder to begin with")
     parser.add_argument(
@@ -47,7 +54,6 @@ def register(commands: Any) -> None:
     parser.add_argument("--show", metavar="N", type=whole_number, default=20, help="facts of an answer shown (20)")
     add_parameter_option(parser)
     add_limit_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -72,18 +78,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _engine(arguments: argparse.Namespace) -> Engine:
-    limits = limits_of(arguments)
-    if arguments.spark:
-        from emberlog.cli.live_line import LiveLine
+    from emberlog.cli.live_line import LiveLine
 
-        with LiveLine(sys.stderr) as line:
+    with LiveLine(sys.stderr) as line:
+        if arguments.spark:
             line.begin("starting Spark")
-            from emberlog.cli.interactive.spark_engine import SparkEngine
+        from emberlog.cli.interactive.engine import Engine
 
-            return SparkEngine(limits)
-    from emberlog.cli.interactive.local_engine import LocalEngine
-
-    return LocalEngine(limits)
+        return Engine(limits_of(arguments), on_spark=arguments.spark)
 
 
 def _greet(engine: Engine) -> None:
@@ -107,7 +109,7 @@ def _converse(console: Console) -> None:
 
 
 def _prepare_editing(console: Console) -> None:
-    """Arrow keys, a history, and Tab for commands and relations, where the terminal has them."""
+    """Gives arrow keys, a history, and Tab for commands and relations, where the terminal has them."""
     try:
         import readline
     except ImportError:  # not on Windows

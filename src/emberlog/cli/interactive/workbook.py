@@ -1,4 +1,4 @@
-"""What a person has entered interactively: rules, facts and files, entry by entry."""
+"""Keeps what a person has entered interactively: rules, facts and files, entry by entry."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from emberlog.syntax import ast
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What one input, or one file, added."""
+    """Holds what one input, or one file, added."""
 
     statements: tuple[ast.Statement, ...] = ()
     files: Mapping[str, Path] = field(default_factory=dict)
@@ -21,7 +21,7 @@ class Entry:
 
     @property
     def relations(self) -> tuple[str, ...]:
-        """The relations that it says something about."""
+        """Lists the relations that it says something about."""
         names = [name for statement in self.statements if (name := _relation_of(statement)) is not None]
         return tuple(dict.fromkeys((*names, *self.files)))
 
@@ -37,7 +37,7 @@ class Workbook:
 
     @property
     def files(self) -> dict[str, Path]:
-        """Relation → its facts; the file that came last counts."""
+        """Returns the file of each relation; the one that came last counts."""
         return {name: path for entry in self.entries for name, path in entry.files.items()}
 
     @property
@@ -45,16 +45,16 @@ class Workbook:
         return tuple(dict.fromkeys(name for entry in self.entries for name in entry.relations))
 
     def program(self, more: Iterable[ast.Statement] = ()) -> ast.Program:
-        """Everything entered, and more behind it."""
+        """Returns everything entered, and more behind it, as a program."""
         return ast.Program(Source("<repl>", ""), (*self.statements, *more))
 
     def params_of(self, program: ast.Program) -> dict[str, ast.Value]:
-        """The values that this program uses; a value that waits for its parameter is no mistake here."""
+        """Returns the values that this program uses; a value that waits for its parameter is no mistake here."""
         used = {name for statement in program.statements for name in parameters_of(statement)}
         return {name: value for name, value in self.params.items() if name in used}
 
     def rules_and_facts(self, relation: str) -> tuple[int, int]:
-        """How many of each the program has for the relation; facts in files are not counted."""
+        """Counts the rules and the facts that the program has for the relation, without facts in files."""
         own = [one for one in self.statements if isinstance(one, ast.Rule) and one.head.predicate == relation]
         rules = sum(one.body is not None for one in own)
         return rules, len(own) - rules

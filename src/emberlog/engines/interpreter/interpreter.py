@@ -6,22 +6,86 @@ oracle, which never sees a plan, so a pass that changes an answer shows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import assert_never
 
 from emberlog.config import DEFAULT_LIMITS, Limits
-from emberlog.diagnostics import InternalError
-from emberlog.engines.interpreter.fixpoint import run_fixpoint
-from emberlog.engines.interpreter.inputs import read_input
+from emberlog.datatypes import BOOL, FLOAT, INT, INT_MAX, INT_MIN, STRING, TIMESTAMP, DataType
+from emberlog.diagnostics import EmberlogError, InternalError, fail, nearest
+from emberlog.engines.interpreter.fixpoint import Histories, run_fixpoint
 from emberlog.engines.interpreter.limits import Watch
 from emberlog.engines.interpreter.operators import Facts, Operators, Rows, rule_names
+from emberlog.engines.runner import Backend, Outcome, Runner
 from emberlog.language.faults import Fault
 from emberlog.language.registry import Functions
+from emberlog.language.values import shown
 from emberlog.logical.needed_strata import needed_strata
-from emberlog.logical.nodes import Definition, Fixpoint, LogicalPlan, Plan, Version
+from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, Plan, PlannedStratum, Version
 from emberlog.logical.python_evaluation import error_in_relation
 from emberlog.semantics.model import CellValue, CheckedQuery, Fact
 from emberlog.syntax.ast import Constant, Parameter, Variable
+from emberlog.workers.plan.faults import Refused
+
+_PYTHON_TYPES: Mapping[DataType, tuple[type, ...]] = {
+    INT: (int,),
+    FLOAT: (float, int),
+    STRING: (str,),
+    BOOL: (bool,),
+    TIMESTAMP: (int, float),
+}
+
+
+def read_input(name: str, columns: Sequence[Field], inputs: Mapping[str, Iterable[Fact]]) -> frozenset[Fact]:
+    if name not in inputs:
+        guess = nearest(name, inputs)
+        notes = [f"did you mean `{guess}`? facts were given for it"] if guess else []
+        raise fail("DL401", f"there are no facts for the relation `{name}`", None, *notes)
+    facts = [tuple(fact) for fact in inputs[name]]
+    for fact in facts:
+        if len(fact) != len(columns):
+            raise fail(
+                "DL402",
+                f"a fact of `{name}` has {len(fact)} values, but the program uses {len(columns)}",
+                None,
+                f"the fact is {name}({', '.join(map(shown, fact))})",
+            )
+    by_column = [_column(name, field, [fact[i] for fact in facts]) for i, field in enumerate(columns)]
+    return frozenset(zip(*by_column, strict=True))
+
+
+def _column(name: str, field: Field, values: Sequence[CellValue]) -> Sequence[CellValue]:
+    is_float = field.type == FLOAT or (not field.type.is_known and any(type(value) is float for value in values))
+    accepted = _PYTHON_TYPES.get(FLOAT if is_float else field.type)
+    for value in values:
+        if value is None or accepted is None:
+            continue
+        if type(value) not in accepted or not _is_in_range(value):
+            raise _misfit(name, field, value)
+    return [_as_float(name, field, value) for value in values] if is_float else values
+
+
+def _as_float(name: str, field: Field, value: CellValue) -> CellValue:
+    """The same number as a float, with one zero."""
+    if not isinstance(value, int | float):
+        return value
+    if float(value) != value:
+        raise fail("DL506", f"{value:,} in the column `{field.name}` of `{name}` has no equal float")
+    return float(value) + 0.0
+
+
+def _is_in_range(value: CellValue) -> bool:
+    match value:
+        case float():
+            return math.isfinite(value)
+        case int():
+            return INT_MIN <= value <= INT_MAX
+        case _:
+            return True
+
+
+def _misfit(name: str, field: Field, value: CellValue) -> EmberlogError:
+    return fail("DL403", f"{shown(value)} in the column `{field.name}` of `{name}` does not fit its type {field.type}")
 
 
 def run(
@@ -30,26 +94,15 @@ def run(
     limits: Limits = DEFAULT_LIMITS,
     saw: Callable[[Plan, int], None] = lambda *_: None,
 ) -> dict[str, frozenset[Fact]]:
-    """The facts of every output, restricted by the queries. `saw` hears how many rows each node of the plan gives."""
-    watch = Watch(limits, saw=saw)
-    strata, names = needed_strata(plan)
-    known = _Known({name: read_input(name, plan.inputs[name], inputs) for name in plan.inputs if name in names})
-    for stratum in strata:
-        watch.enter(stratum.index, stratum.relations)
-        match stratum.root:
-            case Definition():
-                new = {stratum.root.relation: run_definition(stratum.root, known, watch, plan.functions)}
-            case Fixpoint():
-                new = run_fixpoint(stratum.root, known, watch, plan.functions)
-            case _:
-                assert_never(stratum.root)
-        watch.leave(sum(map(len, new.values())))
-        known.relations.update(new)
-    return {name: answers(plan, name, known.relations[name]) for name in plan.outputs}
+    """Returns the facts of every output, restricted by the queries. `saw` hears how many rows each node gives."""
+    _, names = needed_strata(plan)
+    known = Known({name: read_input(name, plan.inputs[name], inputs) for name in plan.inputs if name in names})
+    backend = _Interpreter(plan, known, Watch(limits, saw=saw))
+    return Runner(plan, backend, None).run()
 
 
-class _Known(Facts):
-    """The relations that are complete."""
+class Known(Facts):
+    """Holds the relations that are complete."""
 
     def __init__(self, relations: dict[str, frozenset[Fact]]) -> None:
         self.relations = relations
@@ -60,12 +113,47 @@ class _Known(Facts):
         return self.relations[relation]
 
 
-def run_definition(definition: Definition, known: Facts, watch: Watch, functions: Functions) -> frozenset[Fact]:
-    """The facts of a relation without recursion."""
-    try:
-        return frozenset(Operators(known, watch, functions).rows(definition.plan))
-    except Fault as fault:
-        raise error_in_relation(fault, definition.relation, rule_names((definition.plan,))) from None
+class _Interpreter(Backend[frozenset[Fact]]):
+    """Computes every stratum in plain Python."""
+
+    without_workers = ("interpreter", "the plan interpreter")
+
+    def __init__(self, plan: LogicalPlan, known: Known, watch: Watch) -> None:
+        self._plan = plan
+        self._known = known
+        self._watch = watch
+
+    def has(self, relation: str) -> bool:
+        return relation in self._known.relations
+
+    def begin(self, stratum: PlannedStratum) -> None:
+        self._watch.enter(stratum.index, stratum.relations)
+
+    def compute(self, stratum: PlannedStratum, refused: Refused | None) -> Outcome[frozenset[Fact]]:
+        found = run_stratum(stratum, self._known, self._watch, self._plan.functions)
+        return Outcome(found, {name: len(facts) for name, facts in found.items()})
+
+    def take(self, stratum: PlannedStratum, outcome: Outcome[frozenset[Fact]]) -> None:
+        self._watch.leave(sum(outcome.rows.values()))
+        self._known.relations.update(outcome.relations)
+
+    def answer(self, relation: str) -> frozenset[Fact]:
+        return answers(self._plan, relation, self._known.relations[relation])
+
+
+def run_stratum(
+    stratum: PlannedStratum, known: Facts, watch: Watch, functions: Functions, histories: Histories | None = None
+) -> dict[str, frozenset[Fact]]:
+    """Returns the facts of the relations of a stratum. `histories` are filled, if any."""
+    match stratum.root:
+        case Definition(relation, plan):
+            try:
+                return {relation: frozenset(Operators(known, watch, functions).rows(plan))}
+            except Fault as fault:
+                raise error_in_relation(fault, relation, rule_names((plan,))) from None
+        case Fixpoint():
+            return run_fixpoint(stratum.root, known, watch, functions, histories)
+    assert_never(stratum.root)
 
 
 def answers(plan: LogicalPlan, name: str, facts: frozenset[Fact]) -> frozenset[Fact]:

@@ -13,8 +13,7 @@ from emberlog.engines.recording import ITERATION
 from emberlog.io.local_relation import LocalRelation
 from emberlog.logical.nodes import Field
 from emberlog.semantics.model import CellValue
-from emberlog.workers.kernels.floats import floats_to_lane, lane_to_floats
-from emberlog.workers.kernels.lanes import Lane, Lanes, joined
+from emberlog.workers.kernels.lanes import Lane, Lanes, floats_to_lane, joined, lane_to_floats
 from emberlog.workers.kernels.memory import claim
 from emberlog.workers.store.history import HistoryBatch
 from emberlog.workers.store.stores import distinct_rows

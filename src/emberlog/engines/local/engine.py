@@ -8,35 +8,80 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from emberlog.config import DEFAULT_EXECUTION, Execution
+import pyarrow as pa
+
+from emberlog.config import Execution
+from emberlog.datatypes import INT
 from emberlog.engines.engine import Counted, Engine, Inputs, Outputs, Request
 from emberlog.engines.interpreter import interpreter
-from emberlog.engines.local.dated_facts import dated
-from emberlog.engines.local.recursion import plan_here
-from emberlog.engines.local.run import FEW_DERIVED, FEW_HANDLED, FEW_READ, INTERPRETER, MANY_READ, how_it_runs, run
-from emberlog.engines.recording import Recording, recursion_cases
+from emberlog.engines.local.run import (
+    FEW_DERIVED,
+    FEW_HANDLED,
+    FEW_READ,
+    INTERPRETER,
+    MANY_READ,
+    how_it_runs,
+    planner_of,
+    run,
+)
+from emberlog.engines.recording import ITERATION, Recording, is_latest, recursion_cases
 from emberlog.engines.worker_counts import WorkerCounts
 from emberlog.io.arrow_shelves import shelf_of
+from emberlog.io.intake import Source, register
+from emberlog.io.local_files import LocalReader
 from emberlog.io.local_relation import LocalRelation, statistics_of
-from emberlog.io.local_sources import LocalSource, register
-from emberlog.io.local_writers import write_relations
+from emberlog.io.matching import free_name
 from emberlog.io.shelves import Shelf
+from emberlog.io.writers import write_relations
 from emberlog.logical.nodes import Fixpoint, LogicalPlan, Plan
 from emberlog.logical.statistics import RelationStatistics
-from emberlog.semantics.model import CheckedProgram, Column, Relation
-from emberlog.workers.plan.capabilities import obstacles
+from emberlog.semantics.model import CheckedProgram, Column, Fact, RecursionCase, Relation
+from emberlog.workers.plan.worker_plan import WorkerPlanner
+
+
+def dated(facts: LocalRelation, history: LocalRelation, case: RecursionCase) -> LocalRelation:
+    """`history` has these facts, and perhaps others."""
+    names = [*facts.columns, free_name(ITERATION, facts.columns)]
+    types = (*facts.types, INT)
+    if any(type_.parts for type_ in facts.types):
+        return LocalRelation(names, types, _one_by_one(facts, history, case), plain_times=facts.plain_times)
+    # A group is a fact of both: unlike a join, that takes null for null.
+    keys = [f"c{place}" for place in range(len(facts.types))]
+    asked = facts.table.rename_columns(keys).append_column(ITERATION, pa.nulls(len(facts), pa.int64()))
+    known = history.table.rename_columns([*keys, ITERATION])
+    both = pa.concat_tables(
+        [
+            one.append_column("is_asked", pa.repeat(is_asked, one.num_rows))
+            for one, is_asked in ((asked, True), (known.cast(asked.schema), False))
+        ]
+    )
+    found = both.group_by(keys).aggregate([(ITERATION, "max" if is_latest(case) else "min"), ("is_asked", "any")])
+    rows = found.filter(found.column("is_asked_any")).drop_columns(["is_asked_any"])
+    rows = rows.select([*keys, next(name for name in rows.column_names if name not in keys)])
+    return LocalRelation(names, types, rows, plain_times=facts.plain_times)
+
+
+def _one_by_one(facts: LocalRelation, history: LocalRelation, case: RecursionCase) -> list[Fact]:
+    """Arrow makes no groups of lists and pairs."""
+    chosen = max if is_latest(case) else min
+    came: dict[Fact, int] = {}
+    for *fact, iteration in history.facts:
+        assert isinstance(iteration, int)
+        key = tuple(fact)
+        came[key] = chosen(came.get(key, iteration), iteration)
+    return [(*fact, came.get(fact)) for fact in facts.facts]
 
 
 class LocalEngine(Engine[LocalRelation]):
     def __init__(self, workers: int) -> None:
         Execution(workers=workers)  # says what is wrong with the number
         self._workers = workers
-        self._registered: dict[str, LocalSource] = {}
+        self._registered: dict[str, Source[LocalRelation]] = {}
 
     def register(
         self, name: str, data: object, *, columns: Sequence[str] | None, header: bool, format: str | None
     ) -> None:
-        self._registered[name] = register(name, data, columns=columns, header=header, format=format)
+        self._registered[name] = register(LocalReader(), name, data, columns=columns, header=header, format=format)
 
     def forget(self, name: str) -> None:
         del self._registered[name]
@@ -53,21 +98,26 @@ class LocalEngine(Engine[LocalRelation]):
     def statistics(self, name: str, relation: Relation) -> RelationStatistics:
         return statistics_of(self._registered[name].relation(relation))
 
-    def choices(self, plan: LogicalPlan) -> tuple[str, ...]:
+    def planner(self, plan: LogicalPlan, execution: Execution, *, without_data: bool) -> WorkerPlanner:
+        return planner_of(plan, execution, without_data=without_data)
+
+    def choices(self, plan: LogicalPlan, planner: WorkerPlanner) -> tuple[str, ...]:
+        from emberlog.engines.local.recursion import LocalJob
+
         lines = []
-        for stratum in plan.strata:
+        for stratum in planner.strata:
             names = ", ".join(stratum.relations)
             if not isinstance(stratum.root, Fixpoint):
                 lines.append(f"{names}: {INTERPRETER}, or workers where it reads more than {MANY_READ:,} facts")
-            elif reasons := obstacles(stratum.root):
+            elif reasons := planner.compiled(stratum, plan.statistics).obstacles:
                 lines.append(f"{names}: {INTERPRETER}; {'; '.join(reasons)}")
             else:
-                planned = plan_here(plan.strata, stratum, plan.outputs, DEFAULT_EXECUTION, plan.statistics)
-                assert planned is not None
-                placement = planned.worker_plan.main.placement
-                why = "; ".join((placement.why, *planned.folded))
-                lines.append(f"{names}: {how_it_runs(placement, self._workers)}; {why}")
-        if any(isinstance(stratum.root, Fixpoint) for stratum in plan.strata):
+                planned = planner.plan(stratum, plan.statistics)
+                job = LocalJob(planned, planner.strata, planner.execution)
+                why = "; ".join((planned.main.placement.why, *job.folded))
+                how = how_it_runs(planned.main.placement, planner.execution.workers or self._workers)
+                lines.append(f"{names}: {how}; {why}")
+        if any(isinstance(stratum.root, Fixpoint) for stratum in planner.strata):
             small = f"reads up to {FEW_READ:,} facts and derives up to {FEW_DERIVED:,}"
             lines.append(f"a recursion that {small} stays with {INTERPRETER}, up to {FEW_HANDLED:,} rows handled")
         return tuple(lines)
@@ -88,7 +138,7 @@ class LocalEngine(Engine[LocalRelation]):
             places=request.places,
             interpret_small=not request.execution.asks_for_workers,
         )
-        found = run_plan(request.plan, listener=request.listener, recording=recording)
+        found = run_plan(request.plan, listener=request.listener, recording=recording, planner=request.planner)
         outputs = {name: relation.with_times(plain=inputs.plain_times) for name, relation in found.items()}
         recorder = _Recorder(recording, run_plan) if execution.provenance else None
         return LocalOutputs(outputs, recorder, request.checked)

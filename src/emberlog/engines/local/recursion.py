@@ -3,35 +3,27 @@ is computed with it, from the facts as they are found, and then nobody lists the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from emberlog.config import Execution, Limits
 from emberlog.diagnostics import fail
 from emberlog.engines.local.encoding import decoded, decoded_history, encoded
+from emberlog.engines.local.run import columns_of
 from emberlog.engines.recording import has_history, is_one_with_result
-from emberlog.events import WorkerEffort
+from emberlog.engines.runner import Outcome
 from emberlog.io.local_relation import LocalRelation
-from emberlog.language.faults import Fault
-from emberlog.logical.nodes import Definition, Field, Fixpoint, PlannedStratum
-from emberlog.logical.statistics import Statistics
-from emberlog.source import Span
-from emberlog.workers.fixpoint.agreeing import arcs_of
+from emberlog.logical.nodes import PlannedStratum
 from emberlog.workers.fixpoint.definitions import DefinitionWorker
 from emberlog.workers.fixpoint.factored_worker import FactoredWorker
 from emberlog.workers.fixpoint.profile import Profile
-from emberlog.workers.fixpoint.team import run_workers, share_of, worker_for
+from emberlog.workers.fixpoint.team import arcs_of, run_workers, share_of, worker_for
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask, spilled_on
 from emberlog.workers.kernels.lanes import Lanes
-from emberlog.workers.kernels.libraries import load_libraries
-from emberlog.workers.kernels.machine_memory import memory_for_each
+from emberlog.workers.kernels.machine_memory import load_libraries, memory_for_each
 from emberlog.workers.kernels.memory import TooLarge, allowed
-from emberlog.workers.plan.capabilities import obstacles
-from emberlog.workers.plan.definition_plans import as_fixpoint
-from emberlog.workers.plan.faults import SUSPICION, Suspicious, told
 from emberlog.workers.plan.representation import Representation
-from emberlog.workers.plan.worker_plan import WorkerPlan, plan_workers
+from emberlog.workers.plan.worker_plan import WorkerPlan
 from emberlog.workers.store.history import KeepsHistory
 from emberlog.workers.store.partitioning import divided
 from emberlog.workers.store.stores import StreamedStatic
@@ -40,41 +32,24 @@ from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Progress
 
 
-@dataclass(frozen=True, slots=True)
-class LocalOutcome:
-    relations: Mapping[str, LocalRelation]
-    """Of the stratum, or those that fold it."""
-    rows: int | None
-    """Facts of the stratum, if they are counted and not listed."""
-    histories: Mapping[str, LocalRelation]
-    """In which iteration each fact came, if there is provenance."""
-    profile: Profile
-    efforts: tuple[WorkerEffort, ...]
-    representation: str
-    """How facts were kept, and why, if there was a choice."""
-    spilled: str
-    """What the workers did about a memory that was too short."""
-
-
-@dataclass(frozen=True, slots=True)
 class LocalJob:
-    """A stratum without obstacles and what folds it, where their facts will live, and how they are asked for."""
+    """Computes a stratum and what folds it, by workers of this process."""
 
-    worker_plan: WorkerPlan
-    columns: Mapping[str, tuple[Field, ...]]
-    """Of the relations that are listed."""
-    execution: Execution
-
-    @property
-    def workers(self) -> int:
-        return self.execution.workers or 1
+    def __init__(self, worker_plan: WorkerPlan, strata: Sequence[PlannedStratum], execution: Execution) -> None:
+        self.worker_plan = worker_plan
+        self.execution = execution
+        self.workers = execution.workers or 1
+        listed = {relation.name for one in worker_plan.strata for relation in one.program.relations}
+        listed -= worker_plan.streamed
+        self.columns = {name: fields for one in strata for name, fields in columns_of(one) if name in listed}
+        """Of the relations that are listed."""
 
     @property
     def folded(self) -> tuple[str, ...]:
-        """What becomes of facts that are not listed, in words."""
-        return (
-            (f"folded at once into {', '.join(self.columns)}, and never listed",) if self.worker_plan.streamed else ()
-        )
+        """Says what becomes of facts that are not listed."""
+        if not self.worker_plan.streamed:
+            return ()
+        return (f"folded at once into {', '.join(self.columns)}, and never listed",)
 
     def run(
         self,
@@ -83,8 +58,7 @@ class LocalJob:
         limits: Limits,
         tell: Callable[[Progress], None],
         began: float,
-        places: Mapping[str, Span],
-    ) -> LocalOutcome:
+    ) -> Outcome[LocalRelation]:
         """`relations` has those that it reads; `must_be_sets` are those whose repeated rows somebody would notice;
         `began` is the time that the timeout counts from."""
         memory = self.execution.memory
@@ -93,10 +67,6 @@ class LocalJob:
         try:
             with allowed(memory * self.workers if memory is not None else memory_for_each(1)):
                 return self._facts(relations, must_be_sets, limits, tell, began)
-        except Fault as fault:
-            if fault.code == SUSPICION:
-                raise Suspicious(fault.message) from None
-            raise told(fault, places) from None
         except (TooLarge, MemoryError) as problem:
             names = ", ".join(relation.name for relation in self.worker_plan.main.program.relations)
             raise fail(
@@ -115,7 +85,7 @@ class LocalJob:
         limits: Limits,
         tell: Callable[[Progress], None],
         began: float,
-    ) -> LocalOutcome:
+    ) -> Outcome[LocalRelation]:
         codes = TextCodes()
         for stratum in self.worker_plan.strata:
             for text in texts_of(stratum.program):
@@ -146,7 +116,9 @@ class LocalJob:
         efforts = tuple(worker.effort.of_worker(number) for number, worker in enumerate(team))
         spilled = spilled_on([worker.spilled for worker in team])
         choice = team[0].choice.why if isinstance(team[0], FactoredWorker) and team[0].choice is not None else ""
-        return LocalOutcome(found, self._rows(team), histories, profile, efforts, choice, spilled)
+        rows = {name: len(relation) for name, relation in found.items()} | self._rows(team)
+        iterations = progress.iterations
+        return Outcome(found, rows, iterations, histories, (), 0, choice, efforts, spilled, profile)
 
     def _run_teams(
         self,
@@ -193,11 +165,11 @@ class LocalJob:
             teams |= {relation.name: team for relation in stratum.program.relations}
         return teams
 
-    def _rows(self, team: list[Worker]) -> int | None:
-        """Of a relation without recursion, to count facts that are not listed could be to find them once more."""
-        if not self.worker_plan.streamed or not self.worker_plan.main.is_recursive:
-            return None
-        return sum(worker.result_count(name) for worker in team for name in self.worker_plan.streamed)
+    def _rows(self, team: list[Worker]) -> dict[str, int]:
+        """Counts facts that are not listed. Of a relation without recursion that could be to find them once more."""
+        if not self.worker_plan.main.is_recursive:
+            return {}
+        return {name: sum(worker.result_count(name) for worker in team) for name in self.worker_plan.streamed}
 
     @property
     def _recorded(self) -> list[str]:
@@ -216,39 +188,6 @@ class LocalJob:
         assert len(keepers) == len(team)
         batches = (batch for worker in keepers for batch in worker.history(name))
         return decoded_history(self.columns[name], batches, codes)
-
-
-def plan_here(
-    strata: Sequence[PlannedStratum],
-    main: PlannedStratum,
-    outputs: Sequence[str],
-    execution: Execution,
-    statistics: Statistics,
-) -> LocalJob | None:
-    """How the workers compute one of the strata, a recursion without obstacles or a relation without recursion, with
-    what folds it if nobody else reads it; None where they cannot. What it reads is there."""
-    if isinstance(main.root, Definition):
-        fixpoint = as_fixpoint(main.root)
-        if fixpoint is None or not main.root.plan.columns or obstacles(fixpoint):
-            return None
-    position = next(place for place, one in enumerate(strata) if one.relations == main.relations)
-    worker_plan = plan_workers(strata[position:], main, outputs, execution, statistics)
-    names = {
-        relation.name
-        for one in worker_plan.strata
-        for relation in one.program.relations
-        if relation.name not in worker_plan.streamed
-    }
-    columns = {name: fields for one in strata[position:] for name, fields in _columns(one) if name in names}
-    return LocalJob(worker_plan, columns, execution)
-
-
-def _columns(stratum: PlannedStratum) -> Iterator[tuple[str, tuple[Field, ...]]]:
-    match stratum.root:
-        case Definition(name, plan):
-            yield name, plan.columns
-        case Fixpoint(relations):
-            yield from ((relation.name, relation.columns) for relation in relations)
 
 
 def _streams(known: Mapping[str, Worker]) -> dict[str, StreamedStatic]:

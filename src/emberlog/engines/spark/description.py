@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from emberlog.config import DEFAULT_EXECUTION, Execution
+from emberlog.logical.needed_strata import needed_strata
 from emberlog.logical.nodes import Definition, LogicalPlan
 from emberlog.optimize.derived_statistics import with_relations_of
 from emberlog.semantics.model import RecursionCase
-from emberlog.workers.plan.capabilities import obstacles
 from emberlog.workers.plan.factored import DoesNotFactor, factor
 from emberlog.workers.plan.mode import Mode, needs_rounds
 from emberlog.workers.plan.multiway import multiway_of
 from emberlog.workers.plan.placement import Placement, has_one_group
 from emberlog.workers.plan.split_rule_by_location import located_rules
 from emberlog.workers.plan.static_placement import NO_HOME
-from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerStratum, plan_workers
+from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerPlanner, WorkerStratum
 
 _MODES = {
     Mode.DECOMPOSED: "decomposed, no exchange",
@@ -23,25 +24,34 @@ _MODES = {
 }
 
 
-def described(plan: LogicalPlan) -> tuple[str, ...]:
-    """Some lines for each stratum that is recursive or a join for the workers, those after the first indented."""
+def planner_of(
+    plan: LogicalPlan, execution: Execution = DEFAULT_EXECUTION, *, without_data: bool = False
+) -> WorkerPlanner:
+    """Makes the planner of a run on Spark, where relations without recursion are queries that nobody has run yet."""
+    return WorkerPlanner(needed_strata(plan)[0], plan.outputs, execution, without_data=without_data)
+
+
+def described(plan: LogicalPlan, planner: WorkerPlanner | None = None) -> tuple[str, ...]:
+    """Returns some lines for each stratum that is recursive or a join for the workers, those after the first indented.
+    What ran already is described as it was planned then."""
+    planner = planner or planner_of(plan, without_data=True)
     lines: list[str] = []
     expected = plan.statistics
-    for stratum in plan.strata:
+    for stratum in planner.strata:
         expected = with_relations_of(stratum, expected) if expected else expected
         names = ", ".join(stratum.relations)
         if isinstance(stratum.root, Definition):
-            if (multiway := multiway_of(stratum.root, expected)) is not None:
-                worker_plan = plan_workers(plan.strata, stratum, plan.outputs, statistics=expected)
+            program = planner.compiled(stratum, expected).program if expected else None
+            if program is not None and (multiway := multiway_of(program, expected)) is not None:
+                worker_plan = planner.plan(stratum, expected)
                 lines.append(f"{names}: cyclic executor, one job; {multiway.why}")
                 lines += (f"  {line}" for line in _of_definition(worker_plan))
             continue
-        # Without the data, a type may not be known yet; most data have plain ones.
-        if reasons := [one for one in obstacles(stratum.root) if not one.endswith("of type unknown")]:
+        if reasons := planner.compiled(stratum, expected).obstacles:
             lines.append(f"{names}: dataframe executor, a series of jobs; {'; '.join(reasons)}")
             continue
-        worker_plan = plan_workers(plan.strata, stratum, plan.outputs, statistics=expected)
         lines.append(f"{names}: cyclic executor, one job")
+        worker_plan = planner.plan(stratum, expected)
         lines += (f"  {line}" for line in _of_plan(worker_plan))
     return tuple(lines)
 

@@ -8,27 +8,68 @@ from functools import partial
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
-from emberlog.config import refuse_options
+from emberlog.config import Execution, refuse_options
 from emberlog.datatypes import INT
 from emberlog.engines.engine import Counted, Engine, Inputs, Outputs, Request
-from emberlog.engines.recording import ITERATION, Recording, recursion_cases
-from emberlog.engines.spark.description import described
-from emberlog.engines.spark.frames.dated_facts import dated
+from emberlog.engines.recording import ITERATION, Recording, is_latest, recursion_cases
+from emberlog.engines.spark.description import described, planner_of
 from emberlog.engines.spark.frames.faults import coded_errors
 from emberlog.engines.spark.frames.node_counts import NodeCounts
-from emberlog.engines.spark.run import Relations, run
+from emberlog.engines.spark.frames.resources import is_connect
+from emberlog.engines.spark.launcher import MOST_INLINE_ROWS
+from emberlog.engines.spark.plain_scan import parquet_files, rows_in_plan
+from emberlog.engines.spark.run import SparkRun, run
 from emberlog.engines.spark.session import active_session, start_session
 from emberlog.engines.spark.shelves import shelf_of_frame
-from emberlog.engines.spark.statistics import statistics_of
 from emberlog.engines.worker_counts import WorkerCounts
-from emberlog.io.conversions import as_result
-from emberlog.io.relations import Registered, register
+from emberlog.io.intake import Source, register
+from emberlog.io.matching import free_name
+from emberlog.io.sampling import statistics_of_facts, statistics_of_parquet
 from emberlog.io.shelves import Shelf
-from emberlog.io.writers import write_relations
+from emberlog.io.spark_conversions import as_result
+from emberlog.io.spark_sources import SparkReader
+from emberlog.io.spark_writers import write_relations
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.statistics import RelationStatistics
-from emberlog.semantics.model import CheckedProgram, Column, Relation
+from emberlog.semantics.model import CheckedProgram, Column, RecursionCase, Relation
+from emberlog.workers.plan.worker_plan import WorkerPlanner
+
+
+def statistics_of(source: Source[DataFrame], relation: Relation) -> RelationStatistics | None:
+    """Returns statistics of data of this process, of Parquet files and of text files on this machine; None for
+    anything else."""
+    known = source.statistics(relation)
+    if known is not None:
+        return known
+    frame = source.relation(relation)
+    return None if frame.isStreaming or is_connect(frame.sparkSession) else _of_frame(frame, relation.arity)
+
+
+def _of_frame(frame: DataFrame, width: int) -> RelationStatistics | None:
+    rows = rows_in_plan(frame)
+    if rows is not None:
+        if rows > MOST_INLINE_ROWS:
+            return None
+        return statistics_of_facts((tuple(row) for row in frame.collect()), width)
+    files = parquet_files(frame)
+    return None if files is None else statistics_of_parquet(files.paths, files.columns)
+
+
+_IS_ASKED = "is asked"
+
+
+def dated(facts: DataFrame, history: DataFrame, case: RecursionCase) -> DataFrame:
+    """`history` has these facts, and perhaps others; its columns are theirs and the iteration."""
+    names = [*facts.columns, free_name(ITERATION, facts.columns)]
+    keys = [f"c{place}" for place in range(len(facts.columns))]
+    came = F.max(ITERATION) if is_latest(case) else F.min(ITERATION)
+    # A group is a fact of both: unlike a join, that takes null for null.
+    asked = facts.toDF(*keys).withColumns({ITERATION: F.lit(None).cast("long"), _IS_ASKED: F.lit(True)})
+    known = history.toDF(*keys, ITERATION).withColumn(_IS_ASKED, F.lit(False))
+    groups = asked.unionByName(known).groupBy(*keys).agg(came.alias(ITERATION), F.bool_or(_IS_ASKED).alias(_IS_ASKED))
+    return groups.where(F.col(_IS_ASKED)).drop(_IS_ASKED).toDF(*names)
 
 
 class SparkEngine(Engine[DataFrame]):
@@ -45,12 +86,14 @@ class SparkEngine(Engine[DataFrame]):
             refuse_options("a session that is there already", asked, dict.fromkeys(given, reason))
         self._owns_session = existing is None
         self.spark: SparkSession = existing or start_session(master, memory=memory, conf=conf)
-        self._registered: dict[str, Registered] = {}
+        self._registered: dict[str, Source[DataFrame]] = {}
 
     def register(
         self, name: str, data: object, *, columns: Sequence[str] | None, header: bool, format: str | None
     ) -> None:
-        self._registered[name] = register(self.spark, name, data, columns=columns, header=header, format=format)
+        self._registered[name] = register(
+            SparkReader(self.spark), name, data, columns=columns, header=header, format=format
+        )
 
     def forget(self, name: str) -> None:
         del self._registered[name]
@@ -67,8 +110,11 @@ class SparkEngine(Engine[DataFrame]):
     def statistics(self, name: str, relation: Relation) -> RelationStatistics | None:
         return statistics_of(self._registered[name], relation)
 
-    def choices(self, plan: LogicalPlan) -> tuple[str, ...]:
-        return described(plan)
+    def planner(self, plan: LogicalPlan, execution: Execution, *, without_data: bool) -> WorkerPlanner:
+        return planner_of(plan, execution, without_data=without_data)
+
+    def choices(self, plan: LogicalPlan, planner: WorkerPlanner) -> tuple[str, ...]:
+        return described(plan, planner)
 
     def run(self, request: Request) -> Outputs[DataFrame]:
         inputs = self.inputs(request.checked, request.inputs)
@@ -81,7 +127,7 @@ class SparkEngine(Engine[DataFrame]):
             functions=request.checked.functions,
             places=request.places,
         )
-        relations = run_plan(request.plan, listener=request.listener)
+        relations = run_plan(request.plan, listener=request.listener, planner=request.planner)
         return SparkOutputs(request, relations, run_plan, plain_times=inputs.plain_times)
 
     def counted(self, request: Request) -> Counted:
@@ -99,13 +145,13 @@ class SparkEngine(Engine[DataFrame]):
             counts=nodes,
         )
         relations.close()
-        plan = replace(request.plan, strata=relations.strata)
+        plan = replace(request.plan, strata=tuple(relations.strata))
         return Counted(plan, nodes.rows, relations.rows, tuple(workers.rounds), tuple(workers.steps))
 
     def inputs(self, checked: CheckedProgram, names: Sequence[str]) -> Inputs[DataFrame]:
         known = checked.relations
         return Inputs(
-            {name: self._registered[name].frame(known[name]) for name in names},
+            {name: self._registered[name].relation(known[name]) for name in names},
             any(self._registered[name].has_plain_times(known[name]) for name in names),
         )
 
@@ -120,18 +166,18 @@ class SparkOutputs(Outputs[DataFrame]):
     after the last frame that reads them is gone."""
 
     def __init__(
-        self, request: Request, relations: Relations, run_plan: Callable[[LogicalPlan], Relations], *, plain_times: bool
+        self, request: Request, relations: SparkRun, run_plan: Callable[[LogicalPlan], SparkRun], *, plain_times: bool
     ) -> None:
         self._relations = relations
         self._run_plan = run_plan
-        self._for_questions: list[Relations] = []
+        self._for_questions: list[SparkRun] = []
         self._places = request.places
         self._known = request.checked.relations
         self._cases = recursion_cases(request.checked)
         self._plain_times = plain_times
         self._frames = {
             name: as_result(frame, request.checked.relations[name], plain_times=plain_times)
-            for name, frame in relations.items()
+            for name, frame in relations.answers.items()
         }
 
     def __getitem__(self, name: str) -> DataFrame:

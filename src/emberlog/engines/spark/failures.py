@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from emberlog.diagnostics import fail
-from emberlog.workers.wire.result_files import Lost
+from emberlog.workers.plan.faults import Refused
+from emberlog.workers.wire.draining import Lost
 
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 
@@ -16,7 +17,7 @@ _EXECUTOR_LOST = re.compile(
 )
 
 
-class NotHere(Exception):
+class NotHere(Refused):
     """The stratum cannot run on this executor after all; the text says why."""
 
 

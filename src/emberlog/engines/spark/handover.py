@@ -19,8 +19,8 @@ from emberlog.engines.spark.frames.resources import Kept
 from emberlog.engines.spark.task import Output
 from emberlog.language.spark_types import schema_of
 from emberlog.workers.plan.compile import CyclicProgram
+from emberlog.workers.wire.draining import relation_folder
 from emberlog.workers.wire.inline_rows import TAG, columns_for
-from emberlog.workers.wire.result_files import relation_folder
 
 
 class Outgrown(NotHere):

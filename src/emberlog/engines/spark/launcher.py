@@ -21,6 +21,7 @@ from emberlog.config import Execution, Limits, refuse_options
 from emberlog.datatypes import INT, DataType
 from emberlog.diagnostics import fail
 from emberlog.engines.recording import has_history, is_one_with_result
+from emberlog.engines.runner import Outcome
 from emberlog.engines.spark.failures import NotHere, failure_of
 from emberlog.engines.spark.fault_injection import FaultInjector
 from emberlog.engines.spark.frames.faults import is_cancelled
@@ -45,7 +46,7 @@ from emberlog.engines.spark.task import (
 )
 from emberlog.engines.spark.watchdog import Watchdog
 from emberlog.events import WorkerEffort
-from emberlog.io.local_rows import local_frame
+from emberlog.io.spark_conversions import local_frame
 from emberlog.language.faults import Fault
 from emberlog.language.spark_types import schema_of
 from emberlog.workers.fixpoint.profile import Counts, Profile
@@ -56,6 +57,7 @@ from emberlog.workers.plan.worker_plan import WorkerPlan
 from emberlog.workers.recover.checkpoints import FOLDER, Stale
 from emberlog.workers.recover.resuming import Resume, resumed
 from emberlog.workers.store.texts import texts_of
+from emberlog.workers.wire.draining import Lost, check_files, relation_folder
 from emberlog.workers.wire.feeding import Feed, InlineRows, ParquetFiles, Source, StageRows, bytes_on_each
 from emberlog.workers.wire.handshake import Credentials, new_key
 from emberlog.workers.wire.inline_rows import (
@@ -71,7 +73,6 @@ from emberlog.workers.wire.inline_rows import (
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Progress
 from emberlog.workers.wire.rendezvous import LAST_WORDS_SECONDS, Tracker
-from emberlog.workers.wire.result_files import Lost, check_files, relation_folder
 from emberlog.workers.wire.scratch import delete, new_folder
 
 LOOPBACK = "127.0.0.1"
@@ -96,51 +97,6 @@ class StaticInput:
 
     frame: DataFrame
     is_set: bool
-
-
-@dataclass(frozen=True, slots=True)
-class CyclicResult:
-    frames: dict[str, DataFrame]
-    histories: dict[str, DataFrame]
-    """With provenance, of the relations of the recursion that have one."""
-    rows: dict[str, int]
-    kept: Kept
-    """What has to stay for the frames to be read."""
-    summaries: tuple[Summary, ...]
-
-    @property
-    def iterations(self) -> int:
-        return max(summary.iterations for summary in self.summaries)
-
-    @property
-    def bytes_sent(self) -> int:
-        """Between workers."""
-        return sum(summary.bytes_sent for summary in self.summaries)
-
-    @property
-    def choice(self) -> str:
-        """The representation of the facts and why, where there was a choice."""
-        return next((summary.choice for summary in self.summaries if summary.choice), "")
-
-    @property
-    def spilled(self) -> str:
-        return spilled_on([summary.spilled for summary in self.summaries])
-
-    @property
-    def efforts(self) -> tuple[WorkerEffort, ...]:
-        return tuple(WorkerEffort(one.worker + 1, *one.effort) for one in self.summaries)
-
-    @property
-    def profile(self) -> Profile:
-        """What each rule did, on all workers together."""
-        total = Profile()
-        for summary in self.summaries:
-            own = Profile(
-                {(one[0], one[1], one[2]): Counts(*one[3:]) for one in summary.profile},
-                {(one[0], one[1], one[2], one[3]): one[4] for one in summary.steps},
-            )
-            total.add(own)
-        return total
 
 
 class Launcher:
@@ -210,7 +166,7 @@ class Launcher:
             return f"one job, {workers}"
         return f"one job, {self.worker_plan.main.placement.mode.value}, {workers}"
 
-    def run(self) -> CyclicResult:
+    def run(self) -> Outcome[DataFrame]:
         folder = new_folder() if self.shares_disk else None
         try:
             return self._until_done(folder)
@@ -225,7 +181,7 @@ class Launcher:
                 delete(folder)
             raise
 
-    def _until_done(self, folder: Path | None) -> CyclicResult:
+    def _until_done(self, folder: Path | None) -> Outcome[DataFrame]:
         attempt, seed, lost = 1, 0, 0
         place, resume = self._new_place(folder, attempt), None
         over: list[Path] = []
@@ -273,7 +229,7 @@ class Launcher:
 
     def _attempt(
         self, folder: Path | None, place: Path | None, attempt: int, resume: Resume | None, seed: int
-    ) -> CyclicResult:
+    ) -> Outcome[DataFrame]:
         """`place` is the folder of the attempt in that of the run."""
         sources = {name: self._source(name, one.frame, folder) for name, one in self.inputs.items()}
         feeds = tuple(self._feed(name, sources[name], one) for name, one in self.inputs.items())
@@ -356,7 +312,18 @@ class Launcher:
         frames |= {output.relation: frame for output, frame in read.items() if not output.is_history}
         # Where there is nothing but a history, its rows are the facts.
         rows = {output.relation: counts[output.title] for output in sorted(self.outputs, key=_history_first)}
-        return CyclicResult(frames, histories, rows, kept, summaries)
+        return Outcome(
+            frames,
+            rows,
+            max(summary.iterations for summary in summaries),
+            histories,
+            (kept,),
+            sum(summary.bytes_sent for summary in summaries),
+            next((summary.choice for summary in summaries if summary.choice), ""),
+            tuple(WorkerEffort(one.worker + 1, *one.effort) for one in summaries),
+            spilled_on([summary.spilled for summary in summaries]),
+            _profile(summaries),
+        )
 
     def _new_place(self, folder: Path | None, attempt: int) -> Path | None:
         """A worker of an earlier attempt may live a little longer: it finds nothing here that it could spoil."""
@@ -455,6 +422,18 @@ class Launcher:
             return self.spark.read.schema(schema).parquet((place / relation_folder(index)).as_uri())
         chosen = [F.col(column) for column in columns_for(output.types)]
         return kept.frame.where(F.col(TAG) == index).select(*chosen).toDF(*output.names)
+
+
+def _profile(summaries: Sequence[Summary]) -> Profile:
+    """Adds up what each rule did on all workers."""
+    total = Profile()
+    for summary in summaries:
+        own = Profile(
+            {(one[0], one[1], one[2]): Counts(*one[3:]) for one in summary.profile},
+            {(one[0], one[1], one[2], one[3]): one[4] for one in summary.steps},
+        )
+        total.add(own)
+    return total
 
 
 def _outputs(worker_plan: WorkerPlan, *, provenance: bool) -> Iterator[Output]:

@@ -3,8 +3,8 @@ them, as one barrier job or as a series of ordinary ones."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import assert_never
 
@@ -12,11 +12,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits
-from emberlog.diagnostics import InternalError, fail
+from emberlog.diagnostics import InternalError
 from emberlog.engines.recording import Recording
-from emberlog.engines.spark.failures import NotHere
-from emberlog.engines.spark.frames.environment import RelationResult, Session
-from emberlog.engines.spark.frames.fault_barrier import behind_barrier
+from emberlog.engines.runner import Backend, Outcome, Runner
+from emberlog.engines.spark.description import planner_of
+from emberlog.engines.spark.frames.environment import Session
 from emberlog.engines.spark.frames.faults import Places, coded_errors
 from emberlog.engines.spark.frames.fixpoint import run_fixpoint
 from emberlog.engines.spark.frames.node_counts import NodeCounts
@@ -25,68 +25,50 @@ from emberlog.engines.spark.frames.resources import Kept, Resources
 from emberlog.engines.spark.frames.watch import Watch
 from emberlog.engines.spark.handover import Outgrown
 from emberlog.engines.spark.launcher import Launcher, StaticInput
-from emberlog.events import (
-    ExecutorChosen,
-    Listener,
-    RecursionRetried,
-    RulesProfiled,
-    RunFinished,
-    RunStarted,
-    StratumFinished,
-    StratumStarted,
-    WorkerEffort,
-    ignore,
-)
+from emberlog.events import ExecutorChosen, Listener, RecursionRetried, ignore
 from emberlog.language.comparisons import COMPARISONS
-from emberlog.language.faults import Fault
 from emberlog.language.registry import BUILT_IN, Functions
 from emberlog.language.spark_columns import Scope, Typed, constant, leaf
-from emberlog.logical.needed_strata import needed_strata
 from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, Plan, PlannedStratum, Scan, Version
+from emberlog.logical.properties import plan_can_fail
 from emberlog.logical.repeated_rows import inputs_that_must_be_sets
+from emberlog.logical.statistics import Statistics
 from emberlog.logical.traverse import scans
-from emberlog.optimize.refinement import Refinement
 from emberlog.semantics.model import CheckedQuery
 from emberlog.syntax.ast import Constant, Parameter
-from emberlog.workers.plan.capabilities import obstacles
-from emberlog.workers.plan.faults import SUSPICION, told
+from emberlog.workers.plan.faults import Refused
 from emberlog.workers.plan.multiway import multiway_of
-from emberlog.workers.plan.worker_plan import plan_workers
+from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerPlanner
+
+
+def behind_barrier(frame: DataFrame, plan: Plan) -> DataFrame:
+    """The frame of a plan. If the plan can end in a fault, all its rows and columns are computed when it is read."""
+    if not plan_can_fail(plan):
+        return frame
+    # Both conditions always hold, which Spark does not see. The first one reads every column; and no condition is moved
+    # past columns that could depend on the partition, nor decided by the constants behind them.
+    needed = frame.where(F.hash(*frame.columns) >= F.lit(-(2**31)))
+    return needed.select(*(F.when(F.spark_partition_id() >= 0, F.col(name)).alias(name) for name in frame.columns))
+
 
 MOST_SCANS_IN_A_QUERY = 200
 """A definition that reads more relations, all definitions below it written out, is computed before it is read: two
 relations that each read the one below twice make a query of 2ⁿ scans."""
 
 
-class Relations(Mapping[str, DataFrame]):
-    """The outputs of a run. Recursive ones are computed and stay in Spark's memory until this is closed, or until
+@dataclass(frozen=True, slots=True)
+class SparkRun:
+    """Holds what a run gave. Recursive relations are computed and stay in Spark's memory until this is closed, or until
     nothing refers to them any more; the others are queries that Spark runs when they are read."""
 
-    def __init__(
-        self,
-        frames: Mapping[str, DataFrame],
-        resources: Resources,
-        rows: Mapping[str, int],
-        strata: tuple[PlannedStratum, ...] = (),
-        recording: Recording[DataFrame] | None = None,
-    ) -> None:
-        self._frames = dict(frames)
-        self.resources = resources
-        self.rows = rows
-        """Of relations that are computed, also of those that are no outputs."""
-        self.strata = strata
-        """What was run: joins may be in another order than in the plan, by what was counted on the way."""
-        self.recording = recording
-        """All relations of the run, if it was asked for provenance."""
-
-    def __getitem__(self, name: str) -> DataFrame:
-        return self._frames[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._frames)
-
-    def __len__(self) -> int:
-        return len(self._frames)
+    answers: Mapping[str, DataFrame]
+    resources: Resources
+    rows: Mapping[str, int]
+    """Of relations that are computed, also of those that are no outputs."""
+    strata: Sequence[PlannedStratum]
+    """What was run: joins may be in another order than in the plan, by what was counted on the way."""
+    recording: Recording[DataFrame] | None
+    """All relations of the run, if it was asked for provenance."""
 
     def close(self) -> None:
         """Gives back the memory. The frames can no longer be read."""
@@ -104,23 +86,32 @@ def run(
     functions: Functions = BUILT_IN,
     places: Places | None = None,
     counts: NodeCounts | None = None,
-) -> Relations:
-    """The outputs of the plan. An input has the columns of its relation in order, in the types of `spark_type`; its
-    names do not matter, and it may hold rows twice. `places` say where the rules stand, for errors. With `counts`,
-    every relation is computed at once, and the nodes of queries are counted."""
+    planner: WorkerPlanner | None = None,
+) -> SparkRun:
+    """Runs a plan. An input has the columns of its relation in order, in the types of `spark_type`; its names do not
+    matter, and it may hold rows twice. `places` say where the rules stand, for errors. With `counts`, every relation is
+    computed at once, and the nodes of queries are counted."""
+    places = places or {}
     resources = Resources(spark)
-    watch = Watch(spark, limits, listener, places or {})
+    watch = Watch(spark, limits, listener, places)
+    planner = planner or planner_of(plan, execution)
     try:
-        with watch.guarded(), coded_errors(places or {}):
-            one = _Run(plan, inputs, spark, functions, resources, watch, listener, execution, places or {}, counts)
-            frames = one.run()
+        with watch.guarded(), coded_errors(places):
+            backend = SparkBackend(plan, inputs, spark, functions, resources, watch, listener, execution, counts)
+            runner = Runner(plan, backend, planner, execution, listener, places)
+            answers = runner.run()
     except BaseException:
         resources.release_all()
         raise
-    return Relations(frames, resources, one.rows, tuple(one.strata), one.recording if execution.provenance else None)
+    recording = backend.recording if execution.provenance else None
+    return SparkRun(answers, resources, runner.rows, runner.strata, recording)
 
 
-class _Run:
+class SparkBackend(Backend[DataFrame]):
+    """Computes strata on Spark: by workers in one barrier job, or by queries."""
+
+    without_workers = ("dataframe", "a series of jobs")
+
     def __init__(
         self,
         plan: LogicalPlan,
@@ -131,7 +122,6 @@ class _Run:
         watch: Watch,
         listener: Listener,
         execution: Execution,
-        places: Places,
         counts: NodeCounts | None,
     ) -> None:
         self.plan = plan
@@ -139,17 +129,9 @@ class _Run:
         self.spark = spark
         self.listener = listener
         self.execution = execution
-        self.places = places
         self.inputs = inputs
-        self.rows: dict[str, int] = {}
-        self.strata: list[PlannedStratum] = []
-        self.refinement = Refinement(plan)
-        self.bytes_sent, self.representation, self.spilled = 0, "", ""
-        self.efforts: tuple[WorkerEffort, ...] = ()
-        self.known: Mapping[str, Kept] = {}
-        """What another executor has found of the recursion at hand."""
-        sets = inputs_that_must_be_sets(plan)
-        self.must_be_sets = sets
+        self.must_be_sets = inputs_that_must_be_sets(plan)
+        sets = self.must_be_sets
         complete = {name: frame.distinct() if name in sets else frame for name, frame in inputs.items()}
         self.recording = Recording(complete)
         self.sources = _CompleteRelations(complete)
@@ -161,56 +143,34 @@ class _Run:
         self.lasting: set[Kept] = set()
         """What the relations that are complete need."""
 
-    def run(self) -> dict[str, DataFrame]:
-        since = time.monotonic()
-        self.strata, _ = needed_strata(self.plan)
-        self.listener(RunStarted(len(self.strata)))
-        for place, stratum in enumerate(self.strata):
-            self.strata[place] = self.refinement.planned(stratum)
-            self._stratum(self.strata[place])
-        outputs = {name: self._output(name) for name in self.plan.answers}
-        self.listener(RunFinished(time.monotonic() - since))
-        return outputs
+    def has(self, relation: str) -> bool:
+        return relation in self.sources.frames
 
-    def _stratum(self, stratum: PlannedStratum) -> None:
-        since = time.monotonic()
-        is_recursive = isinstance(stratum.root, Fixpoint)
-        self.listener(StratumStarted(stratum.index, stratum.relations, is_recursive))
-        iterations, rows = 0, None
-        self.bytes_sent, self.representation, self.efforts, self.spilled = 0, "", (), ""
+    def begin(self, stratum: PlannedStratum) -> None:
+        if isinstance(stratum.root, Fixpoint):
+            rules = [rule.name for relation in stratum.root.relations for rule in relation.rules]
+            self.session.watch.enter(stratum.index, stratum.relations, rules)
+
+    def why_workers(self, stratum: PlannedStratum, planner: WorkerPlanner, statistics: Statistics) -> str | None:
+        """A join that Spark had better not do pair by pair."""
+        program = planner.compiled(stratum, statistics).program if statistics else None
+        multiway = multiway_of(program, statistics) if program is not None else None
+        if multiway is None:
+            return None
+        self.session.watch.enter(stratum.index, stratum.relations, [multiway.rule])
+        return multiway.why
+
+    def compute(self, stratum: PlannedStratum, refused: Refused | None) -> Outcome[DataFrame]:
         match stratum.root:
             case Definition():
-                rows = self._define(stratum, stratum.root)
+                return self._define(stratum.root)
             case Fixpoint():
-                results = self._fixpoint(stratum, stratum.root)
-                iterations, rows = self.session.watch.iteration, sum(result.rows for result in results.values())
-            case _:
-                assert_never(stratum.root)
-        seconds = time.monotonic() - since
-        self.listener(
-            StratumFinished(
-                stratum.index,
-                stratum.relations,
-                iterations,
-                rows,
-                seconds,
-                self.bytes_sent,
-                self.representation,
-                self.efforts,
-                self.spilled,
-            )
-        )
+                begin = refused.known if isinstance(refused, Outgrown) else None
+                return run_fixpoint(self.session, stratum.root, begin)
+        assert_never(stratum.root)
 
-    def _define(self, stratum: PlannedStratum, definition: Definition) -> int | None:
-        """Gives the number of facts if they were computed."""
+    def _define(self, definition: Definition) -> Outcome[DataFrame]:
         relation, plan = definition.relation, definition.plan
-        self.fields[relation] = plan.columns
-        if relation in self.sources.frames:
-            return None  # it was computed together with the recursion that it folds
-        results = self._multiway(stratum, definition)
-        if results is not None:
-            self._take(results)
-            return sum(result.rows for result in results.values())
         if self.counts is not None:
             return self._counted(definition, self.counts)
         frame = behind_barrier(self.compiler.ordered(plan), plan)
@@ -219,118 +179,44 @@ class _Run:
             kept = self.session.resources.keep(frame)
             self.lasting.add(kept)
             frame, weight = kept.frame, 1
-        self.sources.frames[relation] = frame
         self.weights[relation] = weight
-        return None
+        return Outcome({relation: frame})
 
-    def _counted(self, definition: Definition, counts: NodeCounts) -> int:
+    def _counted(self, definition: Definition, counts: NodeCounts) -> Outcome[DataFrame]:
         with counts.observing(self.compiler):
             frame = behind_barrier(self.compiler.ordered(definition.plan), definition.plan)
         kept = self.session.resources.keep(frame)
         counts.take(frame)
-        self._take({definition.relation: RelationResult(kept.frame, kept.rows, (kept,))})
-        return kept.rows
+        return Outcome({definition.relation: kept.frame}, {definition.relation: kept.rows}, kept=(kept,))
 
-    def _multiway(self, stratum: PlannedStratum, definition: Definition) -> dict[str, RelationResult] | None:
-        """What the workers make of a join that Spark had better not do pair by pair; None for any other."""
-        if self.execution.executor == "dataframe":
-            return None
-        multiway = multiway_of(definition, self.refinement.statistics)
-        if multiway is None:
-            return None
-        self.session.watch.enter(stratum.index, stratum.relations, [multiway.rule])
-        try:
-            results = self._launched(stratum, multiway.why)
-        except NotHere as problem:
-            how = "a query of Spark, pair by pair"
-            self.listener(ExecutorChosen(stratum.index, stratum.relations, "dataframe", how, str(problem)))
-            return None
-        except Fault as fault:
-            if fault.code == SUSPICION:
-                return None
-            raise told(fault, self.places) from None
-        self.session.watch.leave(sum(result.rows for result in results.values()))
-        return results
-
-    def _fixpoint(self, stratum: PlannedStratum, fixpoint: Fixpoint) -> dict[str, RelationResult]:
-        relations = fixpoint.relations
-        self.session.watch.enter(
-            stratum.index,
-            tuple(relation.name for relation in relations),
-            [rule.name for relation in relations for rule in relation.rules],
-        )
-        self.known = {}
-        results = self._cyclic(stratum, fixpoint) or run_fixpoint(self.session, fixpoint, self.known)
-        self.session.watch.leave(sum(result.rows for result in results.values()))
-        for relation in relations:
-            self.fields[relation.name] = relation.columns
-        self._take(results)
-        return results
-
-    def _take(self, results: Mapping[str, RelationResult]) -> None:
-        """Relations that are complete, for those that read them."""
-        self.lasting.update(kept for result in results.values() for kept in result.kept)
-        self.session.resources.release_all(but=self.lasting)
-        for name, result in results.items():
-            # What folds the recursion may be here, too, and then the recursion itself is not.
-            self.sources.frames[name] = result.frame
-            self.weights[name] = 1
-            self.rows[name] = result.rows
-            self.refinement.tell(name, result.rows)
-            if result.history is not None:
-                self.recording.histories[name] = result.history
-
-    def _cyclic(self, stratum: PlannedStratum, fixpoint: Fixpoint) -> dict[str, RelationResult] | None:
-        """The facts of a recursive stratum by the cyclic executor; None where the dataframe executor has to do it."""
-        index, names = stratum.index, stratum.relations
-        is_forced = self.execution.executor == "cyclic"
-        if self.execution.executor == "dataframe":
-            self.listener(ExecutorChosen(index, names, "dataframe", "a series of jobs", "asked for"))
-            return None
-        found = obstacles(fixpoint)
-        if not found:
-            try:
-                return self._launched(stratum)
-            except Outgrown as problem:
-                found, self.known = (str(problem),), problem.known
-            except NotHere as problem:
-                found = (str(problem),)
-            except Fault as fault:
-                if fault.code != SUSPICION:
-                    raise told(fault, self.places) from None
-                found, is_forced = (fault.message,), False
-        if is_forced:
-            raise fail("DL333", f"the cyclic executor cannot run {', '.join(names)}: {'; '.join(found)}")
-        self.listener(ExecutorChosen(index, names, "dataframe", "a series of jobs", "; ".join(found)))
-        return None
-
-    def _launched(self, stratum: PlannedStratum, why: str = "") -> dict[str, RelationResult]:
-        """Runs the stratum, with what it reads and what folds it as far as workers can do that, as one job."""
-        index, names = stratum.index, stratum.relations
-        watch = self.session.watch
-        worker_plan = plan_workers(self.strata, stratum, self.plan.outputs, self.execution, self.refinement.statistics)
+    def compute_by_workers(self, stratum: PlannedStratum, plan: WorkerPlan, why: str) -> Outcome[DataFrame]:
+        index, names, watch = stratum.index, stratum.relations, self.session.watch
         launcher = Launcher(
             self.spark,
-            worker_plan,
-            {name: self._static(name) for name in worker_plan.inputs},
+            plan,
+            {name: self._static(name) for name in plan.inputs},
             self.session.resources,
             self.execution,
             watch.remaining(),
             lambda heard: watch.hear(heard.iteration, heard.changed, heard.total, heard.bytes_sent),
             lambda attempt, reason, since: self.listener(RecursionRetried(index, names, attempt, reason, since)),
         )
-        self.listener(ExecutorChosen(index, names, "cyclic", launcher.how, why or worker_plan.main.placement.why))
-        result = launcher.run()
-        watch.iteration = result.iterations
-        self.bytes_sent, self.representation, self.efforts = result.bytes_sent, result.choice, result.efforts
-        self.spilled = result.spilled
-        if self.execution.profile:
-            profile = result.profile
-            self.listener(RulesProfiled(index, names, profile.rounds(), profile.steps()))
-        return {
-            name: RelationResult(frame, result.rows[name], (result.kept,), result.histories.get(name))
-            for name, frame in result.frames.items()
-        }
+        self.listener(ExecutorChosen(index, names, "cyclic", launcher.how, why))
+        return launcher.run()
+
+    def take(self, stratum: PlannedStratum, outcome: Outcome[DataFrame]) -> None:
+        match stratum.root:
+            case Definition(relation, plan):
+                self.fields[relation] = plan.columns
+            case Fixpoint(relations):
+                self.fields.update({one.name: one.columns for one in relations})
+        self.sources.frames.update(outcome.relations)
+        self.recording.histories.update(outcome.histories)
+        if outcome.rows:
+            self.session.watch.leave(sum(outcome.rows.values()))
+            self.lasting.update(one for one in outcome.kept if isinstance(one, Kept))
+            self.session.resources.release_all(but=self.lasting)
+            self.weights.update(dict.fromkeys(outcome.relations, 1))
 
     def _static(self, name: str) -> StaticInput:
         """A relation that a recursion reads. Workers drop repeated rows themselves, which is cheaper."""
@@ -338,7 +224,7 @@ class _Run:
             return StaticInput(self.inputs[name], name not in self.must_be_sets)
         return StaticInput(self.sources.frames[name], True)
 
-    def _output(self, name: str) -> DataFrame:
+    def answer(self, name: str) -> DataFrame:
         """The facts of a relation that the queries ask for, under the names that people know."""
         fields = self.fields[name]
         frame = self.sources.frames[name]

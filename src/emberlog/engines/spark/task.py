@@ -21,18 +21,16 @@ from emberlog.datatypes import DataType
 from emberlog.engines.spark.fault_injection import FaultInjector, Phase
 from emberlog.engines.spark.key_handover import key_for
 from emberlog.language.faults import Fault
-from emberlog.workers.fixpoint.agreeing import agreed
 from emberlog.workers.fixpoint.asynchronous import AsyncWorker, drive_freely
 from emberlog.workers.fixpoint.definitions import DefinitionWorker
 from emberlog.workers.fixpoint.drain_progress import ClosureProgress, DrainProgress, RoundsProgress
 from emberlog.workers.fixpoint.factored_worker import FactoredWorker
 from emberlog.workers.fixpoint.profile import Profile, Recorder
 from emberlog.workers.fixpoint.rounds import RoundsWorker
-from emberlog.workers.fixpoint.team import worker_for
+from emberlog.workers.fixpoint.team import agreed, worker_for
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask
 from emberlog.workers.kernels.lanes import Lane, Lanes, joined
-from emberlog.workers.kernels.libraries import load_libraries
-from emberlog.workers.kernels.machine_memory import memory_for_each
+from emberlog.workers.kernels.machine_memory import load_libraries, memory_for_each
 from emberlog.workers.kernels.memory import TooLarge, allowed, hold_freed, used_memory
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.plan.representation import Representation
@@ -41,8 +39,8 @@ from emberlog.workers.recover.checkpoints import FOLDER, Checkpoints, Stale
 from emberlog.workers.store.history import KeepsHistory
 from emberlog.workers.store.partitioning import Hashed, Partitioning
 from emberlog.workers.store.stores import StaticStore, StreamedStatic
-from emberlog.workers.store.text_table import SameHash, TextTable
-from emberlog.workers.wire.draining import ResultFiles
+from emberlog.workers.store.texts import SameHash, TextTable
+from emberlog.workers.wire.draining import ResultFiles, relation_folder
 from emberlog.workers.wire.exchange import Exchange, PeerLost, PeerStopped
 from emberlog.workers.wire.feeding import Feed, Unfit, feed, spread_rows
 from emberlog.workers.wire.handshake import Credentials, Refused
@@ -50,7 +48,6 @@ from emberlog.workers.wire.inline_rows import InlineLayout
 from emberlog.workers.wire.messages import Mail, Progress
 from emberlog.workers.wire.presence import Presence
 from emberlog.workers.wire.rendezvous import Address, Met
-from emberlog.workers.wire.result_files import relation_folder
 
 PACE = 0.05
 """Seconds between two accounts of local rounds."""

@@ -8,9 +8,8 @@ from datetime import datetime
 from functools import cached_property
 
 from emberlog.io.moments import moment_of
+from emberlog.provenance.explanation import Proof, Refutation
 from emberlog.provenance.model import Goal, ProofTree
-from emberlog.provenance.proof import Proof
-from emberlog.provenance.refutation import Refutation
 from emberlog.provenance.refutations import RefutationTree
 from emberlog.provenance.streams.expiry import Certainty, Expiry, Promise
 from emberlog.render.outline import Kind, Moment, Node, Outline, SlideNote

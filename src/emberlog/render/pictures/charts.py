@@ -1,4 +1,4 @@
-"""Two plots as plain SVG: amounts by iteration as columns, and totals by rule as bars."""
+"""Draws two plots as plain SVG: amounts by iteration as columns, and totals by rule as bars."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Bar:
 
 
 def columns_chart(title: str, values: Sequence[float], shown: Sequence[str]) -> str:
-    """One column for each iteration, counted from 1. `shown` are what pointing at a column says."""
+    """Draws a column for each iteration, counted from 1. `shown` are what pointing at a column says."""
     groups = _grouped(values)
     largest = max(values, default=0.0) or 1.0
     step = (WIDTH - _LEFT - _RIGHT) / max(len(groups), 1)

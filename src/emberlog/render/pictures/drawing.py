@@ -1,4 +1,4 @@
-"""What the pictures show, whatever form they take: labelled trees of the connection graph and of the plan."""
+"""Says what the pictures show, whatever form they take: labelled trees of the connection graph and of the plan."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from emberlog.semantics.connection_graph import ConnectionGraph, GoalKind, GoalN
 
 
 class Look(Enum):
-    """What a node is, and so how it looks."""
+    """Says what a node is, and so how it looks."""
 
     GOAL = "goal"
     RULE = "rule"
@@ -49,7 +49,7 @@ class DrawnNode:
 
     @property
     def label(self) -> str:
-        """The texts of the node, one per line. Its role is not among them: that belongs on the edge."""
+        """Returns the texts of the node, one per line. Its role is not among them: that belongs on the edge."""
         if self.heading:
             lines = [f"{self.heading}  [{self.tag}]" if self.tag else self.heading, self.code]
         elif self.look in (Look.RULE, Look.RECURSIVE_RULE):
@@ -68,7 +68,7 @@ class Drawing:
     roots: tuple[DrawnNode, ...]
 
     def named_nodes(self) -> Iterator[tuple[str, DrawnNode, str | None]]:
-        """Every node from the top down, with a name of its own and the name of the node above it."""
+        """Yields every node from the top down, with a name of its own and the name of the node above it."""
         number = 0
         waiting: list[tuple[DrawnNode, str | None]] = [(root, None) for root in reversed(self.roots)]
         while waiting:
@@ -89,7 +89,7 @@ def draw_connection_graph(graph: ConnectionGraph) -> Drawing:
 
 
 def draw_plan(plan: LogicalPlan) -> tuple[Drawing, ...]:
-    """One drawing per stratum."""
+    """Returns one drawing per stratum."""
     return tuple(
         Drawing(
             f"plan{number}",

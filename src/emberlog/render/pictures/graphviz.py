@@ -1,25 +1,16 @@
-"""Drawings as Graphviz text."""
+"""Writes drawings and outlines as Graphviz text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from emberlog.render.pictures.drawing import Drawing, Look
-
-_STYLE = {
-    Look.GOAL: 'shape=box, style="rounded,filled", fillcolor="#eef4fb", color="#5b8fc7"',
-    Look.RULE: 'shape=box, style=filled, fillcolor="#ffffff", color="#8a94a3"',
-    Look.RECURSIVE_RULE: 'shape=box, style=filled, fillcolor="#fff4ea", color="#d9762b", penwidth=2',
-    Look.FACTS: 'shape=box, style="rounded,filled", fillcolor="#edf7f0", color="#5d9f74"',
-    Look.REFERENCE: 'shape=box, style="rounded,dashed,filled", fillcolor="#fff9f3", color="#d9762b"',
-    Look.OPERATOR: 'shape=box, style=filled, fillcolor="#ffffff", color="#8a94a3"',
-    Look.DELTA: 'shape=box, style="rounded,filled", fillcolor="#fff4ea", color="#d9762b"',
-    Look.FIXPOINT: 'shape=box, style=filled, fillcolor="#f4effb", color="#8d6cc0", penwidth=2',
-    Look.DEFINITION: 'shape=box, style=filled, fillcolor="#eef4fb", color="#5b8fc7"',
-}
+from emberlog.render.outline import Outline
+from emberlog.render.pictures.drawing import Drawing
+from emberlog.render.pictures.styles import KINDS, LOOKS, Style
 
 
 def drawings_dot(drawings: Sequence[Drawing], title: str) -> str:
+    """Returns one graph with a frame for each drawing."""
     lines = [
         f"digraph {quoted(title)} {{",
         '  graph [rankdir=TB, fontname="Helvetica", labeljust=l, nodesep=0.3, ranksep=0.4];',
@@ -37,9 +28,35 @@ def drawings_dot(drawings: Sequence[Drawing], title: str) -> str:
 
 def _statements(drawing: Drawing) -> Iterator[str]:
     for name, node, above in drawing.named_nodes():
-        yield f"{name} [label={quoted(node.label)}, {_STYLE[node.look]}];"
+        yield f"{name} [label={quoted(node.label)}, shape=box, {_style(LOOKS[node.look])}];"
         if above is not None:
             yield f"{above} -> {name}" + (f" [label={quoted(node.role)}];" if node.role else ";")
+
+
+def outline_graphviz(drawn: Outline) -> str:
+    """Returns one graph, in which a fact that is used twice is one node with two arrows."""
+    remark = "\n".join(drawn.remarks)
+    lines = [
+        f"digraph {quoted(drawn.title)} {{",
+        "  graph [rankdir=TB, nodesep=0.3, ranksep=0.4];",
+        '  node [shape=box, fontname="Menlo, Consolas, monospace", fontsize=11, margin="0.15,0.08"];',
+        '  edge [color="#9aa4b1"];',
+        *([f"  label={quoted(remark)}; labelloc=b;"] if remark else []),
+        *(
+            f"  n{place} [label={quoted(node.label)}, {_style(KINDS[node.kind])}];"
+            for place, node in enumerate(drawn.nodes)
+        ),
+        *(f"  n{above} -> n{below};" for above, below in drawn.arrows),
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _style(style: Style) -> str:
+    borders = [*(["rounded"] if style.is_round else []), *(["dashed"] if style.is_dashed else []), "filled"]
+    kinds = f'"{",".join(borders)}"' if len(borders) > 1 else "filled"
+    colours = f'fillcolor="{style.paint.light.fill}", color="{style.paint.light.border}"'
+    return f"style={kinds}, {colours}{', penwidth=2' if style.is_bold else ''}"
 
 
 def quoted(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The explanation of a program as one page that needs nothing from elsewhere."""
+"""Shows the explanation of a program as one page that needs nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ from collections.abc import Iterable
 
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.summary import program_summary, stratum_kind, stream_notes
+from emberlog.optimize.pipeline import Optimized, PassChange
 from emberlog.render.pictures.drawing import Drawing, draw_connection_graph, draw_plan
 from emberlog.render.pictures.page_style import PAGE_SCRIPT, page_head
 from emberlog.render.pictures.program_listing import program_listing
 from emberlog.render.pictures.svg import drawing_svg, escape
-from emberlog.render.plan_text import OptimizedPlan, PassChange, changed_lines, pass_effect, plan_text
+from emberlog.render.plan_text import changed_lines, pass_effect, plan_text
 from emberlog.semantics.connection_graph import ConnectionGraph
 from emberlog.semantics.model import CheckedProgram, Stratum
 
 
-def explanation_page(
-    checked: CheckedProgram, graph: ConnectionGraph, plan: LogicalPlan, optimized: OptimizedPlan
-) -> str:
+def explanation_page(checked: CheckedProgram, graph: ConnectionGraph, plan: LogicalPlan, optimized: Optimized) -> str:
     name = checked.program.source.name
     notes = stream_notes(checked)
     sections = [
@@ -48,11 +47,11 @@ def explanation_page(
 
 
 def _plan_as_written(plan: LogicalPlan) -> list[str]:
-    """For a program over streams, which is not run by its plan: no pass is shown."""
+    """Shows the plan of a program over streams, which is not run by it: no pass is shown."""
     return [_section("plan", "Plan", "\n".join(_stratum(one) for one in draw_plan(plan)))]
 
 
-def _plan_and_passes(plan: LogicalPlan, optimized: OptimizedPlan) -> list[str]:
+def _plan_and_passes(plan: LogicalPlan, optimized: Optimized) -> list[str]:
     return [
         _section("plan", "Optimized plan", "\n".join(_stratum(one) for one in draw_plan(optimized.plan))),
         _section("passes", "Passes", "\n".join(_pass(change) for change in optimized.changes)),

@@ -1,4 +1,4 @@
-"""Where the nodes of a drawing stand: a layered tree that grows downwards, and sideways only as far as a laptop shows.
+"""Lays out the nodes of a drawing: a tree that grows downwards, and sideways only as far as a laptop shows.
 
 The children of a node stand side by side below it. When that would be too wide, they hang below one another from
 a line on the left instead. Nothing ever overlaps.
@@ -55,14 +55,14 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A connection as the points it goes through; a hanging one has a corner."""
+    """Holds the points that a connection goes through; a hanging one has a corner."""
 
     points: tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The first box is the root of its tree."""
+    """Holds boxes and edges in their places. The first box is the root of its tree."""
 
     width: float
     height: float
@@ -71,7 +71,7 @@ class Layout:
 
 
 def lay_out(drawing: Drawing) -> Layout:
-    """The roots stand side by side in rows, as many as fit in one."""
+    """Lays out a drawing. The roots stand side by side in rows, as many as fit in one."""
     arranger = _Arranger()
     boxes: list[Box] = []
     edges: list[Edge] = []
@@ -93,7 +93,7 @@ class _Arranger:
         self._done: dict[tuple[int, bool], Layout] = {}
 
     def subtree(self, node: DrawnNode, *, hangs: bool = False) -> Layout:
-        """Where the node hangs from a line on the left, it stands on the left itself."""
+        """Lays out a node with all below it. Where it hangs from a line on the left, it stands on the left itself."""
         key = (id(node), hangs)
         if key not in self._done:  # a node is tried both ways, and so would be all below it, again and again
             self._done[key] = self._arranged(node, hangs=hangs)
@@ -110,7 +110,7 @@ class _Arranger:
 
 
 def _spread(box: Box, blocks: list[Layout], *, centred: bool) -> Layout:
-    """The node above its children, which stand as close together as their outlines allow."""
+    """Puts the node above its children, which stand as close together as their outlines allow."""
     top = box.height + GAP_BELOW
     placed: list[Layout] = []
     outline = _Outline()
@@ -133,14 +133,14 @@ def _spread(box: Box, blocks: list[Layout], *, centred: bool) -> Layout:
 
 
 def _falling(node: Box, child: Box) -> Edge:
-    """Straight down where the child stands below the middle of the node, otherwise to the child's own middle."""
+    """Returns a line straight down where the child is below the node's middle, otherwise to the child's own middle."""
     start = node.x + node.width / 2
     is_below = child.x + CORNER <= start <= child.x + child.width - CORNER
     return Edge(((start, node.y + node.height), (start if is_below else child.x + child.width / 2, child.y)))
 
 
 def _hanging(box: Box, blocks: list[Layout]) -> Layout:
-    """The children below one another, each joined to a line that falls from the node's left."""
+    """Puts the children below one another, each joined to a line that falls from the node's left."""
     placed: list[Layout] = []
     edges: list[Edge] = []
     y = box.height + GAP_HANGING
@@ -158,13 +158,13 @@ def _hanging(box: Box, blocks: list[Layout]) -> Layout:
 
 
 class _Outline:
-    """How far right the placed blocks reach, strip by strip from the top."""
+    """Records how far right the placed blocks reach, strip by strip from the top."""
 
     def __init__(self) -> None:
         self._right: dict[int, float] = {}
 
     def room_for(self, block: Layout, top: float) -> float:
-        """The smallest shift to the right at which the block touches nothing."""
+        """Returns the smallest shift to the right at which the block touches nothing."""
         shifts = [
             self._right[strip] + GAP_BESIDE - left
             for left, _, strips in _extents(block, top)
@@ -180,7 +180,7 @@ class _Outline:
 
 
 def _extents(block: Layout, top: float) -> Iterator[tuple[float, float, range]]:
-    """Left, right and the strips of everything in the block."""
+    """Yields left, right and the strips of everything in the block."""
     for box in block.boxes:
         yield box.x, box.x + box.width, _strips(top + box.y, top + box.y + box.height)
     for edge in block.edges:
@@ -247,7 +247,7 @@ def text_width(kind: str, text: str) -> float:
 
 
 def wrapped(text: str) -> list[str]:
-    """The text in lines of about `WRAPPED_AT` characters, broken at blanks where it has some; never empty."""
+    """Returns the text in lines of about `WRAPPED_AT` characters, broken at blanks where it has some; never empty."""
     lines: list[str] = []
     line = ""
     for word in text.split(" "):

@@ -1,4 +1,4 @@
-"""An outline as one page that needs nothing from elsewhere: a tree that opens and closes, beside the program."""
+"""Shows an outline as one page: a tree that opens and closes, beside the program. It needs nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _row(node: Node, row: Row, levels: int) -> str:
 
 
 def _linked(node: Node, text: str) -> str:
-    """The text, with the name of the node's rule as a link to it."""
+    """Returns the text, with the name of the node's rule as a link to it."""
     if not node.rule:
         return escape(text)
     before, name, after = text.partition(node.rule)

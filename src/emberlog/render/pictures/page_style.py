@@ -1,4 +1,4 @@
-"""How the page looks, in light and in dark, and the few lines that show which boxes belong to a rule."""
+"""Gives pages their looks, in light and in dark, and the few lines that show which boxes belong to a rule."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _MARKED = """
 
 
 def page_head(title: str, style: str = "") -> str:
-    """The beginning of every page, up to its body; `style` is what the page adds to the style of all."""
+    """Returns the beginning of every page, up to its body; `style` is what the page adds to the style of all."""
     own = f"{style.strip()}\n" if style else ""
     return f"""<!DOCTYPE html>
 <html lang="en">

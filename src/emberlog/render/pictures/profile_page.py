@@ -1,4 +1,4 @@
-"""A profile as one page that needs nothing from elsewhere."""
+"""Shows a profile as one page that needs nothing from elsewhere."""
 
 from __future__ import annotations
 

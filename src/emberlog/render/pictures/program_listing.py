@@ -1,4 +1,4 @@
-"""The text of a program as HTML: line numbers, the rules' names in the margin, colours by the kind of word."""
+"""Shows a program as HTML: line numbers, the rules' names in the margin, colours by the kind of word."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _row(number: int, names: list[str], rule: str | None, line: str) -> str:
 
 
 def _rules_by_line(checked: CheckedProgram) -> dict[int, list[str]]:
-    """The line in which each rule's head stands, and the rules there; alternatives go by their common name."""
+    """Returns the lines in which heads of rules stand, and the rules there; alternatives go by their common name."""
     found: dict[int, list[str]] = {}
     for name, first, _ in _rule_places(checked):
         names = found.setdefault(first, [])
@@ -62,7 +62,7 @@ def _rule_places(checked: CheckedProgram) -> Iterator[tuple[str, int, int]]:
 
 
 def _coloured(source: Source) -> str:
-    """The text with its words in spans, none of which goes over the end of a line."""
+    """Returns the text with its words in spans, none of which goes over the end of a line."""
     tokens, comments = tokenize(source, Diagnostics())
     pieces = [(comment.span, "comment") for comment in comments]
     pieces += [(token.span, kind) for token in tokens if (kind := _kind(token))]

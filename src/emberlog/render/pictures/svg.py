@@ -1,4 +1,4 @@
-"""Drawings as SVG: one picture that stands on its own, or the pieces of a page."""
+"""Draws SVG: one picture that stands on its own, or the pieces of a page."""
 
 from __future__ import annotations
 
@@ -8,35 +8,21 @@ from collections.abc import Sequence
 
 from emberlog.diagnostics import InternalError
 from emberlog.render.pictures import layout as metrics
-from emberlog.render.pictures.drawing import Drawing, Look
+from emberlog.render.pictures.drawing import Drawing
 from emberlog.render.pictures.layout import Box, Edge, Layout, lay_out
+from emberlog.render.pictures.styles import LOOKS
 
 MARGIN = 28.0
 TITLE_HEIGHT = 58.0
 BETWEEN_DRAWINGS = 46.0
 HANG_RADIUS = 8.0
 
-_ROUND = (Look.GOAL, Look.FACTS, Look.REFERENCE, Look.DELTA)
-
 SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 MONO = 'ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace'
 
-# fill, border and accent of each look, in light and in dark
-_COLOURS: dict[Look, tuple[tuple[str, str, str], tuple[str, str, str]]] = {
-    Look.GOAL: (("#eef4fb", "#5b8fc7", "#1f5a96"), ("#16273a", "#4f86bd", "#9cc7f2")),
-    Look.RULE: (("#ffffff", "#8a94a3", "#4d5866"), ("#1d2229", "#6c7684", "#b3bdc9")),
-    Look.RECURSIVE_RULE: (("#fff4ea", "#d9762b", "#a34f0d"), ("#33210f", "#d07a36", "#f5b27a")),
-    Look.FACTS: (("#edf7f0", "#5d9f74", "#256a3f"), ("#14291c", "#4f9468", "#93d3aa")),
-    Look.REFERENCE: (("#fff9f3", "#d9762b", "#a34f0d"), ("#241a11", "#b56b31", "#f0ae78")),
-    Look.OPERATOR: (("#ffffff", "#8a94a3", "#4d5866"), ("#1d2229", "#6c7684", "#b3bdc9")),
-    Look.DELTA: (("#fff4ea", "#d9762b", "#a34f0d"), ("#33210f", "#d07a36", "#f5b27a")),
-    Look.FIXPOINT: (("#f4effb", "#8d6cc0", "#5d3d92"), ("#261c38", "#8a6cbf", "#c9b2ef")),
-    Look.DEFINITION: (("#eef4fb", "#5b8fc7", "#1f5a96"), ("#16273a", "#4f86bd", "#9cc7f2")),
-}
-
 
 def svg_style() -> str:
-    """The rules of both colour schemes, without variables, which few viewers besides browsers know."""
+    """Returns the rules of both colour schemes, without variables, which few viewers besides browsers know."""
     light = [
         f".em text {{ font-family: {SANS}; font-size: {metrics.SMALL_SIZE}px; fill: #5a6572; }}",
         f".em .code {{ font-family: {MONO}; font-size: {metrics.CODE_SIZE}px; fill: #1d242c; }}",
@@ -58,15 +44,15 @@ def svg_style() -> str:
         ".em .edge { stroke: #66707d; }",
         ".em .paper { fill: #14171b; }",
     ]
-    for look, schemes in _COLOURS.items():
-        for rules, (fill, border, accent) in zip((light, dark), schemes, strict=True):
-            rules.append(f".em .{look.value} .box {{ fill: {fill}; stroke: {border}; }}")
-            rules.append(f".em .{look.value} .tag, .em .{look.value} .role {{ fill: {accent}; }}")
+    for look, style in LOOKS.items():
+        for rules, colours in ((light, style.paint.light), (dark, style.paint.dark)):
+            rules.append(f".em .{look.value} .box {{ fill: {colours.fill}; stroke: {colours.border}; }}")
+            rules.append(f".em .{look.value} .tag, .em .{look.value} .role {{ fill: {colours.accent}; }}")
     return "\n".join(light) + "\n@media (prefers-color-scheme: dark) {\n" + "\n".join(dark) + "\n}"
 
 
 def drawings_svg(drawings: Sequence[Drawing], title: str) -> str:
-    """All drawings below one another, each under its title, as one file."""
+    """Returns all drawings below one another, each under its title, as one file."""
     placed = [(drawing, lay_out(drawing)) for drawing in drawings]
     texts = [(17 * 0.68, drawing.title) for drawing in drawings] + [(12.5 * 0.6, one.subtitle) for one in drawings]
     widths = [share * len(text) for share, text in texts] + [laid_out.width for _, laid_out in placed]
@@ -92,7 +78,7 @@ def drawings_svg(drawings: Sequence[Drawing], title: str) -> str:
 
 
 def drawing_svg(drawing: Drawing) -> str:
-    """One drawing without style or title, for a page that brings them."""
+    """Returns one drawing without style or title, for a page that brings them."""
     laid_out = lay_out(drawing)
     edge = 2.0  # room for the borders' width
     lines = _group(laid_out, edge, edge)
@@ -129,7 +115,7 @@ def _edge(edge: Edge) -> str:
 
 def _box(box: Box) -> list[str]:
     node = box.node
-    radius = min(box.height / 2, 18.0) if node.look in _ROUND else 5.0
+    radius = min(box.height / 2, 18.0) if LOOKS[node.look].is_round else 5.0
     rule = f' data-rule="{escape(node.rule)}"' if node.rule else ""
     frame = _attributes(x=box.x, y=box.y, width=box.width, height=box.height, rx=radius)
     return [
@@ -156,5 +142,5 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def escape(text: str) -> str:
-    """Fit for the text and the attributes of XML and HTML."""
+    """Returns the text fit for text and attributes of XML and HTML."""
     return html.escape(_NOT_XML.sub("\ufffd", text))

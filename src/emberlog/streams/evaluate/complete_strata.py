@@ -1,130 +1,103 @@
-"""Computes strata as a whole, from relations that are complete: by workers if they can, else by the interpreter."""
+"""Computes strata as a whole, from relations that are complete: the strata of a slide, as any others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
-from emberlog.config import DEFAULT_EXECUTION, Limits
-from emberlog.engines.interpreter.fixpoint import run_fixpoint
-from emberlog.engines.interpreter.interpreter import run_definition
+from emberlog.config import Limits
+from emberlog.engines.interpreter.interpreter import run_stratum
 from emberlog.engines.interpreter.limits import Watch
-from emberlog.language.faults import Fault
-from emberlog.logical.nodes import Definition, Fixpoint, LogicalPlan, PlannedStratum
+from emberlog.engines.runner import Backend, Outcome, Runner
+from emberlog.logical.nodes import LogicalPlan, PlannedStratum
+from emberlog.logical.statistics import Statistics
 from emberlog.logical.traverse import plans_of, scans
 from emberlog.source import Span
 from emberlog.streams.state.lane_relations import LaneRelations
 from emberlog.workers.fixpoint.definitions import DefinitionWorker
 from emberlog.workers.fixpoint.team import run_workers, worker_for
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask
-from emberlog.workers.kernels.lanes import joined
-from emberlog.workers.plan.capabilities import obstacles
-from emberlog.workers.plan.compile import CyclicProgram, compile_fixpoint
-from emberlog.workers.plan.definition_plans import as_fixpoint
-from emberlog.workers.plan.faults import told
-from emberlog.workers.plan.placement import Placement
-from emberlog.workers.plan.worker_plan import place_as_asked
+from emberlog.workers.kernels.lanes import Lanes, joined
+from emberlog.workers.plan.faults import Refused
+from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerPlanner
 from emberlog.workers.store.stores import StaticStore
 from emberlog.workers.store.texts import texts_of
 
 
-@dataclass(frozen=True, slots=True)
-class _Compiled:
-    stratum: PlannedStratum
-    program: CyclicProgram | None
-    """The compiled rules; None where workers cannot run them."""
-    placement: Placement | None
+class CompleteStrata(Backend[None]):
+    """Computes the strata of a plan at each slide, by a worker if it can, else by the interpreter."""
 
+    without_workers = ("interpreter", "the plan interpreter")
 
-class CompleteStrata:
     def __init__(
-        self,
-        plan: LogicalPlan,
-        limits: Limits,
-        places: Mapping[str, Span],
-        unique: Mapping[str, frozenset[int]],
+        self, plan: LogicalPlan, limits: Limits, places: Mapping[str, Span], unique: Mapping[str, frozenset[int]]
     ) -> None:
         """`unique` has columns that no two facts of a relation agree in."""
         self.plan = plan
         self._limits = limits
-        self._places = places
-        known = dict(unique)
-        self._strata: list[_Compiled] = []
-        for stratum in plan.strata:
-            one = _compiled(stratum, known)
-            self._strata.append(one)
-            if one.program is not None:
-                known.update(unique_columns(one.program))
+        # Everything is an output, so that nothing is folded: whoever reads it does so elsewhere.
+        names = [name for stratum in plan.strata for name in stratum.relations]
+        self._planner = WorkerPlanner(plan.strata, names, unique=unique, computes_before=False)
+        self._programs = [self._planner.compiled(stratum).program for stratum in plan.strata]
+        self._runner = Runner(plan, self, self._planner, places=places)
+        self._relations: LaneRelations
+        self._codes: Mapping[str, int] = {}
 
     @property
     def texts(self) -> Iterator[str]:
-        """Yields the texts in the rules that workers run."""
-        for one in self._strata:
-            if one.program is not None:
-                yield from texts_of(one.program)
+        """The texts that the rules of the workers write."""
+        for program in self._programs:
+            if program is not None:
+                yield from texts_of(program)
 
     @property
     def reads(self) -> set[str]:
-        """Returns all relations that the rules read."""
-        return {scan.relation for one in self._strata for plan in plans_of(one.stratum.root) for scan in scans(plan)}
+        """All relations that its rules read."""
+        return {scan.relation for one in self.plan.strata for plan in plans_of(one.root) for scan in scans(plan)}
 
     def run(self, relations: LaneRelations, codes: Mapping[str, int]) -> None:
         """Puts the facts of every stratum into `relations`, which has all that they read."""
-        for one in self._strata:
-            if one.program is None or any(relations.has_nulls(name) for name in one.program.statics):
-                self._interpret(one.stratum, relations)
-            else:
-                assert one.placement is not None
-                self._by_worker(one.stratum, one.program, one.placement, relations, codes)
+        self._relations, self._codes = relations, codes
+        self._runner.run_strata()
 
-    def _interpret(self, stratum: PlannedStratum, relations: LaneRelations) -> None:
+    def has(self, relation: str) -> bool:
+        return False
+
+    def why_workers(self, stratum: PlannedStratum, planner: WorkerPlanner, statistics: Statistics) -> str | None:
+        compiled = planner.compiled(stratum, statistics)
+        if compiled.program is None or self.obstacles(stratum):
+            return None
+        return "a worker is there anyway"
+
+    def obstacles(self, stratum: PlannedStratum) -> tuple[str, ...]:
+        program = self._planner.compiled(stratum).program
+        read = () if program is None else program.statics
+        return tuple(f"{name} has nulls" for name in read if self._relations.has_nulls(name))
+
+    def compute(self, stratum: PlannedStratum, refused: Refused | None) -> Outcome[None]:
         watch = Watch(self._limits)
         watch.enter(stratum.index, stratum.relations)
-        if isinstance(stratum.root, Definition):
-            facts = run_definition(stratum.root, relations, watch, self.plan.functions)
-            relations.put(stratum.root.relation, facts)
-            return
-        for name, found in run_fixpoint(stratum.root, relations, watch, self.plan.functions).items():
-            relations.put(name, found)
+        for name, facts in run_stratum(stratum, self._relations, watch, self.plan.functions).items():
+            self._relations.put(name, facts)
+        return Outcome({})
 
-    def _by_worker(
-        self,
-        stratum: PlannedStratum,
-        program: CyclicProgram,
-        placement: Placement,
-        relations: LaneRelations,
-        codes: Mapping[str, int],
-    ) -> None:
-        task = WorkerTask(program, placement, 0, 1, codes, self._limits, stratum=stratum.index)
-        statics = {name: StaticStore(relations.lanes(name)) for name in program.statics}
-        worker: Worker
-        if isinstance(stratum.root, Definition):
-            worker = DefinitionWorker(task, statics, {})
-        else:
-            worker = worker_for(task, statics)
-        try:
-            run_workers([worker])
-            for relation in program.relations:
-                batches = [np.stack(batch) for batch in worker.results(relation.name) if batch]
-                relations.put_lanes(relation.name, joined(batches, len(relation.columns)))
-        except Fault as fault:
-            raise told(fault, self._places) from None
+    def compute_by_workers(self, stratum: PlannedStratum, plan: WorkerPlan, why: str) -> Outcome[None]:
+        program = plan.main.program
+        task = WorkerTask(program, plan.main.placement, 0, 1, self._codes, self._limits, stratum=stratum.index)
+        statics = {name: StaticStore(self._relations.lanes(name)) for name in program.statics}
+        worker: Worker = worker_for(task, statics) if plan.main.is_recursive else DefinitionWorker(task, statics, {})
+        run_workers([worker])
+        found: dict[str, Lanes] = {}
+        for relation in program.relations:
+            batches = [np.stack(batch) for batch in worker.results(relation.name) if batch]
+            found[relation.name] = joined(batches, len(relation.columns))
+        for name, lanes in found.items():
+            self._relations.put_lanes(name, lanes)
+        return Outcome({})
 
+    def take(self, stratum: PlannedStratum, outcome: Outcome[None]) -> None:
+        """The facts are in the relations of the slide already."""
 
-def unique_columns(program: CyclicProgram) -> dict[str, frozenset[int]]:
-    """Returns the columns that each aggregated relation is grouped by."""
-    return {
-        relation.name: frozenset(place for place, column in enumerate(relation.columns) if column.lane < relation.keys)
-        for relation in program.relations
-        if relation.combine
-    }
-
-
-def _compiled(stratum: PlannedStratum, unique: Mapping[str, frozenset[int]]) -> _Compiled:
-    fixpoint = stratum.root if isinstance(stratum.root, Fixpoint) else as_fixpoint(stratum.root)
-    if fixpoint is None or obstacles(fixpoint):
-        return _Compiled(stratum, None, None)
-    program = compile_fixpoint(fixpoint, unique)
-    return _Compiled(stratum, program, place_as_asked(program, DEFAULT_EXECUTION, {}))
+    def answer(self, relation: str) -> None:
+        """Nobody asks: whoever wants the facts reads the relations of the slide."""

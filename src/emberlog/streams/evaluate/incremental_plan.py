@@ -14,11 +14,12 @@ from emberlog.logical.nodes import Field, LogicalPlan
 from emberlog.optimize.pipeline import optimize
 from emberlog.semantics.model import Absent, Match, Relation
 from emberlog.source import Span
-from emberlog.streams.evaluate.complete_strata import CompleteStrata, unique_columns
+from emberlog.streams.evaluate.complete_strata import CompleteStrata
 from emberlog.streams.plan.expiring_program import expiring_fixpoint, without_searches_for_lost_keys
 from emberlog.streams.plan.maintenance import RESIDENT, Maintenance, Method
 from emberlog.syntax.ast import Constant
 from emberlog.workers.plan.compile import CyclicProgram, compile_fixpoint
+from emberlog.workers.plan.worker_plan import unique_columns
 from emberlog.workers.store.texts import texts_of
 
 

@@ -24,7 +24,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from emberlog.config import FILE_FORMATS, StreamOptions, refuse_options
 from emberlog.diagnostics import fail
-from emberlog.io.column_names import free_name
+from emberlog.io.matching import free_name
 from emberlog.streams.steps.answers import CHANGE
 from emberlog.workers.wire.scratch import new_folder
 

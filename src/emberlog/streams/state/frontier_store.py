@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from emberlog.streams.plan.expiring_program import NEVER
-from emberlog.workers.kernels.best_rows import upsert_best
 from emberlog.workers.kernels.frontiers import (
     NO_ROW,
     distinct,
@@ -24,11 +23,12 @@ from emberlog.workers.kernels.frontiers import (
     refill_leaders,
     settle_chains,
     sort_out_due,
+    upsert_best,
     upsert_frontier,
     visible_rows,
 )
 from emberlog.workers.kernels.lanes import Lane, Lanes, Mask, no_rows
-from emberlog.workers.store.hash_tables import table_for
+from emberlog.workers.kernels.tables import table_for
 
 if TYPE_CHECKING:
     from emberlog.workers.store.joined import Joined

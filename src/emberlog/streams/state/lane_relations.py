@@ -16,8 +16,7 @@ from emberlog.streams.state.stream_texts import StreamTexts
 from emberlog.syntax.ast import Constant, Parameter
 from emberlog.workers.fixpoint.evaluate import Evaluator
 from emberlog.workers.kernels.lanes import Lane, Lanes, Mask
-from emberlog.workers.kernels.tables import find_all, refill
-from emberlog.workers.store.hash_tables import table_for
+from emberlog.workers.kernels.tables import find_all, refill, table_for
 from emberlog.workers.store.stores import distinct_rows
 from emberlog.workers.wire.draining import arrow_column
 from emberlog.workers.wire.feeding import lane_of_column

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from emberlog.workers.kernels.lanes import Lane
-from emberlog.workers.store.text_table import TextTable
+from emberlog.workers.store.texts import TextTable
 
 FEW = 8
 """Texts are looked up one by one if the table has more than this many times those that are asked for."""

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from emberlog.datatypes import STRING, TIMESTAMP
 from emberlog.io.arrow_values import shown_type
-from emberlog.io.column_names import distinct_names, free_name
+from emberlog.io.matching import distinct_names, free_name
 from emberlog.semantics.model import Column
 from emberlog.streams.evaluate.evaluator import SlideEvaluator
 from emberlog.streams.steps.checkpoint import OutputFile

@@ -18,9 +18,8 @@ import numpy as np
 
 from emberlog.logical.nodes import Version
 from emberlog.workers.fixpoint.chains import BATCH, Batch, ChainRunner
-from emberlog.workers.fixpoint.installing import Installing
-from emberlog.workers.fixpoint.outbox import Outbox
 from emberlog.workers.fixpoint.rounds import RoundsWorker
+from emberlog.workers.fixpoint.shipping import Installing, Outbox
 from emberlog.workers.fixpoint.termination import Detector, Token
 from emberlog.workers.fixpoint.worker import WorkerTask, as_batch
 from emberlog.workers.kernels.hashing import rows_of_owner

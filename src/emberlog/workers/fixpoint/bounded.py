@@ -6,8 +6,8 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
 import numpy as np
 
+from emberlog.language.faults import Fault
 from emberlog.workers.fixpoint.chains import BATCH
-from emberlog.workers.fixpoint.settled_rounds import SettledRounds, settled_rounds
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask, gather
 from emberlog.workers.kernels.lanes import Lane, Lanes
 from emberlog.workers.plan.rules import Atom
@@ -34,7 +34,6 @@ class BoundedWorker(Worker, KeepsHistory):
         own_seeds = yield from self._owned(self.seed_contributions())
         rounds = self.program.recursion.iterations
         assert rounds is not None
-        may_settle = self._may_settle
         saved = self.task.saved_state
         if saved is not None:
             for name, resident in self.previous.items():
@@ -50,8 +49,8 @@ class BoundedWorker(Worker, KeepsHistory):
                 arrived = yield from self._owned(contributions)
                 for name, resident in following.items():
                     resident.add(arrived[name])
-            differs = any(not _same(self.previous[name], following[name]) for name in following)
-            before, self.previous = self.previous, following
+            differs = any(self._differs(self.previous[name], following[name]) for name in following)
+            self.previous = following
             if self.task.provenance:
                 self.rounds.append(following)
             total = sum(resident.count for resident in following.values())
@@ -63,21 +62,14 @@ class BoundedWorker(Worker, KeepsHistory):
                 return
             if all(message.numbers[2] for message in received):
                 self._save(iteration)
-            if (
-                may_settle
-                and iteration < rounds
-                and all(_has_same_keys(before[name], following[name]) for name in following)
-            ):
-                may_settle = False
-                settled = settled_rounds(self, following, self._begun_with(own_seeds))
-                if settled is not None:
-                    self._go_on(settled, iteration + 1, rounds)
-                    return
 
-    @property
-    def _may_settle(self) -> bool:
-        """Whether nobody asks for the facts of a round."""
-        return self.task.workers == 1 and self.task.checkpoints is None and not self.task.provenance
+    def _differs(self, before: WorkerRelation, after: WorkerRelation) -> bool:
+        """Tells whether a round changed a relation. A sum that became too large is met here, so its rule is named."""
+        try:
+            return not _same(before, after)
+        except Fault as fault:
+            rule = next(chain.name for chain in self.program.rules if chain.relation == after.relation.name)
+            raise Fault(fault.code, f"{fault.message} in rule {rule}", *fault.notes, rule=rule) from fault
 
     def _begun_with(self, seeds: Mapping[str, Lanes]) -> dict[str, WorkerRelation]:
         """The relations of a round before the rules contribute to them."""
@@ -85,18 +77,6 @@ class BoundedWorker(Worker, KeepsHistory):
         for name, resident in begun.items():
             resident.add(seeds[name])
         return begun
-
-    def _go_on(self, settled: SettledRounds, first: int, last: int) -> None:
-        """Runs these rounds, until one changes nothing."""
-        total = sum(resident.count for resident in self.previous.values())
-        for iteration in range(first, last + 1):
-            differs = settled.run(iteration, self.recorder)
-            progress = Progress(iteration, int(differs), total)
-            self.report(progress)
-            self.check_limits(progress)
-            if not differs:
-                break
-        settled.finish()
 
     def _save(self, iteration: int) -> None:
         assert self.task.checkpoints is not None

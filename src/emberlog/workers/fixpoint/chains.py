@@ -33,10 +33,9 @@ from emberlog.workers.plan.rules import (
     binds,
     needed_after,
     reads,
+    step_text,
 )
-from emberlog.workers.plan.step_text import step_text
-from emberlog.workers.store.indexes import Matches, PackedIndex
-from emberlog.workers.store.intersections import Intersection
+from emberlog.workers.store.indexes import Intersection, Matches, PackedIndex
 from emberlog.workers.store.joined import Joined, LastJoin, last_join
 
 WORTH_A_LOOK = 1 << 14

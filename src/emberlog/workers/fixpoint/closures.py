@@ -15,11 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from emberlog.workers.kernels.bits import Words, count_bits, list_rows, words_for
+from emberlog.workers.kernels.closures import close_sources, close_together, rows_of_sources, weigh
 from emberlog.workers.kernels.indexes import pack
 from emberlog.workers.kernels.lanes import Lane
-from emberlog.workers.kernels.marks import close_sources
 from emberlog.workers.kernels.memory import claim
-from emberlog.workers.kernels.source_bits import close_lanes, rows_of_lanes, weigh
 from emberlog.workers.kernels.steps import Numbers
 from emberlog.workers.plan.factored import Factored
 from emberlog.workers.plan.representation import ClosureSample
@@ -32,10 +31,10 @@ from emberlog.workers.wire.messages import Progress, Running
 COUNTED_AT_ONCE = 1 << 26
 """Facts that are counted between two looks at the clock."""
 
-WIDEST_LANES = 8
+WIDEST_BLOCK = 8
 """Words per number: one line of the cache."""
 
-LANE_MEMORY = 1 << 29
+BLOCK_MEMORY = 1 << 29
 """Bytes for the bits of the numbers; with a larger domain fewer sources are closed at once."""
 
 SOURCES_PER_SAMPLE = 1024
@@ -132,7 +131,7 @@ class Closure(ABC):
         pairs: Pairs,
         check: Callable[[Progress], None],
         report: Callable[[Progress], None],
-        memory: int = LANE_MEMORY,
+        memory: int = BLOCK_MEMORY,
         count: Count = ignore_count,
     ) -> None:
         self.steps = steps
@@ -278,7 +277,7 @@ class MarksClosure(Closure):
             yield source, rounds, found, left, right
 
 
-class LanesClosure(Closure):
+class BitsClosure(Closure):
     """As many sources at a time as a line of the cache has bits."""
 
     def _listed(self, listing: Listing) -> Iterator[tuple[Lane, Lane]]:
@@ -286,7 +285,7 @@ class LanesClosure(Closure):
         for rounds, begin, end, reached in self._closed(first, listing.per_round):
             listing.sources, listing.rounds = None, max(so_far, rounds)
             rows = np.empty((64 * reached.shape[1], words_for(self.domain)), np.uint64)
-            rows_of_lanes(reached, rows)
+            rows_of_sources(reached, rows)
             row = 0
             while row < end - begin:
                 left, right = self._new_lanes()
@@ -303,7 +302,7 @@ class LanesClosure(Closure):
 
     def _closed(self, first: int, per_round: Lane) -> Iterator[tuple[int, int, int, Words]]:
         """From a source on: the rounds so far, a range of sources, and what they reach."""
-        width = lane_words(self.sources.count, self.domain, self.memory)
+        width = words_at_once(self.sources.count, self.domain, self.memory)
         claim(24 * self.domain * width)
         reached, fresh, coming = (np.zeros((self.domain, width), np.uint64) for _ in range(3))
         rounds = 0
@@ -316,10 +315,10 @@ class LanesClosure(Closure):
             yield rounds, begin, end, reached
 
 
-def lane_words(sources: int, domain: int, memory: int = LANE_MEMORY) -> int:
+def words_at_once(sources: int, domain: int, memory: int = BLOCK_MEMORY) -> int:
     """How many words of sources are closed at once, in so much memory."""
-    fitting = max(min(memory, LANE_MEMORY) // (24 * max(domain, 1)), 1)
-    return max(min(WIDEST_LANES, words_for(sources), fitting), 1)
+    fitting = max(min(memory, BLOCK_MEMORY) // (24 * max(domain, 1)), 1)
+    return max(min(WIDEST_BLOCK, words_for(sources), fitting), 1)
 
 
 def _close(
@@ -332,7 +331,7 @@ def _close(
     per_round: Lane,
     most_visits: int,
 ) -> tuple[int, int]:
-    return close_lanes(
+    return close_together(
         steps.starts,
         steps.targets,
         sources.seed_starts,

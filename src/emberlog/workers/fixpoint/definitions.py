@@ -10,8 +10,7 @@ import numpy as np
 from emberlog.language.faults import Fault
 from emberlog.workers.fixpoint.chains import Batch, ChainRunner
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask, gather
-from emberlog.workers.kernels.floats import floats_to_lane, lane_to_floats
-from emberlog.workers.kernels.lanes import Lane, Lanes
+from emberlog.workers.kernels.lanes import Lane, Lanes, floats_to_lane, lane_to_floats
 from emberlog.workers.plan.rules import Atom, Combine, RelationLayout, Start
 from emberlog.workers.store.joined import written_out
 from emberlog.workers.store.relations import WorkerRelation

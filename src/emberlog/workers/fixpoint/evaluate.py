@@ -19,8 +19,7 @@ from emberlog.logical.python_evaluation import evaluate
 from emberlog.semantics.model import Compare, Holds
 from emberlog.semantics.totality import FAILS, TRY, operation, type_of
 from emberlog.syntax.ast import Binary, Call, Constant, Expression, Unary, Variable, variables_of
-from emberlog.workers.kernels.floats import floats_to_lane, lane_to_floats
-from emberlog.workers.kernels.lanes import Lane, Mask
+from emberlog.workers.kernels.lanes import Lane, Mask, floats_to_lane, lane_to_floats
 from emberlog.workers.plan.faults import suspicion
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from emberlog.diagnostics import InternalError
 from emberlog.workers.fixpoint.bit_matrix import BitMatrix, RuleSteps
 from emberlog.workers.fixpoint.chains import BATCH, ChainRunner, RelationAccess
-from emberlog.workers.fixpoint.closures import Closure, LanesClosure, MarksClosure, Pairs, Sources, grouped, sampled
+from emberlog.workers.fixpoint.closures import BitsClosure, Closure, MarksClosure, Pairs, Sources, grouped, sampled
 from emberlog.workers.fixpoint.profile import Counts
 from emberlog.workers.fixpoint.rounds import RoundsWorker
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask, gather
@@ -28,8 +28,7 @@ from emberlog.workers.plan.representation import (
 )
 from emberlog.workers.plan.rules import Atom, Intersect, RuleChain
 from emberlog.workers.store.history import HistoryBatch, KeepsHistory
-from emberlog.workers.store.indexes import Matches
-from emberlog.workers.store.intersections import Intersection
+from emberlog.workers.store.indexes import Intersection, Matches
 from emberlog.workers.store.joined import written_out
 from emberlog.workers.store.numbering import NumberedSide, Steps, domain_of, numbered
 from emberlog.workers.store.stores import StaticStore
@@ -266,7 +265,7 @@ class FactoredWorker(Worker, KeepsHistory):
             self.choice = Choice(self.asked_for, f"{self.asked_for.value}: asked for")
         settings = (steps, sources, pairs, self.check_limits, self.report, self.memory // 2, self._count)
         is_lanes = self.choice.representation is Representation.LANES
-        self.solution = LanesClosure(*settings) if is_lanes else MarksClosure(*settings)
+        self.solution = BitsClosure(*settings) if is_lanes else MarksClosure(*settings)
 
     def _sample_of_all(self, steps: Steps, sources: Sources) -> Generator[Mail, Mail, ClosureSample]:
         mine = sampled(steps, sources)

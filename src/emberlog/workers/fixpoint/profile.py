@@ -1,16 +1,17 @@
-"""What each rule did in each iteration of a recursion, counted on one worker and added up over all of them.
+"""Counts what each rule did in each iteration of a recursion, on one worker, and adds it up over all of them.
 
 It costs a look at the clock for each batch of rows, and is off unless someone asks for it.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TypeVar
 
-from emberlog.events import RuleRound, RuleStep
+from emberlog.events import RuleRound, RuleStep, WorkerEffort
 
 Item = TypeVar("Item")
 
@@ -83,12 +84,6 @@ class Recorder:
         counts.kept += kept
         counts.seconds += seconds
 
-    def repeated(self, rule: str, relation: str, iteration: int, seconds: float) -> None:
-        """A rule gave in this iteration what it gave in the one before, but for values."""
-        before, counts = (self.profile.at(rule, relation, one) for one in (iteration - 1, iteration))
-        counts.derived, counts.kept = before.derived, before.kept
-        counts.seconds += seconds
-
     def handed_on(self, rule: str, relation: str, place: int, step: str, rows: int) -> None:
         known = self.profile.handed_on
         known[rule, relation, place, step] = known.get((rule, relation, place, step), 0) + rows
@@ -107,3 +102,32 @@ class Recorder:
             counts.seconds += now - since
             since = now
         counts.seconds += perf_counter() - since
+
+
+# How long a worker computed and how long it waited, so that a profile can tell who held up whom.
+
+
+@dataclass(slots=True)
+class Effort:
+    """A stopwatch: each call says what the time since the last one was."""
+
+    busy: float = 0.0
+    waiting: float = 0.0
+    exchanges: int = 0
+    _since: float = field(default_factory=time.monotonic)
+
+    def began(self) -> None:
+        self._since = time.monotonic()
+
+    def worked(self) -> None:
+        self.busy += self._lap()
+
+    def waited(self) -> None:
+        self.waiting += self._lap()
+
+    def _lap(self) -> float:
+        since, self._since = self._since, time.monotonic()
+        return self._since - since
+
+    def of_worker(self, number: int) -> WorkerEffort:
+        return WorkerEffort(number + 1, self.busy, self.waiting, self.exchanges)

@@ -1,10 +1,15 @@
-"""The workers of a recursion in this process, with no Spark: for tests, notebooks and the REPL."""
+"""Makes the workers of a recursion, and drives them in this process, with no Spark."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from threading import Condition
+
+import numpy as np
 
 from emberlog.semantics.model import RecursionCase
 from emberlog.workers.fixpoint.asynchronous import AsyncWorker, drive_freely
@@ -14,14 +19,55 @@ from emberlog.workers.fixpoint.rounds import RoundsWorker
 from emberlog.workers.fixpoint.staged import StagedWorker
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask
 from emberlog.workers.kernels.hashing import rows_of_owner
-from emberlog.workers.kernels.lanes import Lanes
+from emberlog.workers.kernels.lanes import Lanes, joined
 from emberlog.workers.plan.factored import DoesNotFactor, Factored, factor
 from emberlog.workers.plan.mode import Mode
+from emberlog.workers.plan.partition_choice import Kind, Walk
 from emberlog.workers.plan.representation import Representation
-from emberlog.workers.store.partitioning import Hashed, Partitioning
+from emberlog.workers.store.partitioning import Hashed, Partitioning, as_lanes, divided, from_lanes
 from emberlog.workers.store.stores import StaticStore
-from emberlog.workers.wire.mailboxes import Closed, Mailboxes
-from emberlog.workers.wire.messages import Mail, Progress, Running
+from emberlog.workers.wire.exchange import Exchange
+from emberlog.workers.wire.messages import Mail, Message, Progress, Running
+
+
+class Closed(Exception):
+    """Another worker has failed, and nobody will send anything more."""
+
+
+class Mailboxes:
+    def __init__(self, workers: int) -> None:
+        self._channels: list[list[deque[Message]]] = [[deque() for _ in range(workers)] for _ in range(workers)]
+        """By receiver and sender: what is under way."""
+        self._changed = Condition()
+        self._is_closed = False
+
+    def trade(self, number: int, mail: Mail, senders: Collection[int], patience: float | None) -> Mail:
+        """Takes the mail of a worker; gives the next message of each of the others, empty where there is none. Where
+        nobody has any, it waits for one, but no longer than so many seconds."""
+        until = None if patience is None else time.monotonic() + patience
+        with self._changed:
+            for receiver, message in enumerate(mail):
+                if message.numbers:
+                    self._channels[receiver][number].append(message)
+            self._changed.notify_all()
+            mine = self._channels[number]
+            while not any(mine[sender] for sender in (*senders, number)) and not self._is_closed:
+                left = None if until is None else until - time.monotonic()
+                if left is not None and left <= 0:
+                    break
+                self._changed.wait(left)
+            if self._is_closed:
+                raise Closed
+            found = [Message() for _ in mine]
+            for sender in (*senders, number):
+                if mine[sender]:
+                    found[sender] = mine[sender].popleft()
+            return found
+
+    def close(self) -> None:
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
 
 
 def worker_for(
@@ -137,3 +183,28 @@ def share_of(rows: Lanes, column: int | None, number: int, partitioning: Partiti
     if column is None or partitioning == Hashed(1):
         return StaticStore(rows)
     return StaticStore(rows_of_owner(rows, partitioning.owners(rows[column]), number))
+
+
+# All workers come to the same partitioning: one sees all arcs, and tells the others where everything belongs.
+
+
+def arcs_of(walks: Sequence[Walk], relations: Mapping[str, Lanes]) -> Lanes:
+    """The arcs that are walked, a row for each: where from, where to."""
+    return joined([np.ascontiguousarray(relations[one.relation][[one.origin, one.target]]) for one in walks], 2)
+
+
+def agreed(
+    kind: Kind, walks: Sequence[Walk], shares: Mapping[str, Lanes], exchange: Exchange, workers: int
+) -> Partitioning:
+    """The partitioning for relations of which every worker has a share."""
+    if kind is Kind.HASH or workers == 1:
+        return Hashed(workers)
+    mail = [Message() for _ in range(workers)]
+    mail[0].batches[0] = arcs_of(walks, shares)
+    received = exchange.swap(mail)
+    mail = [Message() for _ in range(workers)]
+    if exchange.number == 0:
+        found = divided(kind, joined([message.batches[0] for message in received], 2), workers)
+        for message in mail:
+            message.batches[0] = as_lanes(found)
+    return from_lanes(exchange.swap(mail)[0].batches[0], workers)

@@ -18,9 +18,8 @@ from emberlog.config import Limits
 from emberlog.language.faults import Fault
 from emberlog.syntax.ast import Constant
 from emberlog.workers.fixpoint.chains import BATCH, Batch, ChainRunner, RelationAccess
-from emberlog.workers.fixpoint.effort import Effort
 from emberlog.workers.fixpoint.evaluate import Evaluator
-from emberlog.workers.fixpoint.profile import Recorder
+from emberlog.workers.fixpoint.profile import Effort, Recorder
 from emberlog.workers.kernels.hashing import rows_of_owner
 from emberlog.workers.kernels.lanes import Lane, Lanes, Mask, joined, no_rows
 from emberlog.workers.kernels.memory import check
@@ -32,8 +31,7 @@ from emberlog.workers.plan.representation import Representation
 from emberlog.workers.plan.rules import Atom, Intersect, Probe
 from emberlog.workers.plan.static_placement import NO_HOME
 from emberlog.workers.recover.checkpoints import Checkpoints, SavedState
-from emberlog.workers.store.indexes import Matches, PackedIndex
-from emberlog.workers.store.intersections import Intersection, SortedLists
+from emberlog.workers.store.indexes import Intersection, Matches, PackedIndex, SortedLists
 from emberlog.workers.store.joined import Contribution, Joined, rows_of, written_out
 from emberlog.workers.store.partitioning import Hashed, Partitioning
 from emberlog.workers.store.relations import WorkerRelation, refuse_negative

@@ -96,10 +96,3 @@ def join_sum(
             else:
                 sums[known] += own
     return count
-
-
-@jit
-def add_pairs(sums: Floats, targets: Lane, values: Floats, valuations: Lane) -> None:
-    """To the sum of each pair's target, the value of its valuation."""
-    for pair in range(targets.shape[0]):
-        sums[targets[pair]] += values[valuations[pair]]

@@ -1,4 +1,4 @@
-"""Hashes of rows: the same on every worker, in every run."""
+"""Hashes rows and texts: the same on every worker, in every run."""
 
 from __future__ import annotations
 
@@ -62,4 +62,23 @@ def rows_of_owner(lanes: Lanes, owner: npt.NDArray[np.int32], worker: int) -> La
             if owner[row] == worker:
                 result[lane, place] = lanes[lane, row]
                 place += 1
+    return result
+
+
+_PRIME = np.uint64(0x100000001B3)
+_BASIS = np.uint64(0xCBF29CE484222325)
+
+
+@jit
+def hash_texts(offsets: npt.NDArray[np.int64], data: npt.NDArray[np.uint8], seed: int) -> npt.NDArray[np.int64]:
+    """Returns a 64-bit hash of each text, from the buffers that Arrow keeps them in; text `i` is
+    `data[offsets[i]:offsets[i + 1]]`."""
+    count = offsets.shape[0] - 1
+    result = np.empty(count, np.int64)
+    for text in range(count):
+        code = _BASIS ^ mix(seed)
+        for place in range(offsets[text], offsets[text + 1]):
+            code = (code ^ np.uint64(data[place])) * _PRIME
+            code ^= code >> np.uint64(29)
+        result[text] = np.int64(mix(np.int64(code)))
     return result

@@ -1,4 +1,4 @@
-"""How much memory there is for workers: on a machine, in a container, and by what Spark gives to Python."""
+"""Tells how much memory there is for workers: on a machine, in a container, and by what Spark gives to Python."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import os
 import resource
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+import pyarrow as pa
+
+from emberlog.workers.kernels.hashing import mix
 
 SHARE = 0.8
 """Of what is left: others need some, too."""
@@ -106,3 +110,10 @@ def bytes_of(text: str, unit: str) -> int:
     plain = text.strip().lower()
     letters = plain.lstrip("0123456789")
     return int(plain[: len(plain) - len(letters)]) * _UNITS[(letters or unit)[0]]
+
+
+def load_libraries() -> None:
+    """Loads what libraries load when they are first used, so that it is no part of the budget for facts: pandas comes
+    with the first array of pyarrow, LLVM with the first kernel, 20 MiB each."""
+    pa.array([], pa.large_string())
+    mix(0)

@@ -1,4 +1,4 @@
-"""A step relation in packed form: the targets of each origin lie next to each other.
+"""Numbers the values of a domain, and packs the steps between them: the targets of each origin lie next to each other.
 
 Origins and targets are numbers of a domain, so 32 bits hold them and more of a graph fits into the cache.
 """
@@ -11,7 +11,31 @@ import numpy as np
 import numpy.typing as npt
 
 from emberlog.workers.kernels.jit import jit
-from emberlog.workers.kernels.numbering import Ranks
+from emberlog.workers.kernels.lanes import Lane
+
+Ranks: TypeAlias = npt.NDArray[np.int32]
+"""Numbers of a domain, -1 for none. A domain has fewer values than that, and short numbers stay in the cache."""
+
+
+@jit
+def numbers_in_range(lane: Lane, low: int, high: int, ranks: Ranks) -> Ranks:
+    """The rank at each value's distance from `low`, or -1 outside of the range."""
+    result = np.empty(lane.shape[0], np.int32)
+    for row in range(lane.shape[0]):
+        value = lane[row]
+        result[row] = ranks[value - low] if low <= value <= high else -1
+    return result
+
+
+@jit
+def ranks_of(places: Lane | Ranks, ranks: Ranks) -> Ranks:
+    """The rank at each place; -1 stays -1."""
+    result = np.empty(places.shape[0], np.int32)
+    for row in range(places.shape[0]):
+        place = places[row]
+        result[row] = ranks[place] if place >= 0 else -1
+    return result
+
 
 Numbers: TypeAlias = npt.NDArray[np.uint32]
 """Numbers of a domain, or positions in an array of them. Unsigned, as a negative index would cost a test each."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
-from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, DataType
+from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType
 from emberlog.language.registry import AGGREGATES, BUILT_IN
 from emberlog.logical.expressions import condition_expressions
 from emberlog.logical.nodes import Condition, Fixpoint, Plan, Values
+from emberlog.logical.statistics import NO_STATISTICS, Statistics
 from emberlog.semantics.model import Compare, RecursionCase
 from emberlog.semantics.totality import FAILS, TRY, type_of
 from emberlog.syntax.ast import Binary, Call, ComparisonOperator, Constant, Expression, Unary, Variable
-from emberlog.workers.plan.compile import compile_fixpoint, watched_part
+from emberlog.workers.plan.compile import CyclicProgram, compile_fixpoint, watched_part
 from emberlog.workers.plan.conjunctions import NotAConjunction, flatten, parts_of
 from emberlog.workers.plan.rules import Probe
 
@@ -22,10 +24,37 @@ SUMS = frozenset(name for name, one in AGGREGATES.items() if one.by_key)
 TOTALS = frozenset(name for name, one in AGGREGATES.items() if one.lanes and not one.by_key)
 
 
-def obstacles(fixpoint: Fixpoint) -> tuple[str, ...]:
-    """Why the stratum cannot run here, one sentence each; none when it can."""
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """Holds what a stratum is for workers: a program, or the reasons why they cannot run it."""
+
+    program: CyclicProgram | None
+    obstacles: tuple[str, ...] = ()
+    """One sentence each."""
+
+
+def compile_stratum(
+    fixpoint: Fixpoint,
+    unique: Mapping[str, frozenset[int]] | None = None,
+    statistics: Statistics = NO_STATISTICS,
+    *,
+    without_data: bool = False,
+) -> Compiled:
+    """Compiles a stratum for workers, if they can run it. `unique` has columns that no two rows of a relation agree in,
+    where that is known. `without_data`, types that are not known are no obstacle."""
     found = tuple(dict.fromkeys(_obstacles(fixpoint)))
-    return found or tuple(dict.fromkeys(_of_joins(fixpoint)))
+    if without_data:
+        found = tuple(one for one in found if not one.endswith(f"of type {UNKNOWN}"))
+    if found:
+        return Compiled(None, found)
+    program = compile_fixpoint(fixpoint, unique, statistics)
+    found = tuple(dict.fromkeys(_of_joins(program)))
+    return Compiled(None, found) if found else Compiled(program)
+
+
+def obstacles(fixpoint: Fixpoint) -> tuple[str, ...]:
+    """Says why workers cannot run the stratum, one sentence each; nothing when they can."""
+    return compile_stratum(fixpoint).obstacles
 
 
 def _obstacles(fixpoint: Fixpoint) -> Iterator[str]:
@@ -54,15 +83,14 @@ def _obstacles(fixpoint: Fixpoint) -> Iterator[str]:
             yield from _of_plan(rule.plan)
 
 
-def _of_joins(fixpoint: Fixpoint) -> Iterator[str]:
-    """Joins of relations of the recursion with each other: their rows must meet on one worker."""
-    program = compile_fixpoint(fixpoint)
+def _of_joins(program: CyclicProgram) -> Iterator[str]:
+    """Finds joins of relations of the recursion with each other whose rows cannot meet on one worker."""
     members = {relation.name: relation for relation in program.relations}
     for chain in program.rules:
         for step in chain.steps:
             if not isinstance(step, Probe) or step.atom.relation not in members:
                 continue
-            if fixpoint.recursion.case in (RecursionCase.BOUNDED, RecursionCase.STAGED):
+            if program.recursion.case in (RecursionCase.BOUNDED, RecursionCase.STAGED):
                 yield f"rule {chain.name} joins two relations of a recursion that goes by rounds or stages"
             relation = members[step.atom.relation]
             if step.keys and not any(relation.columns[key].lane < relation.keys for key in step.keys):
@@ -73,10 +101,13 @@ def _of_plan(plan: Plan) -> Iterator[str]:
     watched = watched_part(plan)
     if watched is not None:
         try:
-            if len(flatten(watched).atoms) != 1:
-                yield "a rule looks up a value that is computed from several atoms"
+            conjunction = flatten(watched)
         except NotAConjunction as problem:
             yield f"a rule has {problem}"
+            return
+        if len(conjunction.atoms) != 1:
+            yield "a rule looks up a value that is computed from several atoms"
+        yield from _of_types(conjunction.types.values())
         return
     if isinstance(plan, Values):
         if any(cell is None or isinstance(cell, tuple) for row in plan.rows for cell in row):
@@ -93,9 +124,11 @@ def _of_plan(plan: Plan) -> Iterator[str]:
     for condition in (*conjunction.conditions, *guards):
         yield from _of_condition(condition, conjunction.types)
     refuted = (data_type for negated in conjunction.negated for data_type in negated.types)
-    for data_type in (*conjunction.types.values(), *refuted):
-        if data_type not in LANE_TYPES:
-            yield f"a rule reads a column of type {data_type}"
+    yield from _of_types((*conjunction.types.values(), *refuted))
+
+
+def _of_types(types: Iterable[DataType]) -> Iterator[str]:
+    return (f"a rule reads a column of type {one}" for one in types if one not in LANE_TYPES)
 
 
 def _of_condition(condition: Condition, types: dict[str, DataType]) -> Iterator[str]:

@@ -20,7 +20,11 @@ SUSPICION = "suspicion"
 executor says, which joins as written."""
 
 
-class Suspicious(Exception):
+class Refused(Exception):
+    """Says why a stratum cannot be computed in the way that was tried. Another way may do."""
+
+
+class Suspicious(Refused):
     """Says that another executor has to compute a stratum: a value that is looked up does not exist."""
 
 

@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from emberlog.logical.nodes import Definition
 from emberlog.logical.statistics import Statistics
 from emberlog.logical.summary import round_number
 from emberlog.optimize.cardinality import NotKnown
 from emberlog.optimize.join_order import order_as_given
-from emberlog.workers.plan.atom_estimates import estimate_of
-from emberlog.workers.plan.capabilities import obstacles
 from emberlog.workers.plan.closing_joins import with_intersections
-from emberlog.workers.plan.compile import CyclicProgram, compile_fixpoint
-from emberlog.workers.plan.definition_plans import as_fixpoint
+from emberlog.workers.plan.compile import CyclicProgram
 from emberlog.workers.plan.rules import Intersect, Keep, Probe, Start
+from emberlog.workers.plan.step_order import estimate_of
 
 MANY_ROWS = 500_000
 """An intermediate result of fewer rows is no trouble for Spark."""
@@ -47,14 +44,10 @@ class Multiway:
         )
 
 
-def multiway_of(definition: Definition, statistics: Statistics) -> Multiway | None:
-    """The rule for whose sake workers should compute a relation, if there is one; None also where nobody knows."""
-    if not statistics:
-        return None
-    fixpoint = as_fixpoint(definition)
-    if fixpoint is None or obstacles(fixpoint):
-        return None
-    found = list(_of_program(compile_fixpoint(fixpoint, None, statistics), statistics))
+def multiway_of(program: CyclicProgram, statistics: Statistics) -> Multiway | None:
+    """Returns the rule for whose sake workers should compute a relation without recursion; None where there is none, or
+    where nobody knows."""
+    found = list(_of_program(program, statistics)) if statistics else []
     return max(found, key=lambda one: one.largest, default=None)
 
 

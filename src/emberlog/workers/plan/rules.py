@@ -13,8 +13,10 @@ from typing import TypeAlias, assert_never
 from emberlog.datatypes import DataType
 from emberlog.logical.expressions import columns_of, condition_columns
 from emberlog.logical.nodes import Version
+from emberlog.logical.rule_text import literal_text
 from emberlog.semantics.model import Compare, Holds
 from emberlog.syntax.ast import Constant, Expression, Variable
+from emberlog.syntax.printer import print_expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,3 +270,34 @@ class RelationLayout:
     @property
     def contribution_width(self) -> int:
         return self.width + self.largest_per_key
+
+
+# Steps of rules as a person would write them.
+
+
+def step_text(step: Step) -> str:
+    match step:
+        case Start(atom) | Probe(atom):
+            return _atom(atom)
+        case Intersect(variable, atoms, lows, highs):
+            limits = [_bound(">", one) for one in lows] + [_bound("<", one) for one in highs]
+            return f"{' ∩ '.join(map(_atom, atoms))} for {variable}{''.join(f' {limit}' for limit in limits)}"
+        case Refute(relation, _, variables, guards):
+            conditions = "".join(f", {literal_text(guard)}" for guard in guards)
+            return f"!{relation}({', '.join(variables)}{conditions})"
+        case Assign(variable, expression):
+            return f"{variable} = {print_expression(expression)}"
+        case Keep(condition):
+            return literal_text(condition)
+        case Send(variable, to_all):
+            return "to every worker" if to_all else f"to the worker of {variable}"
+    assert_never(step)
+
+
+def _atom(atom: Atom) -> str:
+    delta = "Δ" if atom.version is Version.DELTA else ""
+    return f"{'∃ ' if atom.asks else ''}{delta}{atom.relation}({', '.join(atom.variables)})"
+
+
+def _bound(sign: str, bound: Bound) -> str:
+    return f"{sign if bound.is_excluded else f'{sign}='} {print_expression(bound.value)}"

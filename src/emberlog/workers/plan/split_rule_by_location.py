@@ -15,9 +15,8 @@ from dataclasses import dataclass, replace
 from emberlog.logical.rule_text import atom_text
 from emberlog.syntax.ast import Variable
 from emberlog.workers.plan.compile import CyclicProgram
-from emberlog.workers.plan.rules import Probe, RuleChain, Send, Start, Step, binds, needed_after, reads
+from emberlog.workers.plan.rules import Probe, RuleChain, Send, Start, Step, binds, needed_after, reads, step_text
 from emberlog.workers.plan.static_placement import home_variable
-from emberlog.workers.plan.step_text import step_text
 
 
 @dataclass(frozen=True, slots=True)

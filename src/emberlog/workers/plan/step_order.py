@@ -6,21 +6,20 @@ has had its say.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
+from emberlog.datatypes import INT, INT_MAX, INT_MIN, UNKNOWN, DataType
 from emberlog.logical.expressions import columns_of, condition_columns
-from emberlog.logical.nodes import Condition, Version
+from emberlog.logical.nodes import Condition, Field, Filter, Plan, Scan, Version
 from emberlog.logical.statistics import Statistics
-from emberlog.optimize.cardinality import NotKnown
+from emberlog.optimize.cardinality import Estimate, NotKnown, estimate
 from emberlog.optimize.join_order import best_order
 from emberlog.semantics.model import Compare
-from emberlog.semantics.totality import can_fail, condition_can_fail, type_of
-from emberlog.syntax.ast import ComparisonOperator, Constant, Expression, Variable
-from emberlog.workers.plan.atom_estimates import estimate_of
+from emberlog.semantics.totality import TRY, can_fail, condition_can_fail, type_of
+from emberlog.syntax.ast import Binary, BinaryOperator, Call, ComparisonOperator, Constant, Expression, Variable
 from emberlog.workers.plan.conjunctions import Conjunction, ScannedAtom
 from emberlog.workers.plan.rules import Assign, Atom, Keep, Probe, Refute, Start, Step
-from emberlog.workers.plan.solving import solved
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class Ordering:
             if planned:
                 atom = planned[-len(self.atoms)]
             else:
-                atom = max(self.atoms, key=lambda one: self._bound_share(one, self.bound))
+                atom = max(self.atoms, key=lambda one: self._preference(one, self.bound))
             self.atoms.remove(atom)
             keys = tuple(index for index, name in enumerate(atom.variables) if name in self.bound)
             yield Probe(atom, keys)
@@ -108,17 +107,24 @@ class Ordering:
         order, left = [first], [atom for atom in self.atoms if atom is not first]
         bound = set(first.variables)
         while left:
-            atom = max(left, key=lambda one: self._bound_share(one, bound))
+            atom = max(left, key=lambda one: self._preference(one, bound))
             left.remove(atom)
             order.append(atom)
             bound.update(atom.variables)
         return order
 
-    def _bound_share(self, atom: Atom, names: set[str]) -> tuple[bool, int, bool]:
-        """One that has a single row first, then that with most bound columns, then one that does not change."""
+    def _preference(self, atom: Atom, names: set[str]) -> tuple[bool, int, bool, bool]:
+        """Ranks the atoms that could be joined next: one that has a single row first, then that with most bound
+        columns, then one that does not change, then one that a computation or a condition waits for. What only the
+        head asks for comes last, because it repeats all that is known by then."""
         bound = {column for column, name in enumerate(atom.variables) if name in names}
         key = self.unique.get(atom.relation)
-        return key is not None and key <= bound, len(bound), atom.relation not in self.members
+        is_awaited = not self._awaited().isdisjoint(set(atom.variables) - names)
+        return key is not None and key <= bound, len(bound), atom.relation not in self.members, is_awaited
+
+    def _awaited(self) -> set[str]:
+        """Returns the variables that computations and conditions read."""
+        return set().union(*map(columns_of, self.computed.values()), *map(condition_columns, self.conditions))
 
     def _ready(self) -> Iterator[Step]:
         """Everything that the bound variables allow. What can fail waits until all else has had its say, so that it is
@@ -211,3 +217,65 @@ def _versioned(
     order = sum(other.relation in members for other in conjunction.atoms[:index])
     version = Version.DELTA if order == position else Version.BEFORE if order < position else Version.FULL
     return Atom(atom.relation, variables, version, atom.asks)
+
+
+def estimate_of(atom: Atom, statistics: Statistics) -> Estimate:
+    """Raises NotKnown. A variable that is repeated keeps few rows."""
+    names: list[str] = []
+    repeated = []
+    for column, name in enumerate(atom.variables):
+        if name in names:
+            names.append(f"{name} in column {column + 1}")
+            repeated.append(Compare(ComparisonOperator.EQUAL, Variable(name), Variable(names[-1])))
+        else:
+            names.append(name)
+    plan: Plan = Scan(atom.relation, tuple(Field(name, UNKNOWN) for name in names), atom.version)
+    return estimate(Filter(plan, tuple(repeated)) if repeated else plan, statistics)
+
+
+# Solves an equation for the variable that an atom still has to bind, so that the atom can be looked up by it.
+#
+# A chain may begin with any atom of the recursion. In `p(X), Y = X - 1, q(Y)` one that begins with q knows Y, and
+# finds X as Y + 1 instead of trying every fact of p. That is the same: an X whose difference is Y is Y + 1 exactly,
+# and where Y + 1 is no int there is no such X.
+
+
+def solved(condition: Condition, bound: Set[str], types: Mapping[str, DataType]) -> tuple[str, tuple[Step, ...]] | None:
+    """The one unknown of an equation, and the steps that bind it: conditions without which it has no value, and its
+    value."""
+    if not isinstance(condition, Compare) or condition.operator is not ComparisonOperator.EQUAL:
+        return None
+    for known, other in ((condition.left, condition.right), (condition.right, condition.left)):
+        unknown = next(iter(columns_of(other)), "")
+        if not isinstance(known, Variable) or known.name not in bound or unknown in bound:
+            continue
+        if types[known.name] == types.get(unknown) == INT and (steps := _steps(other, known)) is not None:
+            return unknown, steps
+    return None
+
+
+def _steps(other: Expression, known: Expression) -> tuple[Step, ...] | None:
+    """The steps that make the variable of the expression such that the expression is what is known."""
+    match other:
+        case Variable(name):
+            return (Assign(name, known),)
+        case Call(function, (inner,)) if function == TRY:
+            return _steps(inner, known)  # where it has no value, nothing is equal to it
+        case Binary(BinaryOperator.ADD, inner, Constant(value)) | Binary(BinaryOperator.ADD, Constant(value), inner):
+            operator = BinaryOperator.SUBTRACT
+        case Binary(BinaryOperator.SUBTRACT, inner, Constant(value)):
+            operator = BinaryOperator.ADD
+        case _:
+            return None
+    if type(value) is not int:
+        return None
+    has_value = _has_value(known, value if operator is BinaryOperator.ADD else -value)
+    steps = _steps(inner, Binary(operator, known, Constant(value)))
+    return None if steps is None else (Keep(has_value), *steps)
+
+
+def _has_value(known: Expression, added: int) -> Compare:
+    """Whether the sum of both is an int."""
+    if added > 0:
+        return Compare(ComparisonOperator.LESS_OR_EQUAL, known, Constant(INT_MAX - added))
+    return Compare(ComparisonOperator.GREATER_OR_EQUAL, known, Constant(INT_MIN - added))

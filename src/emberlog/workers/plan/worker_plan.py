@@ -7,17 +7,19 @@ Spark.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import assert_never
 
 from emberlog.config import DEFAULT_EXECUTION, Execution
 from emberlog.datatypes import DataType
 from emberlog.diagnostics import fail
-from emberlog.logical.nodes import Definition, Fixpoint, PlannedStratum
+from emberlog.logical.nodes import Aggregate, Definition, Fixpoint, Plan, PlannedStratum
 from emberlog.logical.statistics import NO_STATISTICS, Statistics
-from emberlog.logical.traverse import plans_of, scans
-from emberlog.workers.plan.capabilities import obstacles
-from emberlog.workers.plan.compile import CyclicProgram, compile_fixpoint
+from emberlog.logical.traverse import plans_of, scans, walk
+from emberlog.workers.plan.capabilities import Compiled, compile_stratum
+from emberlog.workers.plan.compile import CyclicProgram
 from emberlog.workers.plan.definition_plans import as_fixpoint
 from emberlog.workers.plan.factored import DoesNotFactor, factor, relations_needed_whole
 from emberlog.workers.plan.mode import Mode, needs_rounds
@@ -63,8 +65,8 @@ class WorkerPlan:
         """The columns of a relation that is fed which some stratum reads, or which spread it."""
         column = self.spread[relation]
         used = {column} if column is not None else set()
-        for walk in self.partition_choice.walks:
-            used |= {walk.origin, walk.target} if walk.relation == relation else set()
+        for one in self.partition_choice.walks:
+            used |= {one.origin, one.target} if one.relation == relation else set()
         for stratum in self.strata:
             for chain in (*stratum.program.seeds, *stratum.program.rules):
                 used |= columns_read(chain, relation)
@@ -76,6 +78,109 @@ class WorkerPlan:
         return {name: column for stratum in self.strata for name, column in stratum.placement.statics.items()}
 
 
+class WorkerPlanner:
+    """Compiles the strata of a plan for workers, each once, and plans what they compute together."""
+
+    def __init__(
+        self,
+        strata: Sequence[PlannedStratum],
+        outputs: Sequence[str],
+        execution: Execution = DEFAULT_EXECUTION,
+        *,
+        unique: Mapping[str, frozenset[int]] | None = None,
+        computes_before: bool = True,
+        without_data: bool = False,
+    ) -> None:
+        """`computes_before` says that relations without recursion which a recursion reads are not there yet, so that
+        workers compute them beside it. `unique` has columns that no two facts of a relation agree in, which is known of
+        what is not among the strata. `without_data`, a type may not be known yet; most data have plain ones."""
+        self._strata = {stratum.relations: stratum for stratum in strata}
+        self._outputs = outputs
+        self.execution = execution
+        self._computes_before = computes_before
+        self._unique = dict(unique or {})
+        self._without_data = without_data
+        self._compiled: dict[tuple[str, ...], tuple[Definition | Fixpoint, Compiled]] = {}
+        self._plans: dict[tuple[str, ...], WorkerPlan] = {}
+
+    @property
+    def strata(self) -> list[PlannedStratum]:
+        """The strata, as they are planned by now."""
+        return list(self._strata.values())
+
+    def compiled(self, stratum: PlannedStratum, statistics: Statistics = NO_STATISTICS) -> Compiled:
+        """Returns what a stratum is for workers. It is compiled again only if its plan is another one by now."""
+        root, found = self._compiled.get(stratum.relations, (None, None))
+        if found is None or root is not stratum.root:
+            self._strata[stratum.relations] = stratum
+            found = self._compile(stratum, statistics)
+            self._compiled[stratum.relations] = stratum.root, found
+            if found.program is not None:
+                self._unique.update(unique_columns(found.program))
+        return found
+
+    def _compile(self, stratum: PlannedStratum, statistics: Statistics) -> Compiled:
+        match stratum.root:
+            case Definition():
+                fixpoint = as_fixpoint(stratum.root)
+                if fixpoint is None:
+                    return Compiled(None, ("it is neither a set nor one aggregation",))
+            case Fixpoint():
+                fixpoint = stratum.root
+                for name in sorted(_read_by([stratum])) if self._computes_before else ():
+                    self._definition(name, statistics)  # what it is grouped by is unique
+            case _:
+                assert_never(stratum.root)
+        return compile_stratum(fixpoint, self._unique, statistics, without_data=self._without_data)
+
+    def _definition(self, name: str, statistics: Statistics) -> CyclicProgram | None:
+        """Returns the program of a relation without recursion; None for any other, and for what workers cannot run."""
+        stratum = self._strata.get((name,))
+        if stratum is None or not isinstance(stratum.root, Definition):
+            return None
+        return self.compiled(stratum, statistics).program
+
+    def plan(self, main: PlannedStratum, statistics: Statistics = NO_STATISTICS) -> WorkerPlan:
+        """Plans one of the strata, most often a recursive one, for which there are no obstacles."""
+        program = self.compiled(main, statistics).program
+        assert program is not None
+        known = self._plans.get(main.relations)
+        if known is None or known.main.program is not program:
+            known = self._plans[main.relations] = self._plan(main, program, statistics)
+        return known
+
+    def _plan(self, main: PlannedStratum, program: CyclicProgram, statistics: Statistics) -> WorkerPlan:
+        definition = partial(self._definition, statistics=statistics)
+        before = _before(program, definition) if self._computes_before else []
+        later = self.strata[list(self._strata).index(main.relations) + 1 :]
+        after = _after(later, definition, program, before, self._outputs)
+        programs = [*before, program, *after]
+        wanted = after or [program]
+        types = {
+            relation.name: tuple(column.type for column in relation.columns)
+            for one in wanted
+            for relation in one.relations
+        }
+        if not after:
+            needed = _read_by(later) | set(self._outputs)
+            types = {name: one for name, one in types.items() if name in needed}
+        streamed = {relation.name for relation in program.relations} if after else set()
+        placements = _placements(programs, streamed, self.execution)
+        members = zip(programs, placements, strict=True)
+        is_recursive = isinstance(main.root, Fixpoint)
+        beside = {one.relations[0].name: one for one in before}
+        return WorkerPlan(
+            main.index,
+            tuple(
+                WorkerStratum(one, placement, one is program and is_recursive, one is program)
+                for one, placement in members
+            ),
+            types,
+            frozenset(streamed),
+            choose_partitioning(program, placements[len(before)], self.execution, beside),
+        )
+
+
 def plan_workers(
     strata: Sequence[PlannedStratum],
     main: PlannedStratum,
@@ -83,106 +188,74 @@ def plan_workers(
     execution: Execution = DEFAULT_EXECUTION,
     statistics: Statistics = NO_STATISTICS,
 ) -> WorkerPlan:
-    """The job for one of the strata, most often a recursive one; it has no obstacles."""
-    position = next(place for place, one in enumerate(strata) if one.relations == main.relations)
-    root = main.root if isinstance(main.root, Fixpoint) else as_fixpoint(main.root)
-    assert root is not None
-    known = dict(_definitions(strata, statistics))
-    unique = {name: key for name, one in known.items() if (key := _key_of(one)) is not None}
-    program = compile_fixpoint(root, unique, statistics)
-    before = _before(program, known)
-    after = _after(strata, position, known, program, outputs)
-    programs = [*before, program, *after]
-    wanted = after or [program]
-    types = {
-        relation.name: tuple(column.type for column in relation.columns) for one in wanted for relation in one.relations
+    """Plans one of the strata by itself."""
+    return WorkerPlanner(strata, outputs, execution).plan(main, statistics)
+
+
+def unique_columns(program: CyclicProgram) -> dict[str, frozenset[int]]:
+    """Returns, for each relation that is aggregated, the columns that it is grouped by: no two facts agree in them."""
+    return {
+        relation.name: frozenset(place for place, column in enumerate(relation.columns) if column.lane < relation.keys)
+        for relation in program.relations
+        if relation.combine
     }
-    if not after:
-        needed = _read_elsewhere(strata[position + 1 :]) | set(outputs)
-        types = {name: one for name, one in types.items() if name in needed}
-    streamed = {relation.name for relation in program.relations} if after else set()
-    placements = _placements(programs, streamed, execution)
-    members = zip(programs, placements, strict=True)
-    is_recursive = isinstance(main.root, Fixpoint)
-    return WorkerPlan(
-        main.index,
-        tuple(
-            WorkerStratum(one, placement, one is program and is_recursive, one is program) for one, placement in members
-        ),
-        types,
-        frozenset(streamed),
-        choose_partitioning(
-            program, placements[len(before)], execution, {one.relations[0].name: one for one in before}
-        ),
-    )
 
 
-def _definitions(strata: Sequence[PlannedStratum], statistics: Statistics) -> Iterator[tuple[str, CyclicProgram]]:
-    """The relations without recursion that workers can compute."""
-    for stratum in strata:
-        if isinstance(stratum.root, Definition):
-            fixpoint = as_fixpoint(stratum.root)
-            if fixpoint is not None and not obstacles(fixpoint):
-                yield stratum.root.relation, compile_fixpoint(fixpoint, None, statistics)
-
-
-def _key_of(program: CyclicProgram) -> frozenset[int] | None:
-    """The columns that no two rows agree in: those that an aggregate is grouped by."""
-    (relation,) = program.relations
-    keys = frozenset(place for place, column in enumerate(relation.columns) if column.lane < relation.keys)
-    return keys if relation.combine else None
-
-
-def _before(program: CyclicProgram, known: Mapping[str, CyclicProgram]) -> list[CyclicProgram]:
-    """What the program reads, directly or not, and workers can compute; in the order of evaluation."""
+def _before(program: CyclicProgram, definition: Callable[[str], CyclicProgram | None]) -> list[CyclicProgram]:
+    """Lists what the program reads, directly or not, and workers can compute, in the order of evaluation."""
     found: dict[str, CyclicProgram] = {}
 
     def visit(one: CyclicProgram) -> None:
         for name in one.statics:
-            if name in known and name not in found:
-                visit(known[name])
-                found[name] = known[name]
+            known = definition(name) if name not in found else None
+            if known is not None:
+                visit(known)
+                found[name] = known
 
     visit(program)
     return list(found.values())
 
 
 def _after(
-    strata: Sequence[PlannedStratum],
-    position: int,
-    known: Mapping[str, CyclicProgram],
+    later: Sequence[PlannedStratum],
+    definition: Callable[[str], CyclicProgram | None],
     program: CyclicProgram,
+    before: Sequence[CyclicProgram],
     outputs: Sequence[str],
 ) -> list[CyclicProgram]:
-    """The relations that fold the result of the recursion, if nobody else reads it."""
+    """Lists the relations that fold the result of the recursion, if nobody else reads it."""
     members = {relation.name for relation in program.relations}
     if members.intersection(outputs):
         return []
-    readers = [one for one in strata[position + 1 :] if members & _read_elsewhere([one])]
+    readers = [one for one in later if members & _read_by([one])]
+    if not all(isinstance(one.root, Definition) and _is_aggregation(one.root.plan) for one in readers):
+        return []
+    available = {name for one in (program, *before) for name in one.statics}
     folds = []
     for reader in readers:
-        fold = known.get(reader.relations[0]) if isinstance(reader.root, Definition) else None
-        if fold is None or not fold.relations[0].combine or not _can_fold(fold, members, program, known):
+        fold = definition(reader.relations[0])
+        if fold is None or not fold.relations[0].combine or not _can_fold(fold, members, available):
             return []
         folds.append(fold)
     return folds
 
 
-def _can_fold(
-    fold: CyclicProgram, members: set[str], program: CyclicProgram, known: Mapping[str, CyclicProgram]
-) -> bool:
+def _is_aggregation(plan: Plan) -> bool:
+    return any(isinstance(node, Aggregate) for node in walk(plan))
+
+
+def _can_fold(fold: CyclicProgram, members: set[str], available: set[str]) -> bool:
+    """Tells whether a relation can be computed from the facts of a recursion as they come, with what is there."""
     looked_up = {
         step.atom.relation if isinstance(step, Probe) else step.relation
         for chain in fold.seeds
         for step in chain.steps
         if isinstance(step, Probe | Refute)
     }
-    others = set(fold.statics) - members
-    available = set(program.statics) | {name for one in _before(program, known) for name in one.statics}
-    return not looked_up & members and others <= available
+    return not looked_up & members and set(fold.statics) - members <= available
 
 
-def _read_elsewhere(strata: Sequence[PlannedStratum]) -> set[str]:
+def _read_by(strata: Iterable[PlannedStratum]) -> set[str]:
     return {scan.relation for one in strata for plan in plans_of(one.root) for scan in scans(plan)}
 
 

@@ -9,10 +9,8 @@ import numpy as np
 
 from emberlog.workers.kernels.indexes import number_keys
 from emberlog.workers.kernels.lanes import Lanes, joined
-from emberlog.workers.kernels.numbering import Ranks, numbers_in_range, ranks_of
-from emberlog.workers.kernels.steps import Numbers, breadth_first_ranks, pack_steps
-from emberlog.workers.kernels.tables import Table, find_all
-from emberlog.workers.store.hash_tables import table_for
+from emberlog.workers.kernels.steps import Numbers, Ranks, breadth_first_ranks, numbers_in_range, pack_steps, ranks_of
+from emberlog.workers.kernels.tables import Table, find_all, table_for
 
 
 @dataclass(frozen=True, slots=True)

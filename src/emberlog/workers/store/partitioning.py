@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from emberlog.workers.kernels.hashing import owners as hashed_owners
 from emberlog.workers.kernels.lanes import Lane, Lanes
-from emberlog.workers.kernels.numbering import Ranks
-from emberlog.workers.kernels.steps import breadth_first_ranks
+from emberlog.workers.kernels.steps import Ranks, breadth_first_ranks
 from emberlog.workers.plan.partition_choice import Kind
 from emberlog.workers.store.numbering import Domain, domain_of, packed
 

@@ -11,8 +11,7 @@ import numpy as np
 from emberlog.language.faults import Fault
 from emberlog.logical.nodes import Version
 from emberlog.workers.kernels import tables
-from emberlog.workers.kernels.floats import floats_to_lane, lane_to_floats
-from emberlog.workers.kernels.lanes import Floats, Lane, Lanes
+from emberlog.workers.kernels.lanes import Floats, Lane, Lanes, floats_to_lane, lane_to_floats
 from emberlog.workers.kernels.memory import TooLarge, give_back, is_short
 from emberlog.workers.plan.rules import Combine, RelationLayout, Shown
 from emberlog.workers.store.indexes import ChainedIndex, Matches

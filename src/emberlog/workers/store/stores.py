@@ -12,23 +12,25 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from emberlog.workers.kernels.floats import lane_to_floats
 from emberlog.workers.kernels.fused import OVERFLOW, join_extreme, join_sum
-from emberlog.workers.kernels.lanes import Lane, Lanes, Mask
+from emberlog.workers.kernels.lanes import Lane, Lanes, Mask, lane_to_floats
 from emberlog.workers.kernels.memory import at_once, claim, has_room, room
 from emberlog.workers.kernels.tables import (
     MAX,
     MIN,
+    NO_TABLE,
     SUM_FLOAT,
     find_all,
+    is_full,
+    more_places,
     refill,
+    table_for,
     upsert,
     upsert_dense,
     upsert_dense_extreme,
     upsert_dense_sum,
 )
 from emberlog.workers.plan.faults import overflow
-from emberlog.workers.store.hash_tables import NO_TABLE, is_full, more_places, table_for
 from emberlog.workers.store.memberships import NOT_YET, Membership, RowNumbers, membership_for
 
 if TYPE_CHECKING:

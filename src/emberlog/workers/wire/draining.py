@@ -1,4 +1,4 @@
-"""The facts that a worker owns, on their way out: into Parquet files, or as Arrow batches."""
+"""Writes the facts that a worker owns into Parquet files or Arrow batches, and checks that all of them are there."""
 
 from __future__ import annotations
 
@@ -10,9 +10,31 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
-from emberlog.workers.kernels.floats import lane_to_floats
-from emberlog.workers.kernels.lanes import Lane
-from emberlog.workers.store.text_table import TextTable
+from emberlog.workers.kernels.lanes import Lane, lane_to_floats
+from emberlog.workers.store.texts import TextTable
+
+# Where workers write their results, and whether all of it is there: nobody relies on it before.
+
+
+class Lost(Exception):
+    """An attempt lost a worker or what it wrote; the text says how. The next one may come to its end."""
+
+
+def relation_folder(index: int) -> str:
+    """Of an output, by its place among them."""
+    return f"relation-{index}"
+
+
+def check_files(place: Path, expected: Sequence[int]) -> None:
+    """Whether the files of each output have as many rows as the workers say that they wrote."""
+    for index, rows in enumerate(expected):
+        try:
+            found = sum(int(pq.read_metadata(path).num_rows) for path in (place / relation_folder(index)).iterdir())
+        except (OSError, pa.ArrowException) as error:
+            raise Lost("a file that a worker wrote cannot be read") from error
+        if found != rows:
+            raise Lost(f"workers wrote {rows:,} rows, and their files have {found:,}")
+
 
 _INT32 = np.iinfo(np.int32)
 _SAMPLE = 1 << 16

@@ -11,13 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
-from emberlog.workers.kernels.floats import floats_to_lane
 from emberlog.workers.kernels.hashing import rows_of_owner
-from emberlog.workers.kernels.lanes import Lane, Lanes, joined
+from emberlog.workers.kernels.lanes import Lane, Lanes, floats_to_lane, joined
 from emberlog.workers.kernels.memory import claim
 from emberlog.workers.store.partitioning import Partitioning
 from emberlog.workers.store.stores import StaticStore, distinct_rows
-from emberlog.workers.store.text_table import TextTable
+from emberlog.workers.store.texts import TextTable
 from emberlog.workers.wire.exchange import Exchange
 from emberlog.workers.wire.messages import Message
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
 from emberlog.workers.kernels.lanes import Lane
 from emberlog.workers.kernels.memory import check
-from emberlog.workers.store.text_table import TextTable
+from emberlog.workers.store.texts import TextTable
 from emberlog.workers.wire.draining import arrow_column
 
 TAG, SUMMARY = "tag", "summary"

@@ -8,7 +8,7 @@ import pytest
 
 from emberlog.cli.interactive.commands import COMMANDS
 from emberlog.cli.interactive.console import Console
-from emberlog.cli.interactive.local_engine import LocalEngine
+from emberlog.cli.interactive.engine import Engine
 from emberlog.config import Limits
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
@@ -19,7 +19,7 @@ TC = ("arc(1, 2).", "arc(2, 3).", "tc(X, Y) :- arc(X, Y).", "tc(X, Y) :- tc(X, Z
 class Conversation:
     def __init__(self, show: int = 20, limits: Limits | None = None) -> None:
         self.written: list[str] = []
-        self.console = Console(LocalEngine(limits or Limits()), {}, self.written.append, show=show)
+        self.console = Console(Engine(limits or Limits()), {}, self.written.append, show=show)
 
     def say(self, *lines: str) -> str:
         """What comes back to the lines."""
@@ -121,7 +121,7 @@ def test_an_interrupt_loses_nothing(talk: Conversation, monkeypatch: pytest.Monk
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(LocalEngine, "answer", interrupt)
+        patched.setattr(Engine, "answer", interrupt)
         assert talk.say("tc(1, Y)?") == "interrupted; nothing that was entered before is lost"
     assert talk.say("tc(2, Y)?") == "tc(2, Y): 1 fact\n  2  3"
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pyspark.sql import DataFrame
+
+from emberlog.engines.runner import Outcome
 from emberlog.engines.spark.frames.environment import Environment, RelationResult, Session
 from emberlog.engines.spark.frames.partitions import Partitions
 from emberlog.engines.spark.frames.resources import Kept
@@ -16,14 +19,23 @@ from emberlog.optimize.derive_delta_rules import INCREMENTAL
 from emberlog.semantics.model import RecursionCase
 
 
-def run_fixpoint(
-    session: Session, fixpoint: Fixpoint, known: Mapping[str, Kept] | None = None
-) -> dict[str, RelationResult]:
-    """The facts of the relations of a recursive stratum, computed. `known` contributions are some that the rules give
-    anyway: of a recursion that only grows or improves, so that it may begin with them."""
+def run_fixpoint(session: Session, fixpoint: Fixpoint, known: Mapping[str, Kept] | None = None) -> Outcome[DataFrame]:
+    """Computes the relations of a recursive stratum. `known` contributions are some that the rules give anyway: of a
+    recursion that only grows or improves, so that it may begin with them."""
+    found = _results(session, fixpoint, known or {})
+    return Outcome(
+        {name: one.frame for name, one in found.items()},
+        {name: one.rows for name, one in found.items()},
+        session.watch.iteration,
+        {name: one.history for name, one in found.items() if one.history is not None},
+        tuple(kept for one in found.values() for kept in one.kept),
+    )
+
+
+def _results(session: Session, fixpoint: Fixpoint, known: Mapping[str, Kept]) -> dict[str, RelationResult]:
     is_incremental = fixpoint.recursion.case in INCREMENTAL and has_delta_plans(fixpoint)
     environment = Environment(session, fixpoint, delta_plans(fixpoint) if is_incremental else full_plans(fixpoint))
-    environment.prepare(known or {})
+    environment.prepare(known)
     with recursion_settings(session.spark) as most_partitions:
         environment.begin(Partitions(session.spark, most_partitions))
         # A count of nothing is a fact that no change brings about.

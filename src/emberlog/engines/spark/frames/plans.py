@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, assert_never
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -12,10 +12,10 @@ from emberlog.datatypes import FLOAT, INT, DataType
 from emberlog.engines.spark.frames.aggregates import Aggregator
 from emberlog.engines.spark.frames.columns import spark_name
 from emberlog.engines.spark.frames.expressions import ExpressionCompiler
-from emberlog.engines.spark.frames.unread import unread_faults
-from emberlog.io.local_rows import local_frame
+from emberlog.io.spark_conversions import local_frame
 from emberlog.language.registry import Functions
 from emberlog.language.spark_columns import Scope
+from emberlog.logical.expressions import columns_of, condition_columns
 from emberlog.logical.nodes import (
     Aggregate,
     AntiJoin,
@@ -29,7 +29,49 @@ from emberlog.logical.nodes import (
     Union,
     Values,
 )
-from emberlog.logical.traverse import column_types, walk
+from emberlog.logical.traverse import column_names, column_types, walk
+from emberlog.semantics.totality import can_fail
+
+
+def unread_faults(plan: Plan) -> dict[int, list[str]]:
+    """By the identity of a projection in the plan, its columns that can fault and that nothing above it reads."""
+    found: dict[int, list[str]] = {}
+    for project, names in _unread(plan, frozenset(column_names(plan))):
+        found.setdefault(id(project), []).extend(names)
+    return found
+
+
+def _unread(plan: Plan, read: frozenset[str]) -> Iterator[tuple[Project, list[str]]]:
+    match plan:
+        case Scan() | Values():
+            return
+        case Project(source, outputs):
+            types = column_types(source)
+            unread = [
+                output.field.name
+                for output in outputs
+                if output.field.name not in read and can_fail(output.expression, types)
+            ]
+            if unread:
+                yield plan, unread
+            yield from _unread(source, frozenset().union(*(columns_of(output.expression) for output in outputs)))
+        case Filter(source, conditions):
+            yield from _unread(source, read.union(*map(condition_columns, conditions)))
+        case Join(left, right, on):
+            yield from _unread(left, read.union(on))
+            yield from _unread(right, read.union(on))
+        case AntiJoin(left, right, on):
+            yield from _unread(left, read.union(on))
+            yield from _unread(right, frozenset(on))
+        case Union(inputs):
+            for one in inputs:
+                yield from _unread(one, frozenset(column_names(one)))
+        case Distinct(source):
+            yield from _unread(source, frozenset(column_names(source)))
+        case Aggregate(source, keys, aggregates):
+            yield from _unread(source, frozenset(keys).union(*(one.arguments for one in aggregates)))
+        case _:
+            assert_never(plan)
 
 
 class Sources(Protocol):

@@ -1,0 +1,100 @@
+"""Opens the database that a command asks, on either engine, and reads from its results what is shown of them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from emberlog.cli.parameters import refuse_spark_options
+from emberlog.cli.spark_failures import told_as_such
+from emberlog.database import Database
+from emberlog.io.local_relation import LocalRelation
+from emberlog.logical.nodes import Fixpoint
+from emberlog.render.answer_text import Answer, answer_of
+from emberlog.semantics.model import CellValue, Fact
+
+if TYPE_CHECKING:
+    from emberlog.cli.live_line import LiveLine
+    from emberlog.result import Result
+
+
+@contextmanager
+def open_database(arguments: argparse.Namespace) -> Iterator[Database[Any]]:
+    """Opens a database on the engine that the options say, and closes it in the end."""
+    refuse_spark_options(arguments)
+    if arguments.engine == "local":
+        with Database(engine="local") as local:
+            yield local
+        return
+    from emberlog.cli.terminal import silence_py4j
+
+    silence_py4j()
+    with told_as_such(), Database(master=arguments.master, conf=dict(arguments.conf)) as database:
+        yield database
+
+
+def read_answers(
+    result: Result[Any], show: int, line: LiveLine | None = None, *, origins: bool = False
+) -> list[Answer]:
+    """Returns how many facts each answer has, and the first of them in order, with their origins if these were
+    recorded."""
+    answers = []
+    with _coded_errors(result):
+        for name, relation in result.items():
+            if line is not None:
+                line.begin(f"  {name}")
+            total = relation.count()
+            first = relation.first(show) if isinstance(relation, LocalRelation) else _first(relation, show)
+            answers.append(answer_of(result.explained.checked, name, first, total))
+    return [_with_origins(answer, result) for answer in answers] if origins else answers
+
+
+def _with_origins(answer: Answer, result: Result[Any]) -> Answer:
+    found = (result.origin(answer.relation, fact) for fact in answer.first)
+    return replace(answer, origins=tuple((origin.when, origin.by) for origin in found))
+
+
+@contextmanager
+def computed_once(result: Result[Any]) -> Iterator[None]:
+    """While this is entered, an answer that is a Spark query is computed once, by whoever reads it first."""
+    strata = result.plan.strata
+    held = {name for stratum in strata if isinstance(stratum.root, Fixpoint) for name in stratum.relations}
+    lazy = [frame for name, frame in result.items() if name not in held and not isinstance(frame, LocalRelation)]
+    frames = [frame.persist() for frame in lazy]
+    try:
+        yield
+    finally:
+        for frame in frames:
+            frame.unpersist()
+
+
+def _coded_errors(result: Result[Any]) -> Any:
+    if all(isinstance(relation, LocalRelation) for relation in result.values()):
+        return nullcontext()
+    from emberlog.engines.spark.frames.faults import coded_errors
+
+    return coded_errors(result.explained.places)
+
+
+def _first(frame: Any, show: int) -> Sequence[Fact]:
+    # Moments as Python knows them depend on the time zone of the machine.
+    names = [(f"`{column.replace('`', '``')}`", kind) for column, kind in frame.dtypes]
+    plain = frame.selectExpr(*(f"unix_micros({n})" if kind == "timestamp" else n for n, kind in names))
+    rows = plain.orderBy(*range(1, len(plain.columns) + 1)).limit(show).collect() if show else []
+    return [tuple(_cell(value) for value in row) for row in rows]
+
+
+def _cell(value: object) -> CellValue:
+    match value:
+        case list() | tuple():  # a row of Spark is a tuple
+            return tuple(_cell(part) for part in value)
+        case datetime():
+            return round(value.timestamp() * 1_000_000)
+        case None | bool() | int() | float() | str():
+            return value
+        case _:
+            return str(value)

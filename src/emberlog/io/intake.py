@@ -1,0 +1,257 @@
+"""Takes in what people register under a name: paths, rows of plain values, pandas, Arrow, tables and frames.
+
+What is in this process already goes through Arrow on every engine, and is handed to it as a whole. What an engine
+reads itself, which are files, tables of a catalog and its own frames, is left to its `Reader`.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import pyarrow as pa
+
+from emberlog.datatypes import UNKNOWN, DataType
+from emberlog.diagnostics import EmberlogError, fail
+from emberlog.io.arrow_values import as_relation, columns_of_table, plain_table, table_of, table_of_pandas
+from emberlog.io.local_relation import LocalRelation
+from emberlog.io.matching import chosen_places, declared_order, has_plain_times
+from emberlog.io.paths import (
+    DELIMITERS,
+    KINDS,
+    cause_in,
+    kind_given,
+    kind_of,
+    local_files,
+    looks_like_a_path,
+    unknown_kind,
+)
+from emberlog.io.python_rows import rows_of
+from emberlog.logical.statistics import RelationStatistics
+from emberlog.semantics.model import Column, Relation
+
+Frame = TypeVar("Frame")
+
+
+class Source(ABC, Generic[Frame]):
+    """Holds data under a name. What it is exactly can depend on the program that reads it."""
+
+    @abstractmethod
+    def columns(self, declared: Sequence[Column] | None) -> Sequence[Column] | None:
+        """Returns the columns that a program sees, given those that it declares; None if the data does not tell."""
+
+    @abstractmethod
+    def relation(self, relation: Relation) -> Frame:
+        """Returns the facts, in the types of the relation, as engines want them."""
+
+    @abstractmethod
+    def original(self) -> Frame:
+        """Returns the data as a person would look at it."""
+
+    @abstractmethod
+    def chosen(self, columns: Sequence[str]) -> Source[Frame]:
+        """Returns a source of some of the columns, chosen by name and in this order."""
+
+    def has_plain_times(self, relation: Relation) -> bool:
+        """Tells whether a column that the relation takes as a timestamp holds plain numbers."""
+        return False
+
+    def statistics(self, relation: Relation) -> RelationStatistics | None:
+        """Returns what can be known of the facts without reading them; None if that is nothing."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Tells what is at a path."""
+
+    name: str
+    """The relation that the files are for."""
+    path: str
+    kind: str
+    """Such as `.csv`."""
+    found: Sequence[Path]
+    """The files, if they are on this machine."""
+    header: bool
+
+    @property
+    def is_here(self) -> bool:
+        return "://" not in self.path
+
+
+class Reader(ABC, Generic[Frame]):
+    """Makes sources for one engine."""
+
+    takes: str
+    """What else can be given, for the hint of an error."""
+    failures: tuple[type[Exception], ...]
+    """What is raised for files that cannot be read."""
+
+    @abstractmethod
+    def files(self, files: Files) -> Source[Frame]:
+        """Returns a source of the facts in files."""
+
+    @abstractmethod
+    def table(self, name: str, table: str, *, header: bool) -> Source[Frame]:
+        """Returns a source of a table of a catalog."""
+
+    @abstractmethod
+    def frame(self, name: str, data: Any) -> Source[Frame] | None:
+        """Returns a source of a frame of the engine's own, or None if `data` is none."""
+
+    @abstractmethod
+    def held(self, source: Source[LocalRelation]) -> Source[Frame]:
+        """Returns the source of data that is in this process as one of this engine."""
+
+
+class TableSource(Source[LocalRelation]):
+    """Holds a table of Arrow."""
+
+    def __init__(self, name: str, table: pa.Table) -> None:
+        self._name = name
+        self._table = plain_table(name, table)
+        columns_of_table(name, self._table)  # better said now than when a program reads it
+
+    def columns(self, declared: Sequence[Column] | None) -> tuple[Column, ...]:
+        return columns_of_table(self._name, self._in_order(declared))
+
+    def relation(self, relation: Relation) -> LocalRelation:
+        table = self._in_order(relation.columns if relation.is_declared else None)
+        converted = as_relation(table, relation)
+        given = columns_of_table(self._name, table)
+        types = [
+            wanted.type if wanted.type.is_known else own.type
+            for own, wanted in zip(given, relation.columns, strict=True)
+        ]
+        return LocalRelation(converted.column_names, types, converted, plain_times=has_plain_times(given, relation))
+
+    def original(self) -> LocalRelation:
+        return self.relation(Relation(self._name, self.columns(None), is_derived=False))
+
+    def chosen(self, columns: Sequence[str]) -> TableSource:
+        return TableSource(self._name, self._table.select(chosen_places(self._name, self._table.column_names, columns)))
+
+    def _in_order(self, declared: Sequence[Column] | None) -> pa.Table:
+        return self._table.select(declared_order(self._table.column_names, declared))
+
+
+class TextSource(Source[Frame]):
+    """Holds files of delimited text, whose cells tell the types of the columns."""
+
+    def __init__(self, files: Files) -> None:
+        self._name = files.name
+        self._files = files.found
+        self._delimiter = DELIMITERS[files.kind]
+        self._header = files.header
+
+    @abstractmethod
+    def _names(self) -> Sequence[str]:
+        """Returns the names that the first line has or is given; none of files that are empty."""
+
+    @abstractmethod
+    def _types(self, columns: Sequence[Column]) -> Sequence[DataType]:
+        """Returns the types of the columns, and for those of unknown type what all cells are: int, else float, else
+        string. Raises an error for a cell that is not of the type that is known for its column."""
+
+    def columns(self, declared: Sequence[Column] | None) -> Sequence[Column] | None:
+        names = self._names()
+        if not names:
+            return None
+        unknown = [Column(name, UNKNOWN) for name in names]
+        if declared is not None and len(declared) != len(names):
+            return unknown  # the program will be told
+        known = declared or unknown
+        return [Column(column.name, type_) for column, type_ in zip(known, self._types(known), strict=True)]
+
+
+class NoRows(Source[LocalRelation]):
+    """Stands for no rows, which do not tell their columns."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def columns(self, declared: Sequence[Column] | None) -> None:
+        return None
+
+    def relation(self, relation: Relation) -> LocalRelation:
+        names = [column.name for column in relation.columns]
+        return LocalRelation(names, [column.type for column in relation.columns], ())
+
+    def original(self) -> LocalRelation:
+        return LocalRelation((), (), ())
+
+    def chosen(self, columns: Sequence[str]) -> NoRows:
+        chosen_places(self._name, (), columns)
+        return self
+
+
+def register(
+    reader: Reader[Frame],
+    name: str,
+    data: object,
+    *,
+    columns: Sequence[str] | None = None,
+    header: bool = False,
+    format: str | None = None,
+) -> Source[Frame]:
+    """Returns a source of data of any kind that is known. `columns` choose some of its columns, by name and in order;
+    `header` says that a text file begins with its columns' names; `format` what a path holds if its name does not."""
+    source = _source(reader, name, data, header=header, kind=format)
+    return source if columns is None else source.chosen(columns)
+
+
+def _source(reader: Reader[Frame], name: str, data: Any, *, header: bool, kind: str | None) -> Source[Frame]:
+    module = type(data).__module__
+    if isinstance(data, os.PathLike):
+        return _from_path(reader, name, os.fspath(data), header=header, kind=kind)
+    if isinstance(data, str):
+        if kind is None and not looks_like_a_path(data):
+            return reader.table(name, data, header=header)
+        return _from_path(reader, name, data, header=header, kind=kind)
+    frame = reader.frame(name, data)
+    if frame is not None:
+        return frame
+    if isinstance(data, LocalRelation):
+        return reader.held(TableSource(name, data.to_arrow()))
+    if module.startswith("pandas"):
+        return reader.held(TableSource(name, table_of_pandas(name, data)))
+    if module.startswith("pyarrow") and hasattr(data, "column_names"):
+        return reader.held(TableSource(name, data))
+    if isinstance(data, Iterable) and not isinstance(data, bytes | dict) and not module.startswith("pyspark"):
+        return reader.held(_from_rows(name, data))
+    raise fail(
+        "DL407",
+        f"`{name}` cannot be filled from a value of type {type(data).__name__}",
+        None,
+        f"{reader.takes}a path, pandas or Arrow data, and a list of tuples can be used",
+    )
+
+
+def _from_rows(name: str, data: Iterable[object]) -> Source[LocalRelation]:
+    rows = rows_of(name, data)
+    if rows is None:
+        return NoRows(name)
+    facts, types = rows
+    names = [f"c{index + 1}" for index in range(len(types))]
+    table = LocalRelation(names, types, table_of(names, types, facts)).to_arrow()
+    for index, type_ in enumerate(types):
+        if not type_.is_known and not type_.parts:  # nothing but nulls, which are of every type
+            table = table.set_column(index, names[index], pa.nulls(len(facts)))
+    return TableSource(name, table)
+
+
+def _from_path(reader: Reader[Frame], name: str, path: str, *, header: bool, kind: str | None) -> Source[Frame]:
+    found = local_files(path) if "://" not in path else []
+    kind = kind_given(kind, path) or (kind_of(str(found[0])) if found else "")
+    if kind not in KINDS:
+        raise unknown_kind(path)
+    try:
+        return reader.files(Files(name, path, kind, found, header))
+    except EmberlogError:
+        raise
+    except reader.failures as error:
+        raise fail("DL405", f"cannot read `{path}`", None, cause_in(str(error))) from None

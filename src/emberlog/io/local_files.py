@@ -1,0 +1,180 @@
+"""Reads files into this process: text by the rules of `facts`, the other kinds by Arrow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from emberlog.datatypes import FLOAT, INT, UNKNOWN, DataType
+from emberlog.diagnostics import fail
+from emberlog.io.arrow_values import arrow_type
+from emberlog.io.delimited_text import read_rows
+from emberlog.io.facts import read_bytes, read_cells, with_inferred_types
+from emberlog.io.intake import Files, Reader, Source, TableSource, TextSource
+from emberlog.io.local_relation import LocalRelation
+from emberlog.io.paths import DELIMITERS
+from emberlog.semantics.model import Column, Relation
+from emberlog.source import Source as Text
+
+_NUMBERS = re.compile(rb"[0-9,\t\r\n.eE-]*")
+_LARGEST = float(2**63)
+
+
+class LocalReader(Reader[LocalRelation]):
+    """Makes sources for the engine in this process."""
+
+    takes = ""
+    failures = (pa.ArrowException, OSError, ValueError)
+
+    def files(self, files: Files) -> Source[LocalRelation]:
+        if not files.is_here:
+            raise fail("DL405", f"cannot read `{files.path}`", None, "paths with a scheme are for Database() on Spark")
+        if files.kind in DELIMITERS:
+            return LocalTextSource(files)
+        tables = [_table(file, files.kind) for file in files.found]
+        return TableSource(files.name, pa.concat_tables(tables, promote_options="default"))
+
+    def table(self, name: str, table: str, *, header: bool) -> Source[LocalRelation]:
+        hint = "tables of Spark are known to Database() on Spark only"
+        raise fail("DL405", f"there is no file `{table}` for `{name}`", None, hint)
+
+    def frame(self, name: str, data: Any) -> None:
+        return None
+
+    def held(self, source: Source[LocalRelation]) -> Source[LocalRelation]:
+        return source
+
+
+def _table(file: Path, kind: str) -> pa.Table:
+    if kind == ".parquet":
+        import pyarrow.parquet
+
+        return pyarrow.parquet.read_table(file)
+    if kind == ".orc":
+        import pyarrow.orc
+
+        return pyarrow.orc.read_table(file)
+    import pyarrow.json
+
+    with pa.input_stream(str(file)) as stream:  # uncompresses what its name says is compressed
+        return pyarrow.json.read_json(stream)
+
+
+class LocalTextSource(TextSource[LocalRelation]):
+    """Reads its files when a program wants them, and again when they have changed."""
+
+    def __init__(self, files: Files) -> None:
+        super().__init__(files)
+        self._read: dict[object, LocalRelation] = {}
+        """By the types that were asked for, and by those that were found."""
+        self._changed: object = None
+
+    def relation(self, relation: Relation) -> LocalRelation:
+        facts = self._facts(relation.columns)
+        return facts.with_times(plain=True) if relation.is_stream and self._has_plain_times(relation.arity) else facts
+
+    def _has_plain_times(self, arity: int) -> bool:
+        """Tells whether the times of the first file are numbers, which text does not tell from moments."""
+        cells = read_cells(self._files[0], arity, self._delimiter, header=self._header)
+        return with_inferred_types([Column("time", UNKNOWN)], cells.rows)[0].type == INT
+
+    def original(self) -> LocalRelation:
+        return self._facts(self.columns(None) or ())
+
+    def chosen(self, columns: Sequence[str]) -> TableSource:
+        return TableSource(self._name, self.original().to_arrow()).chosen(columns)
+
+    def _types(self, columns: Sequence[Column]) -> Sequence[DataType]:
+        return self._facts(columns).types
+
+    def _facts(self, columns: Sequence[Column]) -> LocalRelation:
+        changed = [file.stat().st_mtime_ns for file in self._files]
+        if self._changed != changed:
+            self._read.clear()
+            self._changed = changed
+        wanted = tuple(column.type for column in columns)
+        if wanted not in self._read:
+            found = self._fresh(columns)
+            self._read[wanted] = self._read[found.types] = found
+        return self._read[wanted].renamed([column.name for column in columns])
+
+    def _fresh(self, columns: Sequence[Column]) -> LocalRelation:
+        names = [column.name for column in columns]
+        quick = self._quick(columns)
+        if quick is not None:
+            return LocalRelation(names, [INT if pa.types.is_int64(c.type) else FLOAT for c in quick.columns], quick)
+        files = [read_cells(file, len(columns), self._delimiter, header=self._header) for file in self._files]
+        typed = with_inferred_types(columns, [row for file in files for row in file.rows])
+        return LocalRelation(
+            names, [column.type for column in typed], [fact for file in files for fact in file.facts(typed)]
+        )
+
+    def _quick(self, columns: Sequence[Column]) -> pa.Table | None:
+        """Returns all files as one table of numbers, or None if they hold or the columns want something else."""
+        if not columns or any(column.type not in (INT, FLOAT, UNKNOWN) for column in columns):
+            return None
+        tables = []
+        for file in self._files:
+            data = read_bytes(file)
+            table = read_numbers(data.partition(b"\n")[2] if self._header else data, self._delimiter)
+            if table is None or table.num_columns != len(columns):
+                return None
+            tables.append(table)
+        types = [
+            FLOAT if column.type == FLOAT or any(pa.types.is_float64(one.column(i).type) for one in tables) else INT
+            for i, column in enumerate(columns)
+        ]
+        if any(column.type == INT and found == FLOAT for column, found in zip(columns, types, strict=True)):
+            return None
+        schema = pa.schema([(f"c{i}", arrow_type(found)) for i, found in enumerate(types)])
+        try:
+            return pa.concat_tables([one.rename_columns(schema.names).cast(schema) for one in tables])
+        except pa.ArrowInvalid:  # an int that has no equal float
+            return None
+
+    def _names(self) -> list[str]:
+        for file in self._files:
+            line = _first_line(file)
+            text = read_bytes(file).decode("utf-8-sig", errors="replace") if '"' in line else line
+            rows = read_rows(Text(str(file), text), self._delimiter)
+            if rows:
+                return [cell.text if self._header else f"c{index + 1}" for index, cell in enumerate(rows[0])]
+        return []
+
+
+def _first_line(file: Path) -> str:
+    with pa.input_stream(str(file), compression="detect") as stream:
+        start = stream.read(1 << 16)
+    lines = re.split("[\r\n]", start.decode("utf-8-sig", errors="replace"))
+    return next((line for line in lines if line.strip()), "")
+
+
+def read_numbers(data: bytes, delimiter: str) -> pa.Table | None:
+    """Returns the columns of a text without a header as ints and floats, or None if not all of them are. Arrow is many
+    times quicker than `facts`, which knows what quotes and nulls mean, and can say what is wrong with a line."""
+    other = b"\t" if delimiter == "," else b","
+    if not data or other in data or _NUMBERS.fullmatch(data) is None:
+        return None
+    try:
+        table = pyarrow.csv.read_csv(
+            pa.BufferReader(data),
+            pyarrow.csv.ReadOptions(autogenerate_column_names=True),
+            pyarrow.csv.ParseOptions(delimiter=delimiter, quote_char=False),
+            pyarrow.csv.ConvertOptions(null_values=[], strings_can_be_null=False),
+        )
+    except pa.ArrowInvalid:
+        return None
+    return table if all(map(_is_plain, table.columns)) else None
+
+
+def _is_plain(column: pa.ChunkedArray) -> bool:
+    if pa.types.is_int64(column.type):
+        return True
+    # What Arrow takes for a float may be an int that does not fit.
+    return pa.types.is_float64(column.type) and bool(pc.all(pc.less(pc.abs(column), _LARGEST), min_count=0).as_py())

@@ -1,0 +1,182 @@
+"""Converts columns of Spark's frames to columns of relations and back, by the same rules as `arrow_values`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as spark_types
+
+from emberlog.datatypes import BOOL, FIRST, FLOAT, INT, SECOND, STRING, TIMESTAMP, UNKNOWN, DataType, list_of, pair_of
+from emberlog.io.arrow_values import holds_time, known_type, table_of
+from emberlog.io.matching import check_arity, check_type, unknown_type
+from emberlog.language.spark_columns import nearest_float
+from emberlog.language.spark_types import schema_of
+from emberlog.semantics.model import CellValue, Fact, Relation
+from emberlog.semantics.model import Column as RelationColumn
+
+_EPOCH = "1970-01-01 00:00:00"
+
+
+# --- rows in this process -------------------------------------------------------------------------------------------
+
+
+def local_frame(
+    spark: SparkSession, names: Sequence[str], types: Sequence[DataType], rows: Sequence[Fact]
+) -> DataFrame:
+    """Returns the rows as a frame that lives in its plan. A column of unknown type takes that of its values."""
+    if not names:
+        return spark.range(0, len(rows), 1, 1).drop("id")
+    known = [known_type(type_, [row[i] for row in rows]) for i, type_ in enumerate(types)]
+    return frame_of_table(spark, table_of(names, known, rows), known)
+
+
+def frame_of_table(spark: SparkSession, table: pa.Table, types: Sequence[DataType]) -> DataFrame:
+    """Returns a table, in which moments are microseconds, as a frame."""
+    if not types:
+        return spark.range(0, table.num_rows, 1, 1).drop("id")
+    return spark.createDataFrame(table, schema_of(table.column_names, types))
+
+
+def fact_of(row: Row) -> Fact:
+    """Returns a row as a fact of the language: pairs and lists are tuples, timestamps are microseconds."""
+    return tuple(_cell(value) for value in row)
+
+
+def _cell(value: object) -> CellValue:
+    if isinstance(value, list | tuple):  # a Row is a tuple
+        return tuple(_cell(part) for part in value)
+    assert value is None or isinstance(value, bool | int | float | str)
+    return value
+
+
+# --- frames as relations --------------------------------------------------------------------------------------------
+
+
+def quoted(name: str) -> str:
+    """Returns the name of a column as Spark wants it, whatever letters it has."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def language_type(type_: spark_types.DataType) -> DataType | None:
+    """Returns the type that values of a Spark type have in programs, or None if they have none."""
+    match type_:
+        case spark_types.ByteType() | spark_types.ShortType() | spark_types.IntegerType() | spark_types.LongType():
+            return INT
+        case spark_types.FloatType() | spark_types.DoubleType() | spark_types.DecimalType():
+            return FLOAT
+        case spark_types.StringType() | spark_types.VarcharType() | spark_types.CharType():
+            return STRING
+        case spark_types.BooleanType():
+            return BOOL
+        case spark_types.TimestampType() | spark_types.TimestampNTZType():
+            return TIMESTAMP
+        case spark_types.NullType():
+            return UNKNOWN
+        case spark_types.ArrayType():
+            element = language_type(type_.elementType)
+            return None if element is None else list_of(element)
+        case spark_types.StructType() if len(type_.fields) == 2:
+            first, second = (language_type(one.dataType) for one in type_.fields)
+            return None if first is None or second is None else pair_of(first, second)
+        case _:
+            return None
+
+
+def columns_of_frame(name: str, frame: DataFrame) -> tuple[RelationColumn, ...]:
+    """Returns the columns as a program sees them; raises DL403 for a type that programs do not know."""
+    columns = []
+    for field in frame.schema.fields:
+        type_ = language_type(field.dataType)
+        if type_ is None:
+            raise unknown_type(name, field.name, field.dataType.simpleString())
+        columns.append(RelationColumn(field.name, type_))
+    return tuple(columns)
+
+
+def as_relation(frame: DataFrame, relation: Relation) -> DataFrame:
+    """Returns the frame with its columns in the types of the relation, as engines want them, named `c0`, `c1`, …"""
+    check_arity(frame.columns, relation)
+    types = [field.dataType for field in frame.schema.fields]
+    numbered = frame.toDF(*(f"c{i}" for i in range(relation.arity)))  # the same name may be there twice
+    return numbered.select(
+        *(
+            _converted(F.col(f"c{i}"), given, relation, column).alias(f"c{i}")
+            for i, (given, column) in enumerate(zip(types, relation.columns, strict=True))
+        )
+    )
+
+
+def _converted(value: Column, given: spark_types.DataType, relation: Relation, column: RelationColumn) -> Column:
+    wanted = check_type(language_type(given), given.simpleString(), relation, column)
+    return _as_type(value, given, wanted, f"the column `{column.name}` of `{relation.name}`")
+
+
+def _as_type(value: Column, given: spark_types.DataType, wanted: DataType, where: str) -> Column:
+    if wanted == INT:
+        return value.cast("long")
+    if wanted == FLOAT and language_type(given) == INT:
+        return _widened(value.cast("long"), where)
+    if wanted == FLOAT:
+        return _finite(value.cast("double"), where)
+    if wanted == TIMESTAMP:
+        return _microseconds(value, given)
+    if isinstance(given, spark_types.StructType):
+        parts = [
+            _as_type(value[field.name], field.dataType, type_, where).alias(name)
+            for field, type_, name in zip(given.fields, wanted.parts, (FIRST, SECOND), strict=True)
+        ]
+        return F.when(value.isNotNull(), F.struct(*parts))
+    if isinstance(given, spark_types.ArrayType):
+        return F.transform(value, lambda item: _as_type(item, given.elementType, wanted.parts[0], where))
+    return value.cast("string") if wanted in (STRING, UNKNOWN) else value
+
+
+def _widened(value: Column, where: str) -> Column:
+    """Returns the float that is equal to an int; a fault where there is none."""
+    near, is_equal = nearest_float(value)
+    text = F.concat(F.lit(f"error[DL506]: {where} is of floats, and "), value.cast("string"))
+    fault = F.raise_error(F.concat(text, F.lit(" has no equal float; give all values as ints ¶")))
+    return F.when(value.isNotNull(), F.when(is_equal, near).otherwise(fault))
+
+
+def _finite(value: Column, where: str) -> Column:
+    """Returns the value; a fault for infinity and NaN, which programs do not know. 0.0 and -0.0 are one value."""
+    text = f"error[DL403]: {where} holds a float that is not finite; null can stand for a missing value ¶"
+    # The remainder of a division by infinity is the dividend itself, unless that is infinite.
+    return F.nanvl((value + F.lit(0.0)) % F.lit(float("inf")), F.raise_error(F.lit(text)))
+
+
+def _microseconds(value: Column, given: spark_types.DataType) -> Column:
+    """Returns a moment as microseconds since 1970 in UTC."""
+    if isinstance(given, spark_types.TimestampType):
+        return F.unix_micros(value)
+    if isinstance(given, spark_types.TimestampNTZType):
+        return F.timestamp_diff("MICROSECOND", F.lit(_EPOCH).cast("timestamp_ntz"), value)
+    return value.cast("long")
+
+
+def as_result(frame: DataFrame, relation: Relation, *, plain_times: bool = False) -> DataFrame:
+    """Returns facts as people want them: timestamps are timestamps again, unless they came as numbers."""
+    if plain_times or not any(holds_time(column.type) for column in relation.columns):
+        return frame
+    return frame.select(
+        *(
+            _moments(F.col(quoted(name)), column.type).alias(name)
+            for name, column in zip(frame.columns, relation.columns, strict=True)
+        )
+    )
+
+
+def _moments(value: Column, type_: DataType) -> Column:
+    if type_ == TIMESTAMP:
+        return F.timestamp_micros(value)
+    if not holds_time(type_):
+        return value
+    if type_.name == "list":
+        return F.transform(value, lambda item: _moments(item, type_.parts[0]))
+    first, second = type_.parts
+    pair = F.struct(_moments(value[FIRST], first).alias(FIRST), _moments(value[SECOND], second).alias(SECOND))
+    return F.when(value.isNotNull(), pair)

@@ -1,0 +1,62 @@
+"""A program is compiled once, whoever asks, and every stratum goes through one runner."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from emberlog import Database, Execution
+from emberlog.logical.nodes import Fixpoint
+from emberlog.workers.plan import capabilities
+from emberlog.workers.plan.compile import CyclicProgram, compile_fixpoint
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+@pytest.fixture
+def compilations(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[tuple[str, ...]]]:
+    """How often each stratum was compiled."""
+    counted: Counter[tuple[str, ...]] = Counter()
+
+    def counting(fixpoint: Fixpoint, *arguments: object) -> CyclicProgram:
+        counted[tuple(relation.name for relation in fixpoint.relations)] += 1
+        return compile_fixpoint(fixpoint, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(capabilities, "compile_fixpoint", counting)
+    yield counted
+
+
+@pytest.mark.parametrize("name", ["access_rights", "data_lineage", "bill_of_materials"])
+def test_a_stratum_is_compiled_once_however_it_is_explained_and_run(
+    name: str, compilations: Counter[tuple[str, ...]]
+) -> None:
+    db = Database(engine="local")
+    folder = EXAMPLES / name
+    for path in sorted((folder / "facts").iterdir()):
+        db.register(path.stem, path)
+    result = db.datalog(folder / "program.dl", execution=Execution(workers=2))
+    assert compilations, "the workers had nothing to do"
+    assert set(compilations.values()) == {1}
+    result.explain()
+    assert set(compilations.values()) == {1}
+
+
+def test_nothing_is_compiled_for_an_explanation_that_nobody_asks_for(compilations: Counter[tuple[str, ...]]) -> None:
+    db = Database(engine="local")
+    db["arc"] = [(1, 2), (2, 3)]
+    program = "tc(X, Y) :- arc(X, Y). tc(X, Z) :- tc(X, Y), arc(Y, Z)."
+    explained = db.check(program)
+    assert not compilations
+    assert "1 worker in this process" in str(explained)
+    assert compilations == {("tc",): 1}
+
+
+def test_a_run_is_explained_as_it_was_run() -> None:
+    db = Database(engine="local")
+    db["arc"] = [(number, number + 1) for number in range(2_000)]
+    program = "tc(X, Y) :- arc(X, Y). tc(X, Z) :- tc(X, Y), arc(Y, Z). tc(1, Y)?"
+    result = db.datalog(program, execution=Execution(workers=3, mode="bsp"))
+    assert "3 workers in this process, bsp" in result.explain()

@@ -1,0 +1,173 @@
+"""Files as a local database reads them: quickly where they hold plain numbers, exactly in any case."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from emberlog.datatypes import FLOAT, INT, STRING, DataType
+from emberlog.diagnostics import EmberlogError
+from emberlog.io.facts import infer_columns, read_facts
+from emberlog.io.intake import Source
+from emberlog.io.intake import register as register_with
+from emberlog.io.local_files import LocalReader, read_numbers
+from emberlog.io.local_relation import LocalRelation
+from emberlog.semantics.model import Column, Relation
+
+UNKNOWN = DataType("unknown")
+
+
+def register(name: str, data: object, *, header: bool = False, format: str | None = None) -> Source[LocalRelation]:
+    return register_with(LocalReader(), name, data, header=header, format=format)
+
+
+def relation(*types: DataType) -> Relation:
+    return Relation("t", tuple(Column(f"c{i + 1}", type_) for i, type_ in enumerate(types)), is_derived=False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1,2\n3,4\n",
+        "1,2\r\n3,4",
+        "\n1,2\n\n3,4\n",
+        "-1,2.5\n3,4\n",
+        "1e3,.5\n-2.,0\n",
+        "1,2\n3,\n",
+        "1,\\N\n",
+        "1,x\n",
+        '"1",2\n',
+        "1,0x10\n",
+        "1,nan\n",
+        "1,inf\n",
+        " 1, 2\n",
+        "007,-0\n",
+        "9223372036854775807,-9223372036854775808\n",
+        "1,+2\n",
+    ],
+)
+def test_quick_or_not_the_facts_are_the_same(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text, newline="")
+    columns = infer_columns(path, [Column("c1", UNKNOWN), Column("c2", UNKNOWN)])
+    source = register("t", path)
+    assert [column.type for column in source.columns(None) or ()] == [column.type for column in columns]
+    found = source.relation(relation(*(column.type for column in columns))).facts
+    expected = frozenset(read_facts(path, columns))
+    assert sorted(map(repr, found)) == sorted(map(repr, expected))
+
+
+def test_what_is_plain_is_read_quickly() -> None:
+    assert read_numbers(b"1,2\n3,4\n", ",") is not None
+    assert read_numbers(b"1\t2.5\n", "\t") is not None
+    for odd in (b"", b"1,x\n", b'"1",2\n', b"1,\n", b"1,2\n3\n", b"1\t2\n", b"9223372036854775808,1\n"):
+        assert read_numbers(odd, ",") is None, odd
+
+
+def test_an_int_that_does_not_fit_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("1,9223372036854775808\n")
+    with pytest.raises(EmberlogError, match="does not fit in a 64-bit int"):
+        register("t", path).relation(relation(INT, INT))
+
+
+def test_an_int_is_a_float_where_one_is_wanted_and_text_stays_text(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("007,1\n")
+    assert register("t", path).relation(relation(INT, FLOAT)).facts == {(7, 1.0)}
+    assert register("t", path).relation(relation(STRING, INT)).facts == {("007", 1)}
+
+
+def test_files_are_read_again_when_they_change(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("1,2\n")
+    source = register("t", path)
+    assert source.relation(relation(INT, INT)).facts == {(1, 2)}
+    path.write_text("3,4\n")
+    os.utime(path, ns=(1, 1))
+    assert source.relation(relation(INT, INT)).facts == {(3, 4)}
+
+
+def test_folders_patterns_and_compressed_files(tmp_path: Path) -> None:
+    folder = tmp_path / "t"
+    folder.mkdir()
+    (folder / "a.csv").write_text("1,2\n")
+    (folder / "b.csv.gz").write_bytes(gzip.compress(b"3,4.5\n"))
+    (folder / "c.csv.bz2").write_bytes(bz2.compress(b"5,6\n"))
+    (folder / "_SUCCESS").touch()
+    source = register("t", folder)
+    assert [column.type for column in source.columns(None) or ()] == [INT, FLOAT]
+    assert source.relation(relation(INT, FLOAT)).facts == {(1, 2.0), (3, 4.5), (5, 6.0)}
+    assert register("t", f"{folder}/[ab].csv").relation(relation(INT, INT)).facts == {(1, 2)}
+
+
+def test_an_empty_file_says_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.touch()
+    source = register("t", path)
+    assert source.columns(None) is None
+    assert source.relation(relation(INT)).facts == frozenset()
+
+
+def test_lines_of_json(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_text('{"b": 1, "a": "x"}\n{"b": 2, "a": null}\n')
+    source = register("t", path)
+    assert [column.name for column in source.columns(None) or ()] == ["b", "a"]
+    assert source.relation(relation(INT, STRING)).facts == {(1, "x"), (2, None)}
+
+
+@pytest.mark.parametrize(("name", "code"), [("t.xls", "DL407"), ("t.parquet", "DL405"), ("t.json", "DL405")])
+def test_files_that_cannot_be_read(tmp_path: Path, name: str, code: str) -> None:
+    (tmp_path / name).write_text("not what it seems")
+    with pytest.raises(EmberlogError, match=code):
+        register("t", tmp_path / name)
+
+
+def test_a_format_that_the_name_does_not_tell(tmp_path: Path) -> None:
+    (tmp_path / "arcs").write_text("source,target\nx,2\n")
+    source = register("t", tmp_path / "arcs", header=True, format="csv")
+    assert source.relation(relation(STRING, INT)).facts == {("x", 2)}
+
+
+def test_a_compressed_file_that_ends_too_soon(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"1,2\n" * 1_000)[:-20])
+    with pytest.raises(EmberlogError, match="DL405"):
+        register("t", path).relation(relation(INT, INT))
+
+
+def test_types_are_those_of_all_files_together(tmp_path: Path) -> None:
+    """An empty cell is a null of any type, in whichever file it stands."""
+    (tmp_path / "a.csv").write_text("1,\n")
+    (tmp_path / "b.csv").write_text("2,5\n")
+    source = register("t", tmp_path)
+    assert [column.type for column in source.columns(None) or ()] == [INT, INT]
+    assert source.relation(relation(INT, INT)).facts == {(1, None), (2, 5)}
+
+
+def test_only_line_breaks_end_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a\u2028b,c\x0bd\n", encoding="utf-8")
+    assert register("t", path).original().facts == {("a\u2028b", "c\x0bd")}
+
+
+@pytest.mark.parametrize("data", [[(1, None)], pa.table({"a": [1], "b": pa.nulls(1)})], ids=["rows", "arrow"])
+def test_nothing_but_nulls_is_of_every_type(data: object) -> None:
+    source = register("t", data)
+    assert [column.type for column in source.columns(None) or ()] == [INT, UNKNOWN]
+    for type_ in (INT, FLOAT, STRING, DataType("pair", (INT, INT))):
+        assert source.relation(relation(INT, type_)).facts == {(1, None)}
+
+
+def test_columns_are_chosen_if_each_is_there_once() -> None:
+    table = pa.table([[1], [2], [3]], names=["a", "b", "b"])
+    chosen = register_with(LocalReader(), "t", table, columns=["a"])
+    assert chosen.original().facts == {(1,)}
+    with pytest.raises(EmberlogError, match="has several columns `b`"):
+        register_with(LocalReader(), "t", table, columns=["b"])
