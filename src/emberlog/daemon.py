@@ -34,7 +34,6 @@ if __name__ == "__main__":
     import pyspark.worker  # noqa: F401  (as all of these: what a worker needs)
 
     import emberlog.engines.spark.task
-    import emberlog.streams.evaluate.methods
     import emberlog.streams.spark.task  # noqa: F401
     from emberlog.workers.kernels.jit import load_compiled
     from emberlog.workers.kernels.machine_memory import load_libraries

@@ -1,12 +1,14 @@
-"""Rows that expire: which ones are kept, which are seen, and what is left of a store when they are gone."""
+"""Stores of rows that expire: which rows are kept, which are seen, and what is left when they are gone."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from emberlog.streams.plan.expiring_program import NOT_YET
-from emberlog.streams.state.frontier_store import FEWEST_ROWS, FrontierStore
+from emberlog.streams.plan.expiring_program import NEVER, NOT_YET
+from emberlog.streams.state.frontier_store import FEWEST_ROWS, BestStore, ExpiryQueue, FrontierStore
 from emberlog.workers.kernels.lanes import Lanes
+
+NOTHING = np.empty((4, 0), np.int64)
 
 
 def ranked(*rows: tuple[int, int, int]) -> Lanes:
@@ -81,7 +83,7 @@ def test_a_fact_that_goes_and_comes_in_one_slide_has_not_changed() -> None:
     assert store.visible().shape[1] == 1
 
 
-def test_a_store_of_dead_rows_is_tidied_up() -> None:
+def test_a_store_of_dead_rows_is_compacted() -> None:
     store = FrontierStore(1, (), 0, tracks_changes=True)
     keys = np.arange(3 * FEWEST_ROWS)
     entered(store, np.stack([keys, np.where(keys % 3 == 0, 9, 1)]))
@@ -93,3 +95,79 @@ def test_a_store_of_dead_rows_is_tidied_up() -> None:
     assert tidied.bytes < store.bytes
     tidied.expire(10)
     assert entered(tidied, np.empty((2, 0), np.int64))[1] == [[key] for key in range(0, 3 * FEWEST_ROWS, 3)]
+
+
+# --- one row per key: what beats it, what makes it last, and when it is lost ------------------------------------------
+
+
+def test_only_the_best_row_of_a_key_is_kept() -> None:
+    store = BestStore(1, (1,), 0, tells_longer=False, tracks_changes=True)
+    assert entered(store, ranked((1, 50, 9), (1, 40, 3), (1, 60, 12), (2, 7, 5))) == ([[1, 40], [2, 7]], [])
+    assert sorted(store.all[[1, 3]].T.tolist()) == [[7, 5], [40, 3]], "what would be seen later is derived again then"
+
+
+def test_a_row_that_only_holds_longer_is_no_change() -> None:
+    store = BestStore(1, (1,), 0, tells_longer=False, tracks_changes=True)
+    entered(store, ranked((1, 40, 3)))
+    store.add(ranked((1, 40, 8)))
+    assert store.advance() == 0
+    assert store.settle()[0].shape[1] == 0
+    store.expire(4)
+    assert store.lost.shape[1] == 0 and seen(store) == [[1, 40]], "its place in the queue has moved with it"
+    store.settle()
+    store.expire(9)
+    assert store.lost.tolist() == [[1]] and seen(store) == []
+
+
+def test_a_row_that_holds_longer_is_a_change_for_those_who_have_copies() -> None:
+    store = BestStore(1, (1,), 0, tells_longer=True)
+    entered(store, ranked((1, 40, 3)))
+    store.add(ranked((1, 40, 8), (1, 40, 2)))
+    assert store.advance() == 1 and store.delta[:, 0].tolist()[-1] == 8
+
+
+def test_what_is_lost_and_derived_again_has_not_changed_if_it_is_the_same() -> None:
+    store = BestStore(1, (1,), 0, tells_longer=False, tracks_changes=True)
+    entered(store, ranked((1, 40, 3), (2, 5, 3)))
+    store.expire(4)
+    assert sorted(store.lost[0].tolist()) == [1, 2]
+    assert entered(store, ranked((1, 40, 6), (2, 9, 6))) == ([[2, 9]], [[2, 5]])
+    store.expire(5)
+    assert entered(store, NOTHING) == ([], [])
+
+
+def test_a_compacted_store_has_the_same_rows_and_goes_on() -> None:
+    store = BestStore(1, (1,), 0, tells_longer=False, tracks_changes=True)
+    entered(store, ranked(*((key, key, 2 if key % 4 else 9) for key in range(FEWEST_ROWS))))
+    store.expire(3)
+    store.settle()
+    fresh = store.compacted()
+    assert isinstance(fresh, BestStore) and seen(fresh) == seen(store) and fresh.count < store.count
+    fresh.expire(10)
+    assert fresh.lost.shape[1] == FEWEST_ROWS // 4
+
+
+# --- the queue by slide: what expires is found without looking at what does not ---------------------------------------
+
+
+def test_rows_come_out_with_the_slide_after_their_last() -> None:
+    queue = ExpiryQueue()
+    queue.enter(np.array([1, 2, 3]), np.array([5, 4, 5]))
+    queue.enter(np.array([4]), np.array([4]))
+    assert queue.take(4).tolist() == []
+    assert queue.take(5).tolist() == [2, 4]
+    assert queue.take(6).tolist() == [1, 3]
+    assert queue.entries == 0
+
+
+def test_what_never_expires_is_not_entered() -> None:
+    queue = ExpiryQueue()
+    queue.enter(np.array([1, 2]), np.array([NEVER, 3]))
+    assert queue.entries == 1
+
+
+def test_slides_that_are_left_out_are_made_up_for() -> None:
+    queue = ExpiryQueue()
+    queue.enter(np.array([1, 2, 3]), np.array([0, 1_000, 10**9]))
+    assert sorted(queue.take(10**9).tolist()) == [1, 2]
+    assert queue.take(10**9 + 1).tolist() == [3]

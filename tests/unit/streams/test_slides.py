@@ -1,4 +1,4 @@
-"""Which slides close, what arrives at each, and what is late, compared with the plain definition."""
+"""Which slides close, what arrives at each, and what is late, compared with the definition; windows and their units."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ import random
 
 import pytest
 
-from emberlog.streams.plan.slides import Clock, Schedule
+from emberlog.diagnostics import EmberlogError
+from emberlog.semantics.analysis import analyze
+from emberlog.semantics.model import CheckedProgram
+from emberlog.source import Source
+from emberlog.streams.plan.slides import Clock, Schedule, Slide, schedule_of
 from emberlog.streams.state.backlog import Backlog, sort_out
+from emberlog.syntax.parser import parse
 from tests.unit.streams.echo import TUPLES
 from tests.unit.streams.stream_runs import batch_of
 
@@ -90,3 +95,44 @@ def test_a_tuple_without_a_time_is_late() -> None:
 def test_a_long_silence_costs_no_more_slides_than_a_window_has() -> None:
     slides, _ = run(Schedule(1, 10), [[0], [1_000_000_000]])
     assert [at for at, _ in slides] == [*range(12), 1_000_000_000]
+
+
+# --- windows in the unit of the clock, and the slides that they make --------------------------------------------------
+
+STREAM = "STREAM s(Ts: timestamp, X: int).\na(Ts, X) :- s(Ts, X).\nb(Ts, X) :- s(Ts, X).\n"
+
+
+def checked(queries: str) -> CheckedProgram:
+    return analyze(parse(Source("p.dl", STREAM + queries)))
+
+
+@pytest.mark.parametrize(
+    ("queries", "expected"),
+    [
+        ("query a(_, X), WINDOW(60 minutes).", Schedule(60_000_000, 3_600_000_000)),
+        ("query a(_, X), WINDOW(1 year, 3 month).", Schedule(90 * 86_400_000_000, 365 * 86_400_000_000)),
+        ("query a(_, X), WINDOW(100, 10). query b(_, X), WINDOW(100, 10).", Schedule(10, 100)),
+        ("query a(_, X), WINDOW(100).", Schedule(1, 100)),
+        ("query a(_, X).", Schedule(1_000_000, None)),
+        ("", Schedule(1_000_000, None)),
+    ],
+)
+def test_window_in_units_of_the_clock(queries: str, expected: Schedule) -> None:
+    assert schedule_of(checked(queries), plain_clock=False) == expected
+
+
+@pytest.mark.parametrize("other", ["query b(_, X), WINDOW(20).", "query b(_, X)."])
+def test_different_windows_are_refused(other: str) -> None:
+    with pytest.raises(EmberlogError, match="DL321"):
+        schedule_of(checked("query a(_, X), WINDOW(10). " + other), plain_clock=True)
+
+
+def test_units_need_real_times() -> None:
+    with pytest.raises(EmberlogError, match="DL322"):
+        schedule_of(checked("query a(_, X), WINDOW(10 days)."), plain_clock=True)
+
+
+def test_slides_are_multiples_of_the_step() -> None:
+    schedule = Schedule(10, 100)
+    assert [schedule.slide_of(moment) for moment in (-11, 0, 1, 10, 11)] == [-10, 0, 10, 10, 20]
+    assert schedule.slide(20) == Slide(20, -80)

@@ -8,6 +8,7 @@ from functools import partial, reduce
 from pathlib import Path
 from typing import NoReturn
 
+from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -20,12 +21,12 @@ from emberlog.engines.spark.frames.resources import is_connect
 from emberlog.engines.spark.slots import Slots
 from emberlog.logical.rule_text import head_text, literal_text
 from emberlog.semantics.model import CheckedProgram, Column
-from emberlog.streams.evaluate.methods import plan_evaluation, slide_evaluator
+from emberlog.streams.evaluate.methods import plan_evaluation
 from emberlog.streams.plan.maintenance import Maintenance
 from emberlog.streams.plan.slides import Schedule, schedule_of
 from emberlog.streams.spark.coordinator import Coordinator
 from emberlog.streams.spark.sinks import ForEach, sink_of
-from emberlog.streams.spark.task import TAG, column_name
+from emberlog.streams.spark.task import TAG, column_name, evaluator_of
 from emberlog.streams.steps.checkpoint import Checkpoint
 from emberlog.streams.steps.folder import Folder
 from emberlog.streams.steps.progress import ProgressLog, StreamProgress
@@ -154,6 +155,8 @@ class StreamAnswers(Outputs[DataFrame]):
 
     def _spec(self, options: StreamOptions, schedule: Schedule) -> Spec:
         plan = plan_evaluation(self._maintenance, options.evaluation, self.limits)
+        # Once, and not with each of the functions that Spark gets for a micro-batch.
+        pickled: bytes = cloudpickle.dumps(plan)  # type: ignore[no-untyped-call]
         is_stream = {name: self.checked.relations[name].is_stream for name in self._frames}
         return Spec(
             query=Folder(options.checkpointLocation).uri,
@@ -164,7 +167,7 @@ class StreamAnswers(Outputs[DataFrame]):
             statics=tuple(name for name, one in is_stream.items() if not one),
             outputs=self._outputs,
             plain_times=self._plain_times,
-            make=partial(slide_evaluator, plan, schedule, options.tells_changes),
+            make=partial(evaluator_of, pickled, schedule, options.tells_changes),
         )
 
     def _columns(self, name: str) -> tuple[Column, ...]:

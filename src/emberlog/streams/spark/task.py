@@ -6,6 +6,7 @@ With several workers the tasks of one barrier stage take a step together, each w
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -16,6 +17,9 @@ import pyarrow.compute as pc
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.engines.spark.key_handover import key_for
 from emberlog.language.faults import Fault
+from emberlog.streams.evaluate.evaluator import SlideEvaluator
+from emberlog.streams.evaluate.methods import slide_evaluator
+from emberlog.streams.plan.slides import Schedule
 from emberlog.streams.steps.checkpoint import Record
 from emberlog.streams.steps.step import Measures, Spec, Step, forget_other_states, take_step, take_step_together
 from emberlog.workers.wire.exchange import Exchange, PeerLost
@@ -31,6 +35,13 @@ NO_STREAM = -1
 def column_name(tag: int, place: int) -> str:
     """Names the column of the micro-batch that holds a column of a stream."""
     return f"s{tag}c{place}"
+
+
+def evaluator_of(
+    plan: bytes, schedule: Schedule, tracks_changes: bool, statics: Mapping[str, pa.Table], part: int, parts: int
+) -> SlideEvaluator:
+    """Makes an evaluator from a pickled plan, which only a task without a state has to read."""
+    return slide_evaluator(pickle.loads(plan), schedule, tracks_changes, statics, part, parts)
 
 
 def run_step(spec: Spec, step: Step, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
