@@ -234,7 +234,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             execution,
             planner,
         )
-        outputs = self._engine.run(request) if stream is None else self._stream(request, stream, explained.maintenance)
+        outputs = self._engine.run(request) if stream is None else self._stream(request, stream, explained._maintenance)
         return Result(explained, outputs)
 
     def _stream(self, request: Request, stream: Relation, maintenance: Maintenance | None) -> Outputs[Frame]:
@@ -361,7 +361,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         def describe() -> tuple[str, ...]:
             return self._engine.choices(optimized.plan, planner) if maintenance is None else maintenance.notes
 
-        return Explained(checked, optimized, describe, provenance, maintenance)
+        return Explained(checked, optimized, provenance, describe, maintenance)
 
     def cost(
         self,

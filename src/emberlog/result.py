@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -48,24 +48,17 @@ _MOST_PROOFS = 10
 _log = logging.getLogger("emberlog")
 
 
+@dataclass(frozen=True)
 class Explained:
     """Holds a program that can be run, and says how. What only an explanation needs is made when it is asked for."""
 
-    def __init__(
-        self,
-        checked: CheckedProgram,
-        optimized: Optimized,
-        describe: Callable[[], tuple[str, ...]],
-        provenance: bool,
-        maintenance: Maintenance | None,
-    ) -> None:
-        self.checked = checked
-        self.optimized = optimized
-        self.provenance = provenance
-        """Whether all that has a part in an answer is computed, and stays for questions."""
-        self.maintenance = maintenance
-        """What is done with each relation of a program over streams from slide to slide; `choices` tells it."""
-        self._describe = describe
+    checked: CheckedProgram
+    optimized: Optimized
+    provenance: bool
+    """Whether all that has a part in an answer is computed, and stays for questions."""
+    _describe: Callable[[], tuple[str, ...]] = field(repr=False)
+    _maintenance: Maintenance | None = field(repr=False)
+    """What is done with each relation of a program over streams from slide to slide; `choices` tells it."""
 
     @cached_property
     def logical(self) -> LogicalPlan:

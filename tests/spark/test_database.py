@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,7 +14,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from emberlog.config import Execution
 from emberlog.database import Database
+from emberlog.datatypes import INT, STRING
+from emberlog.diagnostics import EmberlogError
 from emberlog.events import Event, ExecutorChosen
+from emberlog.io.local_relation import LocalRelation
 from emberlog.source import Source
 from emberlog.syntax.parser import parse
 from tests.spark.answers import facts_of
@@ -161,3 +165,41 @@ def test_the_session_of_the_caller_is_left_as_it_was(database: Database[DataFram
         other["arc"] = ARCS
         assert facts_of(other.query("arc(X, Y)?")) == set(ARCS)
     assert spark.range(3).count() == 3
+
+
+MOMENT = datetime(2026, 3, 2, 8, 5, 0, 7, tzinfo=UTC)
+TYPED = [(1, 0.5, "a", True, MOMENT, (1, "x")), (2, 3, "ä", False, MOMENT, (2, "y")), (None,) * 6]
+COLUMNS = {"i": pa.array([1, None], "i4"), "d": [None, 1.5], "m": pa.array([MOMENT, None], pa.timestamp("ns", "UTC"))}
+
+
+@pytest.mark.parametrize(
+    ("data", "terms"),
+    [
+        (TYPED, "A, B, C, D, string(E), F"),
+        (pa.table(COLUMNS), "A, B, string(C)"),
+        (pa.table(COLUMNS).to_pandas(), "A, B, string(C)"),
+        (pa.table({"s": pa.array(["x", "y"]).dictionary_encode(), "n": pa.nulls(2)}), "A, B"),
+        (pa.table({"l": [[1, 2], None]}), "A"),
+        (LocalRelation(["a", "b"], [INT, STRING], [(1, "x")]), "A, B"),
+    ],
+    ids=["rows", "arrow", "pandas", "dictionaries and nulls", "lists", "relation"],
+)
+def test_data_of_this_process_means_the_same_on_both_engines(
+    database: Database[DataFrame], data: object, terms: str
+) -> None:
+    local: Database[LocalRelation] = Database(engine="local")
+    local["t"] = database["t"] = data
+    variables = ", ".join("ABCDEF"[: len(local["t"].types)])
+    program = f"p({terms}) :- t({variables}).\n"
+    with database.datalog(program) as result:
+        assert facts_of(result["p"]) == set(local.datalog(program)["p"].collect())
+    assert database["t"].columns == local["t"].columns
+    assert database["t"].count() == local["t"].count()
+
+
+def test_data_of_this_process_is_checked_before_anything_runs(database: Database[DataFrame]) -> None:
+    """An int that no float is equal to, and a float that is not finite."""
+    for data, code in ((pa.table({"a": [2**53 + 1]}), "DL506"), (pa.table({"a": [float("inf")]}), "DL403")):
+        database["t"] = data
+        with pytest.raises(EmberlogError, match=code):
+            database.datalog("declare t(float a). p(A) :- t(A).")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -31,12 +32,13 @@ def parameters_of(function: object) -> str:
 
 def public_members(class_: type) -> dict[str, str]:
     """Name → parameters; an attribute has none. What comes with being a mapping is not counted."""
-    attributes = {name: "" for name in getattr(class_, "__dataclass_fields__", {}) if class_ is not emberlog.Limits}
+    fields = getattr(class_, "__dataclass_fields__", {}) if class_ is not emberlog.Limits else {}
+    attributes = {name: "" for name in fields if not name.startswith("_")}
     found = {name: value for name, value in vars(class_).items() if not name.startswith("_")}
     return {
         **attributes,
         **{name: parameters_of(value) for name, value in found.items() if inspect.isfunction(value)},
-    } | {name: "" for name, value in found.items() if isinstance(value, property)}
+    } | {name: "" for name, value in found.items() if isinstance(value, property | cached_property)}
 
 
 def described(class_: type) -> dict[str, str]:

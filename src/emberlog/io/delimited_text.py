@@ -6,14 +6,17 @@ first tells text from a missing value, and the second lets an error point at the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from functools import cache
+from typing import NamedTuple
 
 from emberlog.diagnostics import fail
 from emberlog.source import Source, Span
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
+    """Holds a cell and where it stands."""
+
     text: str
     """Without its quotes."""
     quoted: bool
@@ -28,8 +31,14 @@ def read_rows(source: Source, delimiter: str) -> list[tuple[Cell, ...]]:
     rows: list[tuple[Cell, ...]] = []
     row: list[Cell] = []
     position = 0
+    plain = _plain_text(delimiter)
     while position < len(text):
-        cell = _quoted_cell(source, position) if text[position] == '"' else _plain_cell(text, position, delimiter)
+        if text[position] == '"':
+            cell = _quoted_cell(source, position)
+        else:
+            found = plain.match(text, position)
+            assert found is not None
+            cell = Cell(found[0], False, position, found.end())
         row.append(cell)
         position = cell.end
         if position < len(text) and text[position] == delimiter:
@@ -46,11 +55,9 @@ def read_rows(source: Source, delimiter: str) -> list[tuple[Cell, ...]]:
     return rows
 
 
-def _plain_cell(text: str, start: int, delimiter: str) -> Cell:
-    end = start
-    while end < len(text) and text[end] != delimiter and text[end] not in "\r\n":
-        end += 1
-    return Cell(text[start:end], False, start, end)
+@cache
+def _plain_text(delimiter: str) -> re.Pattern[str]:
+    return re.compile(f"[^{re.escape(delimiter)}\r\n]*")
 
 
 def _quoted_cell(source: Source, start: int) -> Cell:

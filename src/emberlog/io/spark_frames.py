@@ -54,7 +54,7 @@ class HeldSource(Source[DataFrame]):
         self._spark = spark
         self._held = held
         self._made: dict[object, tuple[LocalRelation, DataFrame]] = {}
-        """By the columns that were asked for: one program asks several times."""
+        """What was made last, by the columns that were asked for: one program asks several times."""
 
     def columns(self, declared: Sequence[Column] | None) -> Sequence[Column] | None:
         return self._held.columns(declared)
@@ -79,8 +79,10 @@ class HeldSource(Source[DataFrame]):
 
     def _relation(self, relation: Relation) -> tuple[LocalRelation, DataFrame]:
         key = (relation.columns, relation.is_declared)
-        if key not in self._made:
+        found = self._made.get(key)
+        if found is None:
             local = self._held.relation(relation)
             table = local.table.rename_columns([f"c{i}" for i in range(relation.arity)])
-            self._made = {key: (local, frame_of_table(self._spark, table, local.types))}
-        return self._made[key]
+            found = local, frame_of_table(self._spark, table, local.types)
+            self._made = {key: found}  # another thread may ask for other columns
+        return found
