@@ -163,3 +163,22 @@ def test_without_a_window_nothing_expires() -> None:
         evaluator.advance(Slide(at, None), {"e": case.table("e", [row])})
     assert _answer(evaluator) == {(1, 2), (1, 3)}
     assert evaluator.expired() == 0
+
+
+def test_a_value_that_is_looked_up_and_does_not_exist_is_an_error_only_if_it_is_met() -> None:
+    """Workers do not decide that: they leave the stratum to the interpreter, which joins as written."""
+    text = (
+        "STREAM e(Ts: timestamp, X: int, Y: int).\nRELATION a(X: int).\nRELATION b(X: int).\n"
+        "near(X) :- a(X), b(Y), Y = X - 1, X > 0.\nhit(Ts, X) :- e(Ts, X, _), near(X).\nquery hit(_, X), WINDOW(3, 1)."
+    )
+    smallest = -(2**63)
+    tuples: Tuples = {"e": [(1, 5, 0), (2, 6, 0)]}
+    case = stream_case(text, {"a": [(5,), (smallest,)], "b": [(4,), (6,)]})
+    for workers in (1, 3):
+        evaluator = case.incremental(workers=workers)
+        slides = case.slides(tuples)
+        for slide, answers in zip(slides, by_evaluator(case, evaluator, slides, tuples), strict=True):
+            assert answers == by_definition(case, slide, tuples), slide
+    met = stream_case(text.replace(", X > 0", ""), {"a": [(5,), (smallest,)], "b": [(4,), (6,)]})
+    with pytest.raises(EmberlogError, match="DL502"):
+        list(by_evaluator(met, met.incremental(), met.slides(tuples), tuples))
