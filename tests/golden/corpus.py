@@ -23,6 +23,8 @@ from emberlog.config import Limits
 from emberlog.datatypes import UNKNOWN
 from emberlog.diagnostics import EmberlogError, render
 from emberlog.io.facts import infer_columns, read_facts
+from emberlog.logical.nodes import LogicalPlan
+from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.analysis import analyze
 from emberlog.semantics.model import CheckedProgram, Column, Fact, Relation
 from emberlog.source import Source
@@ -88,7 +90,14 @@ class GoldenCase:
         return "error[DL5" in (self.expected_error or "")
 
     def prepare(self) -> PreparedCase:
-        """Parses and checks the program and reads its inputs; raises EmberlogError as a user would see it."""
+        """Parses and checks the program and reads its inputs, once; raises EmberlogError as a user would see it."""
+        return _prepared(self)
+
+    def planned(self) -> LogicalPlan:
+        """Returns the plan of the program, which is made once."""
+        return _planned(self)
+
+    def _read(self) -> PreparedCase:
         options = json.loads(self._text("options.json") or "{}")
         params: dict[str, Value] | None = options.get("params")
         iterations: int | None = options.get("iterations")
@@ -110,6 +119,16 @@ class GoldenCase:
     def _text(self, name: str) -> str | None:
         path = self.folder / name
         return path.read_text(encoding="utf-8") if path.exists() else None
+
+
+@cache
+def _prepared(case: GoldenCase) -> PreparedCase:
+    return case._read()
+
+
+@cache
+def _planned(case: GoldenCase) -> LogicalPlan:
+    return plan_program(case.prepare().checked).plan
 
 
 def _known_columns(relation: Relation) -> tuple[Column, ...]:

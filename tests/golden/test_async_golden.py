@@ -13,7 +13,7 @@ from tests.local_runs import run_locally
 from tests.property.test_async_programs import is_monotone
 from tests.simulated_post import simulated
 
-MONOTONE = [case for case in WITH_ANSWERS if is_monotone(plan_program(case.prepare().checked).plan)]
+MONOTONE = [case for case in WITH_ANSWERS if is_monotone(case.planned())]
 
 
 def assert_answers(case: GoldenCase, workers: int) -> None:

@@ -12,7 +12,6 @@ from emberlog.diagnostics import EmberlogError
 from emberlog.events import Event, ExecutorChosen
 from emberlog.io.facts import in_order, read_facts
 from emberlog.logical.nodes import Fixpoint
-from emberlog.optimize.pipeline import plan_program
 from emberlog.workers.plan.capabilities import obstacles
 from tests.golden.corpus import GoldenCase, all_cases
 from tests.golden.test_golden import assert_same_facts
@@ -30,7 +29,7 @@ MODES = {
 @cache
 def suits(case: GoldenCase) -> bool:
     """Whether a recursion of the program has nothing that stands in the way."""
-    plan = plan_program(case.prepare().checked).plan
+    plan = case.planned()
     roots = [stratum.root for stratum in plan.strata]
     return any(isinstance(root, Fixpoint) and not obstacles(root) for root in roots)
 
