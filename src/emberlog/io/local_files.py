@@ -72,7 +72,7 @@ class LocalTextSource(TextSource[LocalRelation]):
     def __init__(self, files: Files) -> None:
         super().__init__(files)
         self._read: dict[object, LocalRelation] = {}
-        """By the types that were asked for, and by those that were found."""
+        """What was read, by the types that were asked for, and by those that were found."""
         self._changed: object = None
 
     def relation(self, relation: Relation) -> LocalRelation:

@@ -23,11 +23,11 @@ SAMPLE = 1 << 16
 MOST_ROWS_READ = 1 << 22
 """Rows of a group of a Parquet file, which can only be read as a whole; larger ones are left alone."""
 FIRST_BYTES = 1 << 18
-"""Of a text file."""
+"""The bytes of a text file that are read."""
 MOST_FREQUENT = 32
 """Values of a column that are listed as frequent."""
 STANDS_OUT = 4
-"""A value is frequent if so many times more rows have it than have a value on average."""
+"""A value is frequent if this many times more rows have it than have a value on average."""
 
 
 def statistics_of_table(table: pa.Table) -> RelationStatistics:

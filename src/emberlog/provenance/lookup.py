@@ -51,7 +51,7 @@ class Lookup:
         self._shelf = shelf
         self._whole: Page | None = None
         self._pages: dict[tuple[int, CellValue], Page | None] = {}
-        """By column and value; None where there are too many facts for a page."""
+        """Pages by column and value; None where there are too many facts for a page."""
 
     def find(self, equal: Mapping[int, CellValue]) -> Found:
         """Finds the facts with these values in these columns. Null agrees with nothing, and is not asked for."""

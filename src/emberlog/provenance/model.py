@@ -16,7 +16,7 @@ class Goal:
     relation: str
     fact: Fact
     iteration: int | None = None
-    """That derived it, 0 for what needs no recursion; in a staged recursion its stage. None without recursion."""
+    """The one that derived it; 0 for what needs no recursion, in a staged recursion its stage, None without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,4 +114,4 @@ class ProofTree:
 
     root: Goal
     steps: Mapping[Goal, Step]
-    """Of every goal but those beyond the depth or the number of facts that was asked for. The root is first."""
+    """The step of every goal, but for those beyond the depth or the number of facts asked for. The root is first."""

@@ -30,7 +30,7 @@ from emberlog.semantics.model import CellValue, CheckedProgram, CheckedQuery, Fa
 from emberlog.syntax.ast import Constant, Variable
 
 MOST_FACTS = 10_000
-"""In one proof."""
+"""The most facts that one proof has."""
 
 MOST_CONTRIBUTIONS = 100
 """To a fact, whose rules are named as its origin."""
@@ -67,7 +67,7 @@ class Questions:
         }
         self._rerun = rerun
         self._bases: dict[CheckedQuery, FactBase] = {}
-        """Of runs for questions."""
+        """The facts of runs for questions, by the query that was run."""
 
     def why(self, relation: str, values: Sequence[object], *, depth: int | None, contributions: int) -> Proof:
         name, pattern = self._asked(relation, values)

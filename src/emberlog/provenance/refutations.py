@@ -102,7 +102,7 @@ class FailedRule:
     holding: int
     """How many literals hold, from the front, under the bindings."""
     facts: Mapping[int, Fact]
-    """Those that their atoms agree with, by their place in the body."""
+    """The facts that its atoms agree with, by their place in the body."""
     failure: Failure
     is_sure: bool = True
     """False if so many valuations come so far that not all were followed: another might come further."""
@@ -122,7 +122,7 @@ Refuted: TypeAlias = NotGiven | OtherValues | BeyondStages | NoRule
 class RefutationTree:
     root: Pattern
     steps: Mapping[Pattern, Refuted]
-    """Of the root, and of the atoms that fail below it, as deep as was asked for."""
+    """The reasons of the root, and of the atoms that fail below it, as deep as was asked for."""
 
 
 def missing_below(refutation: Refuted) -> Iterator[Pattern]:

@@ -19,7 +19,7 @@ from emberlog.render.wording import fact_text, pattern_text, when_text
 from emberlog.semantics.model import CheckedProgram, Fact, RecursionCase, Relation
 
 MOST_ROWS = 200_000
-"""That a trace looks at."""
+"""The most rows that a trace looks at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Change:
     replaced: Fact | None = None
     is_gone: bool = False
     step: Step | None = None
-    """That derived it."""
+    """The step that derived it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ class Valuation:
 
     bindings: Bindings
     facts: Mapping[int, Fact]
-    """By the place of the atom in the body."""
+    """The facts by the place of their atoms in the body."""
 
 
 class Body:

@@ -24,10 +24,10 @@ class Answer:
     """`reach(X, Y)`, or the query that asked for it."""
     types: tuple[DataType, ...]
     first: tuple[Fact, ...]
-    """Those that are shown, in order."""
+    """The facts that are shown, in order."""
     total: int
     origins: tuple[tuple[str, str], ...] = ()
-    """Of each fact that is shown, when it came and by which rule, if that was recorded."""
+    """When each fact that is shown came, and by which rule, if that was recorded."""
 
 
 def answer_of(checked: CheckedProgram, relation: str, first: Sequence[Fact], total: int) -> Answer:

@@ -55,9 +55,9 @@ class Node:
     rule: str | None = None
     bindings: tuple[tuple[str, CellValue], ...] = ()
     hidden: tuple[tuple[str, CellValue], ...] = ()
-    """Those of variables that the fact itself does not show."""
+    """The bindings of variables that the fact itself does not show."""
     time: Moment | None = None
-    """Of a fact of a stream: when the tuple came that keeps it in the window the longest."""
+    """When the tuple came that keeps a fact of a stream in the window the longest."""
     until: Moment | None = None
     """The last slide whose window has that tuple."""
     children: list[int] = field(default_factory=list)

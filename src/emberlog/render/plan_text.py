@@ -19,7 +19,7 @@ LARGEST_MATCHING = 250_000
 """Lines before times lines after, up to which lines are matched in order; that takes time with their product."""
 
 CHANGED_LINES_SHOWN = 12
-"""Of one pass, where its changes are not asked for in full."""
+"""The most lines shown of one pass, where its changes are not asked for in full."""
 
 
 def plan_text(plan: LogicalPlan | Plan | Fixpoint) -> str:
