@@ -8,12 +8,12 @@ from emberlog.config import Execution, Limits
 from emberlog.io.facts import in_order, read_facts
 from emberlog.optimize.pipeline import plan_program
 from tests.golden.corpus import GoldenCase
-from tests.golden.test_golden import WITH_ANSWERS, assert_same_facts, by_name
+from tests.golden.selections import chosen
+from tests.golden.test_golden import assert_same_facts, by_name
 from tests.local_runs import run_locally
-from tests.property.test_async_programs import is_monotone
 from tests.simulated_post import simulated
 
-MONOTONE = [case for case in WITH_ANSWERS if is_monotone(case.planned())]
+MONOTONE = chosen("without rounds")
 
 
 def assert_answers(case: GoldenCase, workers: int) -> None:

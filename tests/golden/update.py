@@ -18,6 +18,7 @@ from emberlog.diagnostics import EmberlogError
 from emberlog.io.facts import write_facts
 from tests.golden.corpus import GoldenCase, all_cases, warnings_text
 from tests.golden.questions import answered, questions_file
+from tests.golden.selections import update as update_selections
 from tests.oracle.evaluate import evaluate
 
 STREAM_AREAS = ("papers", "streams")
@@ -74,6 +75,7 @@ def main() -> int:
         for name in update(case):
             changed += 1
             print(f"{case.name}/{name}")
+    update_selections()
     print(f"{changed:,} files changed in {len(chosen):,} cases")
     return 0
 

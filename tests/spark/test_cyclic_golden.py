@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 from pyspark.sql import SparkSession
 
@@ -11,9 +9,8 @@ from emberlog.config import Execution
 from emberlog.diagnostics import EmberlogError
 from emberlog.events import Event, ExecutorChosen
 from emberlog.io.facts import in_order, read_facts
-from emberlog.logical.nodes import Fixpoint
-from emberlog.workers.plan.capabilities import obstacles
-from tests.golden.corpus import GoldenCase, all_cases
+from tests.golden.corpus import GoldenCase
+from tests.golden.selections import chosen
 from tests.golden.test_golden import assert_same_facts
 from tests.spark.answers import run_dataframe
 
@@ -26,16 +23,8 @@ MODES = {
 }
 
 
-@cache
-def suits(case: GoldenCase) -> bool:
-    """Whether a recursion of the program has nothing that stands in the way."""
-    plan = case.planned()
-    roots = [stratum.root for stratum in plan.strata]
-    return any(isinstance(root, Fixpoint) and not obstacles(root) for root in roots)
-
-
-WITH_ANSWERS = [case for case in all_cases() if case.expected_answers and suits(case)]
-FAILING = [case for case in all_cases() if case.fails_while_running and suits(case)]
+WITH_ANSWERS = [case for case in chosen("by workers") if case.expected_answers]
+FAILING = [case for case in chosen("by workers") if case.fails_while_running]
 THROUGH_SPARK = WITH_ANSWERS[::12]
 """That way is slower, and the same for every program."""
 

@@ -10,17 +10,16 @@ from pyspark.sql import SparkSession
 from emberlog.config import Execution
 from emberlog.events import Event, ExecutorChosen
 from emberlog.io.facts import in_order, read_facts
-from tests.golden.corpus import all_cases
+from tests.golden.selections import chosen
 from tests.golden.test_golden import assert_same_facts
 from tests.spark.answers import run_dataframe
 from tests.spark.other_sessions.conftest import FIVE_SLOTS
-from tests.spark.test_cyclic_golden import suits
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("EMBERLOG_TEST_SESSION") != FIVE_SLOTS, reason="the session has too few slots"
 )
 
-CASES = [case for case in all_cases() if case.expected_answers and suits(case)]
+CASES = [case for case in chosen("by workers") if case.expected_answers]
 SOME = CASES[::9]
 
 
