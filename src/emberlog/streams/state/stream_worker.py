@@ -63,7 +63,7 @@ class StreamWorker(RoundsWorker):
         """Those of them that begin a join of facts that expire. A fact that only holds longer is not joined again: what
         was derived from it is lost no later than it would have been, and found again if it is still true."""
 
-    def new_resident(self, relation: RelationLayout) -> WorkerRelation:
+    def new_relation(self, relation: RelationLayout) -> WorkerRelation:
         return WorkerRelation(relation, store=self._new_store(relation, tracks_changes=relation.name in self.tracked))
 
     def new_combiner(self, relation: RelationLayout, width: int) -> Store:
@@ -83,7 +83,7 @@ class StreamWorker(RoundsWorker):
         for runner in self.rules:
             before: list[Atom] = []
             for step in runner.chain.steps:
-                if isinstance(step, Start | Probe) and step.atom.relation in self.residents:
+                if isinstance(step, Start | Probe) and step.atom.relation in self.relations:
                     yield id(step.atom), tuple(before)
                     before.append(step.atom)
 
@@ -95,31 +95,31 @@ class StreamWorker(RoundsWorker):
     def _find_joining_atoms(self) -> Iterator[int]:
         for runner in self.rules:
             steps = [step for step in runner.chain.steps if isinstance(step, Start | Probe)]
-            if sum(step.atom.relation in self.residents for step in steps) > 1:
+            if sum(step.atom.relation in self.relations for step in steps) > 1:
                 yield from (id(step.atom) for step in steps if id(step.atom) in self.repairing_atoms)
 
     def store(self, relation: str) -> FrontierStore:
-        return _frontier(self.residents[relation])
+        return _frontier(self.relations[relation])
 
     def move(self, slide: int, arrived: Mapping[str, Lanes]) -> Running:
         """Goes on to a slide: what expires is let go, what arrived is entered, and the rules run on that alone."""
         self.slide = slide
         self.began = time.monotonic()
-        for resident in (*self.residents.values(), *self.copies.values()):
+        for resident in (*self.relations.values(), *self.copies.values()):
             tidied = _frontier(resident).tidied()
             if tidied is not None:
                 resident.store = tidied
                 resident.indexes.clear()
         for copy in self.copies.values():
             _frontier(copy).expire(slide)
-        self.expired = {name: _frontier(resident).expire(slide) for name, resident in self.residents.items()}
+        self.expired = {name: _frontier(resident).expire(slide) for name, resident in self.relations.items()}
         yield from self.settle(self._contributions(arrived))
 
     def end(self) -> dict[str, tuple[Lanes, Lanes]]:
         """Ends a slide; gives the visible rows that came and went of each tracked relation."""
         for copy in self.copies.values():
             _frontier(copy).settle()
-        changes = {name: _frontier(resident).settle() for name, resident in self.residents.items()}
+        changes = {name: _frontier(resident).settle() for name, resident in self.relations.items()}
         return {name: changes[name] for name in self.tracked}
 
     def _contributions(self, arrived: Mapping[str, Lanes]) -> Iterator[tuple[str, Contribution]]:
@@ -140,41 +140,41 @@ class StreamWorker(RoundsWorker):
 
     @property
     def state_bytes(self) -> int:
-        residents = (*self.residents.values(), *self.copies.values())
+        residents = (*self.relations.values(), *self.copies.values())
         indexes = (index for resident in residents for index in resident.indexes.values())
         return sum(_frontier(resident).bytes for resident in residents) + sum(index.bytes for index in indexes)
 
     def visible(self, relation: str, rows: Lanes) -> Lanes:
         """Rows of a store, in the lanes that are shown, as the columns of the relation."""
-        resident = self.residents[relation].relation
+        resident = self.relations[relation].relation
         columns = resident.columns[: -len(_added(resident))]
         return rows[[column.lane for column in columns]] if columns else np.empty((0, rows.shape[1]), np.int64)
 
     def hides_ranks(self, relation: str) -> bool:
         """Whether rows can differ in what nobody sees: in what the choice of an argmin or argmax was made by."""
-        return Combine.CHOICE in self.residents[relation].relation.combine
+        return Combine.CHOICE in self.relations[relation].relation.combine
 
     def started(self, atom: Atom) -> Iterator[list[Lane]]:
-        if id(atom) not in self.repairing_atoms or atom.relation not in self.residents:
+        if id(atom) not in self.repairing_atoms or atom.relation not in self.relations:
             return super().started(atom)
-        resident = self.residents[atom.relation]
+        resident = self.relations[atom.relation]
         store = _frontier(resident)
         return resident.in_batches(store.seen_news if id(atom) in self.joining_atoms else store.seen_delta, BATCH)
 
     def partners(
         self, atom: Atom, keys: tuple[int, ...], values: Lanes, bound: Mapping[str, Lane]
     ) -> Iterator[Matches]:
-        if atom.relation not in self.residents:
+        if atom.relation not in self.relations:
             return self.matches(atom, keys, values)
         if id(atom) in self.repairing_atoms:
-            resident = self._probed(atom, keys)
+            resident = self.probed(atom, keys)
             until, beaten = np.full(values.shape[1], self.slide), np.full(values.shape[1], NOT_YET)
             return seen_matches(_frontier(resident), resident.index(keys), values, until, beaten)
         before = self.atoms_before[id(atom)]
         until = np.minimum.reduce([bound[one.variables[-1]] for one in before])
         ranked = [one for one in before if BEATEN_UNTIL in _added(self.program.relation(one.relation))]
         beaten = np.maximum.reduce([np.full_like(until, NOT_YET), *(bound[one.variables[-2]] for one in ranked)])
-        resident = self._probed(atom, keys)
+        resident = self.probed(atom, keys)
         return seen_matches(_frontier(resident), resident.index(keys), values, until, beaten)
 
 

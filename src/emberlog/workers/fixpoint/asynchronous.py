@@ -18,7 +18,7 @@ import numpy as np
 
 from emberlog.logical.nodes import Version
 from emberlog.workers.fixpoint.chains import BATCH, Batch, ChainRunner
-from emberlog.workers.fixpoint.rounds import RoundsWorker
+from emberlog.workers.fixpoint.growing import GrowingWorker
 from emberlog.workers.fixpoint.shipping import Installing, Outbox
 from emberlog.workers.fixpoint.termination import Detector, Token
 from emberlog.workers.fixpoint.worker import WorkerTask, as_batch
@@ -26,7 +26,7 @@ from emberlog.workers.kernels.hashing import rows_of_owner
 from emberlog.workers.kernels.lanes import Lane, Lanes, joined
 from emberlog.workers.plan.rules import Atom
 from emberlog.workers.recover.checkpoints import SavedState
-from emberlog.workers.recover.store_states import refill_resident
+from emberlog.workers.recover.store_states import refill_relation
 from emberlog.workers.store.indexes import Matches
 from emberlog.workers.store.joined import Contribution
 from emberlog.workers.store.stores import StaticStore
@@ -51,7 +51,7 @@ LOOK = 0.001
 """Seconds after which it looks for mail between two local rounds: many of them take less."""
 
 
-class AsyncWorker(RoundsWorker):
+class AsyncWorker(GrowingWorker):
     """Its mail has a message without numbers for whom it has nothing, and so has what it is sent."""
 
     def __init__(
@@ -108,21 +108,20 @@ class AsyncWorker(RoundsWorker):
             self._take(received)
 
     @property
-    def _is_alone(self) -> bool:
-        """What a checkpoint of this worker says is true whatever the others know."""
+    def is_alone(self) -> bool:
         return True
 
     def _go_on_from(self, saved: SavedState) -> None:
         """What was known is true, whenever each worker wrote it down: it is all new now, and rules fill the gaps."""
-        for name, resident in self.residents.items():
-            refill_resident(saved, name, resident)
+        for name, relation in self.relations.items():
+            refill_relation(saved, name, relation)
         self.iteration = saved.iteration
 
     # At work
 
     @property
     def _has_work(self) -> bool:
-        return bool(self._driving or self._arrived) or any(resident.fresh for resident in self.residents.values())
+        return bool(self._driving or self._arrived) or any(relation.fresh for relation in self.relations.values())
 
     def _work(self) -> None:
         """Local rounds until it is time to look for mail, or to send some."""
@@ -130,18 +129,18 @@ class AsyncWorker(RoundsWorker):
         while True:
             self._local_round()
             if self.task.is_checkpoint_due(self.iteration):
-                self._save(self.iteration)
+                self.saving.save(self.iteration)
             if not self._has_work or self._is_due or time.monotonic() >= until:
                 return
 
     def _local_round(self) -> None:
         self.iteration += 1
         self.begin_iteration(self.iteration)
-        changed = self._advance()
+        changed = self.advance()
         self._copy_delta()
         self._distribute(self._contributions())
         self._driving, self._arrived = [], []
-        own = self._totals[self.task.number] = self._total()
+        own = self._totals[self.task.number] = self.total()
         self.report(Progress(self.iteration, changed, own))
         self.check_limits(Progress(self.iteration, changed, sum(self._totals)))
 
@@ -165,24 +164,24 @@ class AsyncWorker(RoundsWorker):
         """Contributions to facts that are here are entered, those of others wait to be shipped."""
         if self.task.workers == 1:
             for name, contribution in contributions:
-                self.keep(self.residents[name], contribution)
+                self.keep(self.relations[name], contribution)
             return
-        for name, lanes in self._combined(contributions):
+        for name, lanes in self.combined(contributions):
             owner = self.partitioning.owners(self.route(name, lanes))
             own = rows_of_owner(lanes, owner, self.task.number)
-            self.residents[name].add(own)
+            self.relations[name].add(own)
             if own.shape[1] < lanes.shape[1]:
                 self._outboxes[name].add(np.ascontiguousarray(lanes[:, owner != self.task.number]))
 
     def _copy_delta(self) -> None:
         """Starts to bring what is new to those who keep it by another column; it drives rules when they have it."""
         for name in self._copied:
-            if self.residents[name].store.delta.shape[1]:
-                self._installing.hold(name, np.ascontiguousarray(self.residents[name].store.delta))
+            if self.relations[name].store.delta.shape[1]:
+                self._installing.hold(name, np.ascontiguousarray(self.relations[name].store.delta))
         for place, ((name, column), copy) in enumerate(self.copies.items()):
-            resident = self.residents[name]
-            lanes = np.ascontiguousarray(resident.store.delta)
-            route = lanes[resident.relation.columns[column].lane]
+            relation = self.relations[name]
+            lanes = np.ascontiguousarray(relation.store.delta)
+            route = lanes[relation.relation.columns[column].lane]
             copy.store.add(self._keep_own(self._first_copy + place, lanes, route))
             copy.advance()
 
@@ -287,7 +286,7 @@ class AsyncWorker(RoundsWorker):
         has_copies = False
         for channel, lanes in message.batches.items():
             if channel < self._first_copy:
-                self.residents[names[channel]].add(lanes)
+                self.relations[names[channel]].add(lanes)
             elif channel < self._first_move:
                 copies[channel - self._first_copy].store.add(lanes)
                 copies[channel - self._first_copy].advance()
@@ -305,7 +304,7 @@ class AsyncWorker(RoundsWorker):
             return
         for name, lanes in self._driving:
             if name == atom.relation:
-                yield from self.residents[name].in_batches(lanes, BATCH)
+                yield from self.relations[name].in_batches(lanes, BATCH)
 
     def matches(self, atom: Atom, keys: tuple[int, ...], values: Lanes) -> Iterator[Matches]:
         if self._moves:

@@ -11,7 +11,7 @@ from emberlog.workers.fixpoint.chains import BATCH
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask, gather
 from emberlog.workers.kernels.lanes import Lane, Lanes
 from emberlog.workers.plan.rules import Atom
-from emberlog.workers.recover.store_states import restore_resident, save_resident
+from emberlog.workers.recover.store_states import restore_relation, save_relation
 from emberlog.workers.store.history import HistoryBatch, KeepsHistory
 from emberlog.workers.store.joined import Contribution
 from emberlog.workers.store.relations import WorkerRelation
@@ -37,7 +37,7 @@ class BoundedWorker(Worker, KeepsHistory):
         saved = self.task.saved_state
         if saved is not None:
             for name, resident in self.previous.items():
-                restore_resident(saved, name, resident)
+                restore_relation(saved, name, resident)
         for iteration in range(1 if saved is None else saved.iteration + 1, rounds + 1):
             self.begin_iteration(iteration)
             contributions = yield from self.rule_contributions()
@@ -82,7 +82,7 @@ class BoundedWorker(Worker, KeepsHistory):
         assert self.task.checkpoints is not None
         with self.task.checkpoints.saving(iteration, is_alone=False) as state:
             for name, resident in self.previous.items():
-                save_resident(state, name, resident, is_new=True)
+                save_relation(state, name, resident, is_new=True)
 
     def results(self, relation: str) -> Iterator[list[Lane]]:
         return self.previous[relation].batches()

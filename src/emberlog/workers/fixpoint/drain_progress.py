@@ -57,13 +57,13 @@ class RoundsProgress:
 
     def go_on(self, relation: str, files: ResultFiles) -> None:
         self._relations[relation] = files
-        rows = self.worker.drained.get(relation, 0)
+        rows = self.worker.saving.drained.get(relation, 0)
         folder = files.stem.parent.name
         if rows:
-            files.go_on_from([path for path in self.worker.drained_to if path.startswith(f"{folder}/")], rows)
+            files.go_on_from([path for path in self.worker.saving.drained_to if path.startswith(f"{folder}/")], rows)
 
     def wrote(self, files: ResultFiles) -> None:
-        if self.worker.is_drain_due():
+        if self.worker.saving.is_due(self.worker.saving.iteration):
             files.close_file()
             rows = {name: one.rows for name, one in self._relations.items()}
-            self.worker.save_drained(rows, [path for one in self._relations.values() for path in one.paths])
+            self.worker.saving.save_drained(rows, [path for one in self._relations.values() for path in one.paths])

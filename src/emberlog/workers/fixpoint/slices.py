@@ -11,21 +11,22 @@ of that round.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from emberlog.workers.kernels.hashing import owners, rows_of_owner
 from emberlog.workers.kernels.lanes import Lane, Lanes, Mask
+from emberlog.workers.kernels.memory import TooLarge
 from emberlog.workers.plan.rules import RelationLayout
 from emberlog.workers.store.relations import KNOWN_BATCH, WorkerRelation
 from emberlog.workers.store.spilled_rows import SpilledRows
 from emberlog.workers.store.stores import KeyedStore, SetStore
-from emberlog.workers.wire.messages import Progress
+from emberlog.workers.wire.messages import Mail, Progress, Running
 
 FANOUT = 4
 """Into so many slices one is divided."""
@@ -62,8 +63,31 @@ class Slice:
         return {age: rows.batches() for age, rows in self.known[relation].items()}
 
 
+class SlicedWorker(Protocol):
+    """What slices need of the worker whose keys they divide."""
+
+    begun: int
+    """The iteration whose delta the rules read, or have read last."""
+
+    @property
+    def relations(self) -> Mapping[str, WorkerRelation]: ...
+
+    def run_round(self, iteration: int) -> Running:
+        """Runs the rules over the delta, and enters what they derive."""
+
+    def advance(self) -> int:
+        """Ends a round; returns the number of rows that came or changed."""
+
+    def total(self) -> int: ...
+
+    def forget(self) -> None:
+        """Empties the relations."""
+
+    def check_limits(self, progress: Progress) -> None: ...
+
+
 class Slices:
-    """Of one worker."""
+    """Holds the slices of one worker, and brings them to their end."""
 
     def __init__(self, relations: Sequence[RelationLayout], homes: Mapping[str, int]) -> None:
         self.relations = relations
@@ -73,6 +97,53 @@ class Slices:
         self.waiting: list[Slice] = []
         """The last one is at work."""
         self.closed = 0
+
+    def run(self, worker: SlicedWorker, iteration: int, total: int) -> Generator[Mail, Mail, list[Progress]]:
+        """Goes on after an iteration, with so many facts; returns what there is to tell of the iterations since."""
+        counts = SliceCounts()
+        counts.withdraw(iteration, total)
+        self._divide_relations(worker, 0, iteration)
+        worker.forget()
+        while self.waiting:
+            yield from self._close_next(worker, counts)
+            worker.forget()
+        return list(counts.told(total))
+
+    def _close_next(self, worker: SlicedWorker, counts: SliceCounts) -> Running:
+        """Brings the next slice to its end, or divides it."""
+        one = self.waiting[-1]
+        iteration, total, is_entered = one.iteration, 0, False
+        try:
+            changed = _enter(one, worker)
+            is_entered = True
+            if not changed:
+                counts.add(iteration + 1, 0, worker.total())
+            while changed:
+                now = worker.total()
+                yield from worker.run_round(iteration + 1)
+                iteration += 1
+                counts.add(iteration, changed, now - total)
+                total = now
+                worker.check_limits(Progress(iteration, changed, self.total + total))
+                changed = worker.advance()
+            self.finish(worker.relations)
+            return
+        except (TooLarge, MemoryError):
+            if one.depth == DEEPEST:
+                raise
+        self.waiting.pop()
+        counts.withdraw(iteration, total)
+        if is_entered:
+            self._divide_relations(worker, one.depth + 1, iteration)
+        else:
+            self.divide({name: one.rows(name) for name in worker.relations}, one.depth + 1, iteration)
+
+    def _divide_relations(self, worker: SlicedWorker, depth: int, iteration: int) -> None:
+        """Lets what the worker knows after an iteration wait in slices."""
+        for relation in worker.relations.values():
+            if relation.began_with is not None and worker.begun == iteration:
+                relation.end_round()  # the iteration is told, but the next one was not come to
+        self.divide({name: aged(relation) for name, relation in worker.relations.items()}, depth, iteration)
 
     @property
     def total(self) -> int:
@@ -94,10 +165,10 @@ class Slices:
                         one.known[relation.name][age].add(rows_of_owner(lanes, part, number))
         self.waiting += new
 
-    def finish(self, residents: Mapping[str, WorkerRelation]) -> None:
-        """The slice at work is done, and these are its facts."""
-        for name, resident in residents.items():
-            self.finished[name].add(resident.store.all)
+    def finish(self, relations: Mapping[str, WorkerRelation]) -> None:
+        """Ends the slice at work, which has these facts."""
+        for name, relation in relations.items():
+            self.finished[name].add(relation.store.all)
         self.waiting.pop()
         self.closed += 1
 
@@ -132,11 +203,23 @@ class SliceCounts:
                 yield Progress(iteration, self._changed[iteration], total)
 
 
-def aged(resident: WorkerRelation) -> Aged:
+def _enter(one: Slice, worker: SlicedWorker) -> int:
+    """Brings the round back that the slice goes on with; returns the number of rows of the delta."""
+    changed = 0
+    for age in Age:
+        for name, relation in worker.relations.items():
+            for lanes in one.known[name][age].batches():
+                relation.add(lanes)
+        if age is not Age.IMPROVED:
+            changed = worker.advance()
+    return changed
+
+
+def aged(relation: WorkerRelation) -> Aged:
     """The rows as they were when the round began, as far as that is known, without more memory than for a few of them;
     the indexes are given up. What came since will come again."""
-    resident.indexes.clear()
-    store = resident.store
+    relation.indexes.clear()
+    store = relation.store
     match store:
         case SetStore():
             return {
@@ -144,7 +227,7 @@ def aged(resident: WorkerRelation) -> Aged:
                 Age.DELTA: _in_batches(store.delta),
             }
         case KeyedStore():
-            began = resident.began_with
+            began = relation.began_with
             count, delta = (began.count, began.delta) if began is not None else (store.count, store.delta)
             assert delta is not None
             is_delta, is_improved = store.rows_of_delta(), store.new_rows()

@@ -15,7 +15,7 @@ from emberlog.workers.fixpoint.worker import Worker, WorkerTask, gather
 from emberlog.workers.kernels.lanes import Lane, Lanes, joined
 from emberlog.workers.plan.rules import Atom
 from emberlog.workers.recover.checkpoints import SavedState
-from emberlog.workers.recover.store_states import restore_resident, save_resident
+from emberlog.workers.recover.store_states import restore_relation, save_relation
 from emberlog.workers.store.joined import Contribution
 from emberlog.workers.store.relations import RESULT_BATCH, WorkerRelation
 from emberlog.workers.store.stores import StaticStore
@@ -86,7 +86,7 @@ class StagedWorker(Worker):
             keys = sorted(self.waiting)
             state.whole(_WAITING, np.array(keys, np.int64).reshape(-1, 2).T)
             for key in keys:
-                save_resident(state, _name_of(key), self.waiting[key])
+                save_relation(state, _name_of(key), self.waiting[key])
 
     def _take_up(self, saved: SavedState) -> int:
         self.total = saved.number(_TOTAL)
@@ -94,7 +94,7 @@ class StagedWorker(Worker):
             self.released[name] = [saved.lanes(name)]
         for stage, place in saved.lanes(_WAITING).T.tolist():
             resident = WorkerRelation(self.program.relation(self.program.recursion.stage_order[place]), tracks=False)
-            restore_resident(saved, _name_of((stage, place)), resident)
+            restore_relation(saved, _name_of((stage, place)), resident)
             self.waiting[stage, place] = resident
         return saved.iteration
 
