@@ -85,8 +85,8 @@ def short_memory(seed: int, likely: float = 0.1) -> Iterator[Shortage]:
         patch.object(sectioned_store, "is_short", lambda: random.random() < likely),
         patch.object(_Section, "loaded", brought_in),
         patch.object(sectioned_store, "SECTIONS", random.choice((1, 3))),
-        patch.object(sectioned_store, "BLOCK", block),
-        patch.object(spilled_rows, "BLOCK", block),
+        patch.object(sectioned_store, "SPILL_BLOCK", block),
+        patch.object(spilled_rows, "SPILL_BLOCK", block),
         patch.object(spilled_rows, "WORTH_WRITING", random.choice((1, 100))),
         patch.object(slices, "FANOUT", random.choice((2, 4))),
     ):

@@ -19,12 +19,13 @@ from emberlog.streams.steps.checkpoint import Record
 from emberlog.streams.steps.partition_step import merged, take_step_together
 from emberlog.streams.steps.query_state import forget_others
 from emberlog.streams.steps.step import Measures, Spec, Step
+from emberlog.workers.kernels.tuning import WAIT_SECONDS
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.wire.exchange import Exchange
 from emberlog.workers.wire.handshake import Credentials, new_key
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.presence import Presence
-from emberlog.workers.wire.rendezvous import WAIT_SECONDS, Address, Tracker
+from emberlog.workers.wire.rendezvous import Address, Tracker
 
 
 @dataclass(frozen=True, slots=True)

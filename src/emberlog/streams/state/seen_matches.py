@@ -10,7 +10,8 @@ from emberlog.streams.state.frontier_store import FrontierStore
 from emberlog.workers.kernels.frontiers import NO_LOW, expand_seen
 from emberlog.workers.kernels.indexes import NEW_PROBE
 from emberlog.workers.kernels.lanes import Lane, Lanes
-from emberlog.workers.store.indexes import FEWEST_PAIRS, MOST_PAIRS, ChainedIndex, Matches
+from emberlog.workers.kernels.tuning import FEWEST_PAIRS, MOST_PAIRS
+from emberlog.workers.store.indexes import ChainedIndex, Matches
 
 
 def seen_matches(

@@ -16,10 +16,10 @@ from emberlog.streams.plan.repairing import lost_name
 from emberlog.streams.state.best_store import BestStore
 from emberlog.streams.state.frontier_store import FrontierStore
 from emberlog.streams.state.seen_matches import seen_matches
-from emberlog.workers.fixpoint.chains import BATCH
 from emberlog.workers.fixpoint.rounds import RoundsWorker
 from emberlog.workers.fixpoint.worker import WorkerTask
 from emberlog.workers.kernels.lanes import Lane, Lanes
+from emberlog.workers.kernels.tuning import BATCH
 from emberlog.workers.plan.rules import Atom, Combine, Probe, RelationLayout, Start
 from emberlog.workers.store.indexes import Matches
 from emberlog.workers.store.joined import Contribution

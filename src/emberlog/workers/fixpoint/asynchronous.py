@@ -17,13 +17,14 @@ from typing import Protocol
 import numpy as np
 
 from emberlog.logical.nodes import Version
-from emberlog.workers.fixpoint.chains import BATCH, Batch, ChainRunner
+from emberlog.workers.fixpoint.chains import Batch, ChainRunner
 from emberlog.workers.fixpoint.growing import GrowingWorker
 from emberlog.workers.fixpoint.shipping import Installing, Outbox
 from emberlog.workers.fixpoint.termination import Detector, Token
 from emberlog.workers.fixpoint.worker import WorkerTask, as_batch
 from emberlog.workers.kernels.hashing import rows_of_owner
 from emberlog.workers.kernels.lanes import Lane, Lanes, joined
+from emberlog.workers.kernels.tuning import BATCH, MAIL_SECONDS, SHIP_ROWS, SHIP_SECONDS
 from emberlog.workers.plan.rules import Atom
 from emberlog.workers.recover.checkpoints import SavedState
 from emberlog.workers.recover.store_states import refill_relation
@@ -41,14 +42,6 @@ class Kind(IntEnum):
     TOKEN = 2
     STOP = 3
     """The last message of a worker: what comes behind it belongs to other work."""
-
-
-MUCH = 1 << 18
-"""Rows that wait to be shipped."""
-OLD = 0.25
-"""Seconds since the last shipment: others may have nothing to do."""
-LOOK = 0.001
-"""Seconds after which it looks for mail between two local rounds: many of them take less."""
 
 
 class AsyncWorker(GrowingWorker):
@@ -125,7 +118,7 @@ class AsyncWorker(GrowingWorker):
 
     def _work(self) -> None:
         """Local rounds until it is time to look for mail, or to send some."""
-        until = time.monotonic() + LOOK
+        until = time.monotonic() + MAIL_SECONDS
         while True:
             self._local_round()
             if self.task.is_checkpoint_due(self.iteration):
@@ -208,9 +201,9 @@ class AsyncWorker(GrowingWorker):
 
     @property
     def _is_due(self) -> bool:
-        if self._installing.is_owing or sum(outbox.waiting for outbox in self._outboxes.values()) > MUCH:
+        if self._installing.is_owing or sum(outbox.waiting for outbox in self._outboxes.values()) > SHIP_ROWS:
             return True
-        return self._has_mail and time.monotonic() - self._shipped_at > OLD
+        return self._has_mail and time.monotonic() - self._shipped_at > SHIP_SECONDS
 
     def _shipment(self) -> Mail:
         """All that waits, and to whom copies are confirmed."""

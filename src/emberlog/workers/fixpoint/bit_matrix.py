@@ -31,14 +31,11 @@ from emberlog.workers.kernels.bits import Words, list_rows, words_for
 from emberlog.workers.kernels.lanes import Lane, Lanes, joined
 from emberlog.workers.kernels.memory import claim
 from emberlog.workers.kernels.steps import Numbers
+from emberlog.workers.kernels.tuning import ENTRIES_AT_ONCE, RESULT_BATCH
 from emberlog.workers.recover.checkpoints import Checkpoints, SavedState, Stale
 from emberlog.workers.store.history import HistoryBatch
 from emberlog.workers.store.numbering import Steps, standing_still
-from emberlog.workers.store.relations import RESULT_BATCH
 from emberlog.workers.wire.messages import Mail, Message, Progress, Running
-
-ENTRIES_AT_ONCE = 1 << 20
-"""Words that are gathered before they are added to their rows."""
 
 _DOMAINS, _CHANGED, _TOTAL, _FACTS, _FILLED, _DELTA, _EXTENTS = (
     "domains",

@@ -7,9 +7,9 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 import numpy as np
 
 from emberlog.language.faults import Fault
-from emberlog.workers.fixpoint.chains import BATCH
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask, gather
 from emberlog.workers.kernels.lanes import Lane, Lanes
+from emberlog.workers.kernels.tuning import BATCH, FEW_ROWS
 from emberlog.workers.plan.rules import Atom
 from emberlog.workers.recover.store_states import restore_relation, save_relation
 from emberlog.workers.store.history import HistoryBatch, KeepsHistory
@@ -17,8 +17,6 @@ from emberlog.workers.store.joined import Contribution
 from emberlog.workers.store.relations import WorkerRelation
 from emberlog.workers.store.stores import KeyedStore, SetStore, StaticStore
 from emberlog.workers.wire.messages import Mail, Progress, Running
-
-FEW_ROWS = 1024
 
 
 class BoundedWorker(Worker, KeepsHistory):

@@ -17,6 +17,7 @@ from emberlog.workers.fixpoint.evaluate import Evaluator
 from emberlog.workers.fixpoint.profile import Recorder
 from emberlog.workers.kernels.lanes import Lane, Lanes, Mask
 from emberlog.workers.kernels.memory import check
+from emberlog.workers.kernels.tuning import WORTH_A_LOOK
 from emberlog.workers.plan.closing_joins import keys_of, with_intersections
 from emberlog.workers.plan.rules import (
     Assign,
@@ -37,13 +38,6 @@ from emberlog.workers.plan.rules import (
 )
 from emberlog.workers.store.indexes import Intersection, Matches, PackedIndex
 from emberlog.workers.store.joined import Joined, LastJoin, last_join
-
-WORTH_A_LOOK = 1 << 14
-"""Rows that a join has made: with so many a look at the memory is cheap."""
-
-BATCH = 1 << 17
-"""Rows that a chain begins with at a time."""
-
 
 SMALLEST, LARGEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 

@@ -20,26 +20,22 @@ from emberlog.workers.kernels.indexes import pack
 from emberlog.workers.kernels.lanes import Lane
 from emberlog.workers.kernels.memory import claim
 from emberlog.workers.kernels.steps import Numbers
+from emberlog.workers.kernels.tuning import (
+    BLOCK_MEMORY,
+    COUNTED_AT_ONCE,
+    MOST_SAMPLES,
+    RESULT_BATCH,
+    SAMPLE_VISITS,
+    SOURCES_PER_SAMPLE,
+    WORDS_OF_SOURCES,
+)
 from emberlog.workers.plan.factored import Factored
 from emberlog.workers.plan.representation import ClosureSample
 from emberlog.workers.recover.checkpoints import SavedState, Stale, StateToSave
 from emberlog.workers.store.history import HistoryBatch, Iterations
 from emberlog.workers.store.numbering import Domain, Steps
-from emberlog.workers.store.relations import RESULT_BATCH
 from emberlog.workers.wire.messages import Progress, Running
 
-COUNTED_AT_ONCE = 1 << 26
-"""Facts that are counted between two looks at the clock."""
-
-WIDEST_BLOCK = 8
-"""Words per number: one line of the cache."""
-
-BLOCK_MEMORY = 1 << 29
-"""Bytes for the bits of the numbers; with a larger domain fewer sources are closed at once."""
-
-SOURCES_PER_SAMPLE = 1024
-MOST_SAMPLES = 3
-SAMPLE_VISITS = 1 << 24
 NO_LIMIT = 1 << 62
 
 NO_ITERATIONS: Iterations = np.empty(0, np.int32)
@@ -318,7 +314,7 @@ class BitsClosure(Closure):
 def words_at_once(sources: int, domain: int, memory: int = BLOCK_MEMORY) -> int:
     """How many words of sources are closed at once, in so much memory."""
     fitting = max(min(memory, BLOCK_MEMORY) // (24 * max(domain, 1)), 1)
-    return max(min(WIDEST_BLOCK, words_for(sources), fitting), 1)
+    return max(min(WORDS_OF_SOURCES, words_for(sources), fitting), 1)
 
 
 def _close(

@@ -10,13 +10,14 @@ import numpy as np
 
 from emberlog.diagnostics import InternalError
 from emberlog.workers.fixpoint.bit_matrix import BitMatrix, RuleSteps
-from emberlog.workers.fixpoint.chains import BATCH, ChainRunner, RelationAccess
+from emberlog.workers.fixpoint.chains import ChainRunner, RelationAccess
 from emberlog.workers.fixpoint.closures import BitsClosure, Closure, MarksClosure, Pairs, Sources, grouped, sampled
 from emberlog.workers.fixpoint.profile import Counts
 from emberlog.workers.fixpoint.rounds import RoundsWorker
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask, gather
 from emberlog.workers.kernels.lanes import Lane, Lanes, Mask, joined
 from emberlog.workers.kernels.memory import check
+from emberlog.workers.kernels.tuning import BATCH, FEW_SOURCES, MATRIX_MEMORY, MOST_STEPS
 from emberlog.workers.plan.factored import Factored
 from emberlog.workers.plan.representation import (
     Choice,
@@ -34,17 +35,8 @@ from emberlog.workers.store.numbering import NumberedSide, Steps, domain_of, num
 from emberlog.workers.store.stores import StaticStore
 from emberlog.workers.wire.messages import Mail, Progress, Running
 
-MEMORY = 4 << 30
-"""Bytes that a bit matrix may take on one worker, if nobody says otherwise."""
-
-MOST_STEPS = 1 << 24
-"""Steps that may be made beyond four for each row of the relations they are made from."""
-
 LARGEST_NUMBER = 2**31 - 1
 """Steps are numbered in 32 bits."""
-
-FEW_SOURCES = 64
-"""With fewer left values than this, bringing neighbours together costs more than it saves."""
 
 LEFT, RIGHT = 0, 1
 
@@ -72,7 +64,7 @@ class FactoredWorker(Worker, KeepsHistory):
         *,
         factored: Factored,
         representation: Representation = Representation.AUTO,
-        memory: int = MEMORY,
+        memory: int = MATRIX_MEMORY,
     ) -> None:
         super().__init__(task, statics, report)
         self.factored = factored

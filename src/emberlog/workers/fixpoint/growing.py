@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from emberlog.workers.fixpoint.chains import BATCH
 from emberlog.workers.fixpoint.round_checkpoints import RoundCheckpoints
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask
 from emberlog.workers.kernels import tables
 from emberlog.workers.kernels.lanes import Lane, Lanes
+from emberlog.workers.kernels.tuning import BATCH, BYTES_IN_TABLE
 from emberlog.workers.plan.rules import Atom, Combine, RelationLayout
 from emberlog.workers.store.history import HistoryBatch, KeepsHistory, RelationHistory
 from emberlog.workers.store.indexes import Matches
@@ -22,8 +22,6 @@ from emberlog.workers.store.stores import KeyedStore, SetStore, StaticStore, Sto
 from emberlog.workers.wire.messages import Progress
 
 NO_LIMIT = 1 << 62
-BYTES_IN_TABLE = 32
-"""Of a row, beside its lanes."""
 
 
 class GrowingWorker(Worker, KeepsHistory):

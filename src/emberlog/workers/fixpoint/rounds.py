@@ -11,6 +11,7 @@ from emberlog.workers.fixpoint.slices import Slices
 from emberlog.workers.fixpoint.worker import WorkerTask, gather
 from emberlog.workers.kernels.lanes import Lane, Lanes
 from emberlog.workers.kernels.memory import TooLarge, give_back
+from emberlog.workers.kernels.tuning import PORTIONS
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.plan.rules import Probe, RelationLayout
 from emberlog.workers.recover.checkpoints import SavedState
@@ -18,9 +19,6 @@ from emberlog.workers.store.joined import Contribution
 from emberlog.workers.store.relations import WorkerRelation
 from emberlog.workers.store.stores import SetStore, StaticStore
 from emberlog.workers.wire.messages import Mail, Progress, Running
-
-PORTIONS = 16
-"""What leaves a worker at a time takes at most this part of its memory; what comes from the others as much."""
 
 
 class RoundsWorker(GrowingWorker):

@@ -9,15 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from emberlog.workers.kernels.lanes import Lanes
+from emberlog.workers.kernels.tuning import MOST_REMEMBERED
 from emberlog.workers.store.stores import Store
 
 # Contributions to facts of other workers, combined until they are shipped.
 #
 # An outbox remembers what it has shipped: a fact leaves once, and a minimum only when it is better than the one before.
 # To forget is safe, because all that is shipped asynchronously may come twice; it does so before it grows too large.
-
-MOST_REMEMBERED = 1 << 20
-"""Rows; more than these are not worth their memory."""
 
 
 class Outbox:

@@ -22,18 +22,12 @@ import numpy.typing as npt
 from emberlog.workers.kernels.hashing import owners, rows_of_owner
 from emberlog.workers.kernels.lanes import Lane, Lanes, Mask
 from emberlog.workers.kernels.memory import TooLarge
+from emberlog.workers.kernels.tuning import DEEPEST, FANOUT, KNOWN_BATCH
 from emberlog.workers.plan.rules import RelationLayout
-from emberlog.workers.store.relations import KNOWN_BATCH, WorkerRelation
+from emberlog.workers.store.relations import WorkerRelation
 from emberlog.workers.store.spilled_rows import SpilledRows
 from emberlog.workers.store.stores import KeyedStore, SetStore
 from emberlog.workers.wire.messages import Mail, Progress, Running
-
-FANOUT = 4
-"""Into so many slices one is divided."""
-
-DEEPEST = 8
-"""Divisions one within the other: a slice that is still too large has one heavy key, or what is read fills the memory
-by itself."""
 
 _SPREAD = np.int64(0x5851F42D4C957F2D)
 

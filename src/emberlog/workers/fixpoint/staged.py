@@ -10,14 +10,14 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
 import numpy as np
 
-from emberlog.workers.fixpoint.chains import BATCH
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask, gather
 from emberlog.workers.kernels.lanes import Lane, Lanes, joined
+from emberlog.workers.kernels.tuning import BATCH, RESULT_BATCH
 from emberlog.workers.plan.rules import Atom
 from emberlog.workers.recover.checkpoints import SavedState
 from emberlog.workers.recover.store_states import restore_relation, save_relation
 from emberlog.workers.store.joined import Contribution
-from emberlog.workers.store.relations import RESULT_BATCH, WorkerRelation
+from emberlog.workers.store.relations import WorkerRelation
 from emberlog.workers.store.stores import StaticStore
 from emberlog.workers.wire.messages import Mail, Progress, Running
 

@@ -14,12 +14,13 @@ import numpy as np
 from emberlog.semantics.model import RecursionCase
 from emberlog.workers.fixpoint.asynchronous import AsyncWorker, drive_freely
 from emberlog.workers.fixpoint.bounded import BoundedWorker
-from emberlog.workers.fixpoint.factored_worker import MEMORY, FactoredWorker
+from emberlog.workers.fixpoint.factored_worker import FactoredWorker
 from emberlog.workers.fixpoint.rounds import RoundsWorker
 from emberlog.workers.fixpoint.staged import StagedWorker
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask
 from emberlog.workers.kernels.hashing import rows_of_owner
 from emberlog.workers.kernels.lanes import Lanes, joined
+from emberlog.workers.kernels.tuning import MATRIX_MEMORY
 from emberlog.workers.plan.factored import DoesNotFactor, Factored, factor
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.plan.partition_choice import Kind, Walk
@@ -82,7 +83,7 @@ def worker_for(
         case RecursionCase.STAGED:
             return StagedWorker(task, statics, report)
         case RecursionCase.SET if (factored := _factors(task)) is not None:
-            memory = MEMORY if task.memory is None else min(MEMORY, task.memory // 2)
+            memory = MATRIX_MEMORY if task.memory is None else min(MATRIX_MEMORY, task.memory // 2)
             return FactoredWorker(
                 task, statics, report, factored=factored, representation=task.representation, memory=memory
             )

@@ -17,12 +17,13 @@ import numpy as np
 from emberlog.config import Limits
 from emberlog.language.faults import Fault
 from emberlog.syntax.ast import Constant
-from emberlog.workers.fixpoint.chains import BATCH, Batch, ChainRunner, RelationAccess
+from emberlog.workers.fixpoint.chains import Batch, ChainRunner, RelationAccess
 from emberlog.workers.fixpoint.evaluate import Evaluator
 from emberlog.workers.fixpoint.profile import Effort, Recorder
 from emberlog.workers.kernels.hashing import rows_of_owner
 from emberlog.workers.kernels.lanes import Lane, Lanes, Mask, joined, no_rows
 from emberlog.workers.kernels.memory import check
+from emberlog.workers.kernels.tuning import BATCH, PIECES_PER_WORKER
 from emberlog.workers.plan.closing_joins import keys_of
 from emberlog.workers.plan.compile import CyclicProgram
 from emberlog.workers.plan.faults import suspicion
@@ -37,9 +38,6 @@ from emberlog.workers.store.partitioning import Hashed, Partitioning
 from emberlog.workers.store.relations import WorkerRelation, refuse_negative
 from emberlog.workers.store.stores import StaticStore, Store
 from emberlog.workers.wire.messages import Mail, Message, Progress, Running
-
-SHARES = 8
-"""Pieces that a worker has of a relation that is dealt out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +131,7 @@ class Worker(RelationAccess):
         if self.task.placement.statics[atom.relation] is None:
             first, workers = self.task.number, self.task.workers
         # Dealt out in turn: rows that stand together often cost as much as each other.
-        size = BATCH if workers == 1 else max(min(BATCH, count // (SHARES * workers)), 1)
+        size = BATCH if workers == 1 else max(min(BATCH, count // (PIECES_PER_WORKER * workers)), 1)
         for start in range(first * size, count, size * workers):
             part = rows[:, start : start + size]
             yield [part[lane] for lane in range(part.shape[0])]

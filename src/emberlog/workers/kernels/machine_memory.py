@@ -10,9 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from emberlog.workers.kernels.hashing import mix
-
-SHARE = 0.8
-"""Of what is left: others need some, too."""
+from emberlog.workers.kernels.tuning import MEMORY_SHARE
 
 _MACHINE = Path("/proc/meminfo")
 _OWN_GROUP = Path("/proc/self/cgroup")
@@ -28,7 +26,7 @@ def memory_for_each(workers: int) -> int | None:
     """Bytes that each of several workers on this machine may use; None where the system does not tell."""
     shares = [left / workers for left in (*_left_on_machine(), *_left_in_groups())]
     least = min((*shares, *_left_in_process()), default=None)
-    return None if least is None else max(int(least * SHARE), 1)
+    return None if least is None else max(int(least * MEMORY_SHARE), 1)
 
 
 def _left_on_machine() -> Iterator[int]:
@@ -102,7 +100,7 @@ def memory_from_spark(settings: Mapping[str, str]) -> int | None:
         factor = float(settings.get("spark.executor.memoryOverheadFactor", "0.1"))
         least = bytes_of(settings.get("spark.executor.minMemoryOverhead", LEAST_OVERHEAD), "m")
         size = max(int(bytes_of(settings.get("spark.executor.memory", "1g"), "m") * factor), least)
-    return int(size * SHARE / tasks)
+    return int(size * MEMORY_SHARE / tasks)
 
 
 def bytes_of(text: str, unit: str) -> int:

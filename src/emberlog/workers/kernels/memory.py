@@ -17,22 +17,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-LARGE = 1 << 20
-"""Bytes: what is smaller is not worth a look."""
+from emberlog.workers.kernels.tuning import (
+    BYTES_BESIDE,
+    FEWEST_AT_ONCE,
+    HELD_SHARE,
+    LARGE_BYTES,
+    LOOK_SECONDS,
+    MOST_HELD,
+    SHORT_OF_MEMORY,
+)
 
-LOOK_SECONDS = 0.005
-"""Between two looks by those who claim nothing: asking the system takes as long as a small round."""
-
-SHORT = 0.5
-"""Of a budget: with so much in use, facts that can be elsewhere had better go. The rest is for what a round needs."""
-
-BYTES_BESIDE = 512
-"""That a row takes in a budget, while it is on its way with all others that are made at the same time."""
-FEWEST_AT_ONCE = 1 << 12
-
-MOST_HELD = 64 << 20
-"""Bytes that are free and stay with a worker, for what it needs next; fewer where a budget is small."""
-_HELD_SHARE = 16
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """Of the C library's `mallopt`."""
 
@@ -84,7 +78,7 @@ def allowed(size: int | None) -> Iterator[None]:
 
 def claim(size: int) -> None:
     """To be called before so many bytes are used."""
-    if _budgets and size >= LARGE:
+    if _budgets and size >= LARGE_BYTES:
         _check(size)
 
 
@@ -96,7 +90,7 @@ def check() -> None:
 
 def has_room(size: int) -> bool:
     """Whether so many bytes more can be used: for those who can do with less."""
-    return not _budgets or size < LARGE or used_memory() + size <= _smallest().most
+    return not _budgets or size < LARGE_BYTES or used_memory() + size <= _smallest().most
 
 
 def room() -> int | None:
@@ -117,7 +111,7 @@ def is_short() -> bool:
         return False
     _Looked.for_much = time.monotonic()
     budget = _smallest()
-    return used_memory() > budget.most - (1 - SHORT) * budget.size
+    return used_memory() > budget.most - (1 - SHORT_OF_MEMORY) * budget.size
 
 
 def hold_freed(budget: int | None) -> None:
@@ -125,7 +119,7 @@ def hold_freed(budget: int | None) -> None:
     the arrays of each batch to the system, and get the same pages for the next one, each of them cleared."""
     mallopt = _of_c_library("mallopt")
     if mallopt is not None:
-        held = MOST_HELD if budget is None else min(MOST_HELD, budget // _HELD_SHARE)
+        held = MOST_HELD if budget is None else min(MOST_HELD, budget // HELD_SHARE)
         mallopt(_MMAP_THRESHOLD, held // 2)
         mallopt(_TRIM_THRESHOLD, held)
 

@@ -16,6 +16,7 @@ from emberlog.workers.kernels.hashing import hash_row
 from emberlog.workers.kernels.jit import jit
 from emberlog.workers.kernels.lanes import Floats, Lanes
 from emberlog.workers.kernels.memory import claim, has_room
+from emberlog.workers.kernels.tuning import AHEAD
 
 NO_TABLE: npt.NDArray[np.uint64] = np.zeros(0, np.uint64)
 
@@ -48,8 +49,6 @@ Rows: TypeAlias = npt.NDArray[np.int64]
 
 ROW_BITS = np.uint64(40)
 ROW_MASK = np.uint64((1 << 40) - 1)
-
-AHEAD = 64
 
 MIN, MAX, ARG_MIN, ARG_MAX, CHOICE, SUM_INT, SUM_FLOAT, SUM_WIDE, CARRY = range(9)
 """What happens to a value lane when a key comes again. CHOICE is the lane behind ARG_MIN or ARG_MAX: it follows. CARRY

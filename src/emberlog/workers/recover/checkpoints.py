@@ -23,16 +23,9 @@ from emberlog.config import Recovery
 from emberlog.workers.kernels.lanes import Lanes
 from emberlog.workers.kernels.memory import claim
 from emberlog.workers.kernels.narrow import Narrowed, narrowest
+from emberlog.workers.kernels.tuning import ENOUGH_TO_TELL, MOST_OF_THE_TIME, SECONDS_PER_ROW
 
 # When the next checkpoint is worth its time.
-
-MOST_OF_THE_TIME = 1 / 12
-"""That goes into checkpoints: where one would take long, more time has to pass before it."""
-
-SECONDS_PER_ROW = 1e-8
-"""Until it is known how long it takes."""
-ENOUGH_TO_TELL = 1 << 17
-"""Rows that have to be written to tell how long one takes."""
 
 
 class Pace:

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from emberlog.workers.kernels.lanes import Lane
-from emberlog.workers.store.relations import RESULT_BATCH, WorkerRelation
+from emberlog.workers.kernels.tuning import RESULT_BATCH
+from emberlog.workers.store.relations import WorkerRelation
 from emberlog.workers.store.stores import SetStore
 
 Iterations: TypeAlias = npt.NDArray[np.int32]

@@ -24,15 +24,8 @@ from emberlog.workers.kernels.intersections import intersect, narrow, sort_group
 from emberlog.workers.kernels.lanes import Lane, Lanes, Mask
 from emberlog.workers.kernels.memory import at_once, claim
 from emberlog.workers.kernels.tables import find_all, table_for
+from emberlog.workers.kernels.tuning import FEWEST_PAIRS, MOST_PAIRS, SMALL_RANGE
 from emberlog.workers.store.stores import StaticStore, Store, direct_range, grown_rows, touched
-
-MOST_PAIRS = 1 << 19
-"""Matches that are expanded at a time, so that a heavy key does not fill the memory."""
-
-FEWEST_PAIRS = 256
-
-SMALL_RANGE = 1 << 20
-"""Keys of a packed index in a range of at most this are looked up directly, however few they are."""
 
 Rows = npt.NDArray[np.int64]
 

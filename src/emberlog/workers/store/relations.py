@@ -13,17 +13,12 @@ from emberlog.logical.nodes import Version
 from emberlog.workers.kernels import tables
 from emberlog.workers.kernels.lanes import Floats, Lane, Lanes, floats_to_lane, lane_to_floats
 from emberlog.workers.kernels.memory import TooLarge, give_back, is_short
+from emberlog.workers.kernels.tuning import KNOWN_BATCH, RESULT_BATCH
 from emberlog.workers.plan.rules import Combine, RelationLayout, Shown
 from emberlog.workers.store.indexes import ChainedIndex, Matches
 from emberlog.workers.store.joined import Joined
 from emberlog.workers.store.sectioned_store import SectionedStore
 from emberlog.workers.store.stores import KeyedStore, SetStore, Store
-
-RESULT_BATCH = 1 << 20
-"""Rows of a result that are handed on at a time."""
-
-KNOWN_BATCH = 1 << 16
-"""Rows that are handed to another executor at a time, when memory is short."""
 
 _CODES = {
     Combine.MIN: tables.MIN,

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, TypeVar
 from emberlog.workers.kernels.hashing import rows_of_owner, sections_of
 from emberlog.workers.kernels.lanes import Lanes, joined
 from emberlog.workers.kernels.memory import TooLarge, give_back, is_short
-from emberlog.workers.store.spilled_rows import BLOCK, SpilledRows, SpillFile
+from emberlog.workers.kernels.tuning import SECTIONS, SPILL_BLOCK
+from emberlog.workers.store.spilled_rows import SpilledRows, SpillFile
 from emberlog.workers.store.stores import KeyedStore, SetStore
 
 if TYPE_CHECKING:
     from emberlog.workers.store.joined import Joined
-
-SECTIONS = 32
 
 Done = TypeVar("Done")
 
@@ -43,8 +42,8 @@ class _Section:
         for lanes in self.inbox.batches():
             store.add(lanes)
         changed = store.advance()
-        for begin in range(0, changed, BLOCK):
-            part = _delta_rows(store, begin, min(begin + BLOCK, changed))
+        for begin in range(0, changed, SPILL_BLOCK):
+            part = _delta_rows(store, begin, min(begin + SPILL_BLOCK, changed))
             self.delta.add(part)
             self.known.add(part)
         self.inbox.clear()
@@ -77,8 +76,8 @@ class SectionedStore:
         self.known_file, self.inbox_file, self.delta_file = SpillFile(), SpillFile(), SpillFile()
         self.sections = [_Section(self) for _ in range(SECTIONS)]
         is_new, is_delta = store.new_rows(), store.rows_of_delta()
-        for begin in range(0, store.count, BLOCK):
-            end = min(begin + BLOCK, store.count)
+        for begin in range(0, store.count, SPILL_BLOCK):
+            end = min(begin + SPILL_BLOCK, store.count)
             lanes = store.rows[:, begin:end]
             for number, rows in self._by_section(lanes[:, ~is_new[begin:end]]):
                 self.sections[number].known.add(rows)
@@ -97,8 +96,8 @@ class SectionedStore:
                     yield number, rows
 
     def add(self, batch: Lanes) -> bool:
-        for begin in range(0, batch.shape[1], BLOCK):
-            for number, rows in self._by_section(batch[:, begin : begin + BLOCK]):
+        for begin in range(0, batch.shape[1], SPILL_BLOCK):
+            for number, rows in self._by_section(batch[:, begin : begin + SPILL_BLOCK]):
                 self.sections[number].inbox.add(rows)
         return True
 

@@ -11,12 +11,7 @@ import numpy as np
 
 from emberlog.workers.kernels.lanes import Lanes, no_rows
 from emberlog.workers.kernels.memory import TooLarge
-
-BLOCK = 1 << 16
-"""Rows that are written, and read back, at a time at most."""
-
-WORTH_WRITING = 1 << 16
-"""Bytes: fewer wait for others."""
+from emberlog.workers.kernels.tuning import SPILL_BLOCK, WORTH_WRITING
 
 
 class SpillFile:
@@ -74,12 +69,12 @@ class SpilledRows:
         return self._own_file
 
     def add(self, lanes: Lanes) -> None:
-        for begin in range(0, lanes.shape[1], BLOCK):
-            part = lanes[:, begin : begin + BLOCK]
+        for begin in range(0, lanes.shape[1], SPILL_BLOCK):
+            part = lanes[:, begin : begin + SPILL_BLOCK]
             self._waiting.append(part.copy())
             self._waiting_rows += part.shape[1]
             self.count += part.shape[1]
-            if 8 * self.width * self._waiting_rows >= WORTH_WRITING or self._waiting_rows >= BLOCK:
+            if 8 * self.width * self._waiting_rows >= WORTH_WRITING or self._waiting_rows >= SPILL_BLOCK:
                 self._write()
 
     def _write(self) -> None:

@@ -30,28 +30,22 @@ from emberlog.workers.kernels.tables import (
     upsert_dense_extreme,
     upsert_dense_sum,
 )
+from emberlog.workers.kernels.tuning import (
+    AMPLE_GROWTH,
+    CHUNK,
+    DENSE_RANGE,
+    FREE_RANGE,
+    FRUGAL_GROWTH,
+    LARGE_SET,
+    LARGEST_GROWTH,
+    WIDEST_RANGE,
+)
 from emberlog.workers.plan.faults import overflow
 from emberlog.workers.store.memberships import NOT_YET, Membership, RowNumbers, membership_for
 
 if TYPE_CHECKING:
     from emberlog.workers.store.joined import Joined
 
-CHUNK = 1 << 18
-"""Rows that are entered at a time, so that tables grow with what is new and not with what is derived."""
-
-FREE_RANGE = 1 << 22
-"""Keys in a range of at most this are looked up directly: memory that is never touched costs nothing."""
-DENSE_RANGE = 32
-"""Keys in a larger range are, too, while there is one for so many places."""
-WIDEST_RANGE = 1 << 28
-AMPLE = 8
-"""Memory that is not touched costs nothing, and to copy all rows into a larger place does: a set asks for so many times
-the room that it has."""
-LARGE_SET = 1 << 20
-"""Rows. A set that has so many asks for all the room that is left, but for no more than so many times its own."""
-MOST_AMPLE = 256
-FRUGAL = 8
-"""Where memory is short, a store grows by this part of itself."""
 PAGE = 4096
 """Bytes that the system hands out at a time."""
 
@@ -81,17 +75,19 @@ def grown_rows(rows: Lanes, count: int, capacity: int) -> Lanes:
 def more_rows(width: int, capacity: int, rows: int) -> int:
     """The capacity of a store that now needs so many rows: twice as many if there is room, else a few more."""
     generous = max(rows, 2 * capacity)
-    return generous if has_room(8 * width * generous) else rows + rows // FRUGAL
+    return generous if has_room(8 * width * generous) else rows + rows // FRUGAL_GROWTH
 
 
 def ample_rows(width: int, capacity: int, rows: int) -> int:
     """The same where nothing is written to rows before they come."""
     if rows < LARGE_SET:
-        ample = AMPLE * capacity
+        ample = AMPLE_GROWTH * capacity
         fits = has_room(8 * width * ample)
     else:
         left = room()
-        ample = MOST_AMPLE * capacity if left is None else min(MOST_AMPLE * capacity, left // (8 * max(width, 1)))
+        ample = (
+            LARGEST_GROWTH * capacity if left is None else min(LARGEST_GROWTH * capacity, left // (8 * max(width, 1)))
+        )
         fits = True
     return ample if fits and ample >= max(rows, 2 * capacity) else more_rows(width, capacity, rows)
 

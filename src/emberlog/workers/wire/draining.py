@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
 from emberlog.workers.kernels.lanes import Lane, lane_to_floats
+from emberlog.workers.kernels.tuning import LONGEST_FILE, RANGE_SAMPLE
 from emberlog.workers.store.texts import TextTable
 
 # Where workers write their results, and whether all of it is there: nobody relies on it before.
@@ -37,10 +38,6 @@ def check_files(place: Path, expected: Sequence[int]) -> None:
 
 
 _INT32 = np.iinfo(np.int32)
-_SAMPLE = 1 << 16
-
-LONGEST_FILE = 1 << 25
-"""Rows: several files can be read by several tasks, also without a splittable footer in between."""
 
 
 class ResultFiles:
@@ -108,5 +105,5 @@ def arrow_column(lane: Lane, data_type: DataType, texts: TextTable, *, narrow: b
 
 
 def _has_runs(lane: Lane) -> bool:
-    sample = lane[:_SAMPLE]
+    sample = lane[:RANGE_SAMPLE]
     return bool(np.count_nonzero(sample[1:] != sample[:-1]) * 8 < len(sample))

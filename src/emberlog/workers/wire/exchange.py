@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from emberlog.workers.kernels.memory import claim
+from emberlog.workers.kernels.tuning import BUFFERS_PER_CALL, MOST_QUEUED
 from emberlog.workers.wire.messages import Mail, Message
 
 _HEADER = struct.Struct("<4sIQ")
@@ -29,10 +30,6 @@ MOST_WORDS = 1 << 16
 MOST_LANES = 1 << 10
 MOST_BYTES = 1 << 38
 """Of one frame; a worker that announces more is broken."""
-MOST_QUEUED = 1 << 28
-"""Bytes on their way out before a worker waits for others to read them."""
-_PIECES = 64
-"""Buffers handed to the system in one call; there is a limit to it everywhere."""
 
 
 class PeerLost(Exception):
@@ -60,7 +57,7 @@ class Outgoing:
         """Sends what the connection takes now; True when all is sent."""
         while self.pieces:
             try:
-                sent = connection.sendmsg(self.pieces[:_PIECES])
+                sent = connection.sendmsg(self.pieces[:BUFFERS_PER_CALL])
             except BlockingIOError:
                 return False
             while self.pieces and sent >= len(self.pieces[0]):

@@ -14,6 +14,7 @@ from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
 from emberlog.workers.kernels.hashing import rows_of_owner
 from emberlog.workers.kernels.lanes import Lane, Lanes, floats_to_lane, joined
 from emberlog.workers.kernels.memory import claim
+from emberlog.workers.kernels.tuning import COPIES_IN_MEMORY
 from emberlog.workers.store.partitioning import Partitioning
 from emberlog.workers.store.stores import StaticStore, distinct_rows
 from emberlog.workers.store.texts import TextTable
@@ -65,17 +66,13 @@ class Feed:
     """The columns that somebody reads; the others are not brought."""
 
 
-COPIES = 4
-"""Of a relation in memory: its rows, their order by key, and columns in that order, while they are made."""
-
-
 def bytes_on_each(one: Feed, workers: int) -> int:
     """About how much memory a relation takes on each worker, if its files tell how long it is."""
     if not isinstance(one.source, ParquetFiles):
         return 0
     rows = one.source.rows
     share = rows if one.partitioned_by is None else -(-rows // workers)
-    return 8 * len(one.types) * share * COPIES
+    return 8 * len(one.types) * share * COPIES_IN_MEMORY
 
 
 class Unfit(Exception):

@@ -14,6 +14,8 @@ import struct
 import time
 from dataclasses import dataclass
 
+from emberlog.workers.kernels.tuning import HANDSHAKE_SECONDS
+
 DRIVER = -1
 """The number of the driver's end."""
 
@@ -21,9 +23,6 @@ _NONCE = 16
 _PROOF = 32
 _HELLO = struct.Struct(f"<8sqq{_NONCE}s")
 _MAGIC = b"EMBERLG1"
-
-SECONDS = 20.0
-"""A stranger that says nothing is not waited for any longer."""
 
 
 class Refused(Exception):
@@ -50,9 +49,9 @@ def new_key() -> bytes:
 
 def greet(connection: socket.socket, credentials: Credentials, number: int, listener: int) -> None:
     """The dialing end."""
-    until = time.monotonic() + SECONDS
+    until = time.monotonic() + HANDSHAKE_SECONDS
     mine = secrets.token_bytes(_NONCE)
-    connection.settimeout(SECONDS)
+    connection.settimeout(HANDSHAKE_SECONDS)
     connection.sendall(_HELLO.pack(_MAGIC, credentials.attempt, number, mine))
     answer = receive_exactly(connection, _NONCE + _PROOF, until)
     theirs, proof = answer[:_NONCE], answer[_NONCE:]
@@ -68,7 +67,7 @@ class Newcomer:
     def __init__(self, connection: socket.socket, credentials: Credentials, listener: int) -> None:
         connection.setblocking(False)
         self.connection = connection
-        self.until = time.monotonic() + SECONDS
+        self.until = time.monotonic() + HANDSHAKE_SECONDS
         """Of the whole handshake: who sends a byte now and then is not waited for either."""
         self._credentials = credentials
         self._listener = listener

@@ -13,14 +13,10 @@ import socket
 import time
 from collections.abc import Iterator
 
+from emberlog.workers.kernels.tuning import BACKLOG, MOST_HANDSHAKES
 from emberlog.workers.wire.handshake import Credentials, Newcomer, Refused
 
 _log = logging.getLogger("emberlog")
-
-ROOM = 256
-"""Handshakes at a time."""
-
-BACKLOG = 128
 
 
 class SocketListener:
@@ -68,7 +64,7 @@ class SocketListener:
             connection, _ = self._listener.accept()
         except OSError:  # it is gone again
             return
-        if len(self._newcomers) >= ROOM:
+        if len(self._newcomers) >= MOST_HANDSHAKES:
             self._turn_away(next(iter(self._newcomers.values())), "too many at a time")
         self._newcomers[connection] = Newcomer(connection, credentials, self._number)
         self._selector.register(connection, selectors.EVENT_READ, connection)

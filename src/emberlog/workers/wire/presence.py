@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 
+from emberlog.workers.kernels.tuning import BEATS_PER_STALL, SLOWEST_BEAT
 from emberlog.workers.wire.exchange import PeerLost
 from emberlog.workers.wire.handshake import Credentials
 from emberlog.workers.wire.rendezvous import Address, Gathering, Met, meet
@@ -14,10 +15,6 @@ from emberlog.workers.wire.rendezvous import Address, Gathering, Met, meet
 #
 # Kernels leave the interpreter to other threads, so only a worker that is stopped, stuck or cut off falls silent. The
 # same thread sees when the driver hangs up: the attempt is over then, and what the worker does is for nobody.
-
-BEATS_PER_STALL = 8
-"""How many signs in a row have to be missing before a worker counts as lost."""
-SLOWEST_BEAT = 5.0
 
 
 class Heartbeat:

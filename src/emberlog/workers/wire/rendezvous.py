@@ -20,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from emberlog.workers.kernels.tuning import LAST_WORDS_SECONDS, SILENT_SECONDS, WAIT_SECONDS
 from emberlog.workers.wire.handshake import DRIVER, Credentials, Refused, greet, receive_exactly
 from emberlog.workers.wire.listener import SocketListener
 from emberlog.workers.wire.merged_progress import MergedProgress
@@ -31,17 +32,8 @@ _LENGTH = struct.Struct("<I")
 _PROGRESS = struct.Struct("<qqqq")
 MOST_TEXT = 1 << 20
 
-WAIT_SECONDS = 120.0
-"""For workers that Spark has started already, but that may still be importing."""
-
-
-LAST_WORDS_SECONDS = 1.0
-
 _PULSE, _GOODBYE = -1, -2
 """In the place of an iteration: a sign of life, and the last word of a worker that ends in good order."""
-
-SILENT_SECONDS = 60
-"""After about so long the system itself gives up a connection to a machine that answers nothing."""
 
 
 @dataclass(frozen=True, slots=True)
