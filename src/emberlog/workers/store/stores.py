@@ -85,9 +85,8 @@ def ample_rows(width: int, capacity: int, rows: int) -> int:
         fits = has_room(8 * width * ample)
     else:
         left = room()
-        ample = (
-            LARGEST_GROWTH * capacity if left is None else min(LARGEST_GROWTH * capacity, left // (8 * max(width, 1)))
-        )
+        most = LARGEST_GROWTH * capacity
+        ample = most if left is None else min(most, left // (8 * max(width, 1)))
         fits = True
     return ample if fits and ample >= max(rows, 2 * capacity) else more_rows(width, capacity, rows)
 
