@@ -1,4 +1,4 @@
-"""Recursion that only grows or improves, without rounds: each worker to its local fixpoint, and on as messages arrive.
+"""Runs a recursion that only grows or improves without rounds: each worker to its local fixpoint, and on as mail comes.
 
 What belongs to others is combined until it is shipped: when there is nothing left to do here, or when it has become
 much or old. docs/async.md tells why the answer is that of the rounds, and why nobody stops too early.
@@ -35,7 +35,7 @@ from emberlog.workers.wire.messages import Mail, Message, Progress, Running
 
 
 class Kind(IntEnum):
-    """The first number of a message says what it is."""
+    """Names the kinds of messages; the first number of a message is its kind."""
 
     WORK = 1
     """Contributions, copies and valuations; behind it how many parcels of copies the sender has, and how many facts."""
@@ -45,7 +45,7 @@ class Kind(IntEnum):
 
 
 class AsyncWorker(GrowingWorker):
-    """Its mail has a message without numbers for whom it has nothing, and so has what it is sent."""
+    """Runs without rounds. Mail has a message without numbers for a worker that gets nothing, in both directions."""
 
     def __init__(
         self, task: WorkerTask, statics: Mapping[str, StaticStore], report: Callable[[Progress], None] = lambda _: None
@@ -105,7 +105,8 @@ class AsyncWorker(GrowingWorker):
         return True
 
     def _go_on_from(self, saved: SavedState) -> None:
-        """What was known is true, whenever each worker wrote it down: it is all new now, and rules fill the gaps."""
+        """Refills the relations from a checkpoint. What was known is true, whenever each worker wrote it down: it is
+        all new now, and rules fill the gaps."""
         for name, relation in self.relations.items():
             refill_relation(saved, name, relation)
         self.iteration = saved.iteration
@@ -117,7 +118,7 @@ class AsyncWorker(GrowingWorker):
         return bool(self._driving or self._arrived) or any(relation.fresh for relation in self.relations.values())
 
     def _work(self) -> None:
-        """Local rounds until it is time to look for mail, or to send some."""
+        """Runs local rounds until it is time to look for mail, or to send some."""
         until = time.monotonic() + MAIL_SECONDS
         while True:
             self._local_round()
@@ -138,7 +139,8 @@ class AsyncWorker(GrowingWorker):
         self.check_limits(Progress(self.iteration, changed, sum(self._totals)))
 
     def _contributions(self) -> Iterator[tuple[str, Contribution]]:
-        """What the rules make of the delta and of the valuations that came. Those that belong here go on at once."""
+        """Yields what the rules make of the delta and of the valuations that came. Those that belong here go on at
+        once."""
         under_way = deque((runner, runner.first_step, runner.start()) for runner in self.rules)
         under_way += ((runner, step, _alone(runner, step - 1, lanes)) for runner, step, lanes in self._arrived)
         while under_way:
@@ -179,7 +181,7 @@ class AsyncWorker(GrowingWorker):
             copy.advance()
 
     def _keep_own(self, channel: int, lanes: Lanes, route: Lane | None) -> Lanes:
-        """The rows that belong here; the others, or all of those that go to every worker, leave with the next
+        """Returns the rows that belong here; the others, or all of those that go to every worker, leave with the next
         shipment."""
         if route is None:
             if lanes.shape[1] and self.task.workers > 1:
@@ -195,7 +197,7 @@ class AsyncWorker(GrowingWorker):
 
     @property
     def _has_mail(self) -> bool:
-        """Whether something has to be shipped before this worker may rest."""
+        """Tells whether something has to be shipped before this worker may rest."""
         is_waiting = bool(self._leaving) or any(outbox.waiting for outbox in self._outboxes.values())
         return is_waiting or self._installing.is_owing or self._installing.has_new
 
@@ -206,7 +208,7 @@ class AsyncWorker(GrowingWorker):
         return self._has_mail and time.monotonic() - self._shipped_at > SHIP_SECONDS
 
     def _shipment(self) -> Mail:
-        """All that waits, and to whom copies are confirmed."""
+        """Returns all that waits, and to whom copies are confirmed."""
         mail = self.empty_mail()
         for name, outbox in self._outboxes.items():
             if outbox.waiting:
@@ -234,7 +236,7 @@ class AsyncWorker(GrowingWorker):
         return mail
 
     def _at_rest(self) -> Mail:
-        """Nothing to do and nothing to ship: lets the token go, and waits."""
+        """Lets the token go, and waits, because there is nothing to do and nothing to ship."""
         mail = self.empty_mail()
         self._is_over = self._is_over or self._detector.is_over
         if self._is_over and not self._has_said_stop:

@@ -1,4 +1,4 @@
-"""Bounded recursion: every round starts anew from the relations of the round before (`@iterations`)."""
+"""Runs a bounded recursion: every round starts anew from the relations of the round before (`@iterations`)."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class BoundedWorker(Worker, KeepsHistory):
             raise Fault(fault.code, f"{fault.message} in rule {rule}", *fault.notes, rule=rule) from fault
 
     def _begun_with(self, seeds: Mapping[str, Lanes]) -> dict[str, WorkerRelation]:
-        """The relations of a round before the rules contribute to them."""
+        """Returns the relations of a round before the rules contribute to them."""
         begun = {name: _emptied(resident) for name, resident in self.previous.items()}
         for name, resident in begun.items():
             resident.add(seeds[name])
@@ -94,7 +94,8 @@ class BoundedWorker(Worker, KeepsHistory):
                 yield HistoryBatch.of_iteration(columns, iteration)
 
     def _owned(self, contributions: Iterable[tuple[str, Contribution]]) -> Generator[Mail, Mail, dict[str, Lanes]]:
-        """The contributions to the facts that this worker owns, from all workers, combined where they were made."""
+        """Returns the contributions to the facts that this worker owns, from all workers, combined where they were
+        made."""
         mail = self.empty_mail()
         self.post_combined(mail, contributions)
         received = yield mail
@@ -112,7 +113,7 @@ class BoundedWorker(Worker, KeepsHistory):
 
 
 def _emptied(resident: WorkerRelation) -> WorkerRelation:
-    """For the next round, which most often has as many facts."""
+    """Returns an empty relation for the next round, which most often has as many facts."""
     store = resident.store
     return WorkerRelation(
         resident.relation, tracks=False, store=store.emptied() if isinstance(store, KeyedStore) else None
@@ -120,7 +121,7 @@ def _emptied(resident: WorkerRelation) -> WorkerRelation:
 
 
 def _same(one: WorkerRelation, other: WorkerRelation) -> bool:
-    """Whether two rounds have the same facts as rules see them, so an average of twice as many is the same."""
+    """Tells whether two rounds have the same facts as rules see them, so an average of twice as many is the same."""
     left, store = one.store.all, other.store
     assert isinstance(store, SetStore | KeyedStore)
     if left.shape != store.all.shape:
@@ -145,6 +146,6 @@ def _look_the_same(resident: WorkerRelation, left: Lanes, right: Lanes) -> bool:
 
 
 def _has_same_keys(one: WorkerRelation, other: WorkerRelation) -> bool:
-    """In the same order."""
+    """Tells whether two rounds have the same keys in the same order."""
     keys = one.relation.keys
     return np.array_equal(one.store.all[:keys], other.store.all[:keys])

@@ -1,4 +1,4 @@
-"""Relations without recursion, computed by workers beside a recursion: what it reads, and what folds its result."""
+"""Computes relations without recursion beside one: those that it reads, and those that fold its result."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class DefinitionWorker(Worker):
         return super().started(atom)
 
     def _rows_of(self, atom: Atom) -> int:
-        """How many rows `started` gives."""
+        """Returns how many rows `started` gives."""
         if atom.relation in self.streams:
             return self.streams[atom.relation].count()
         return sum(len(lanes[0]) for lanes in self.started(atom))
@@ -91,7 +91,7 @@ class DefinitionWorker(Worker):
         return facts + sum(self._valuations(runner) for runner in self.seeds)
 
     def _valuations(self, runner: ChainRunner) -> int:
-        """How many there are of a rule's body: nobody needs to know which."""
+        """Returns how many there are of a rule's body: nobody needs to know which."""
         if runner.first_step == 0 and self.task.number != 0:
             return 0
         body = ChainRunner(replace(runner.chain, head=()), self, self.task.codes)
@@ -99,13 +99,13 @@ class DefinitionWorker(Worker):
 
 
 def _reads_nothing(runner: ChainRunner) -> bool:
-    """Whether all rows of a relation are worth the same, so that their number is enough."""
+    """Tells whether all rows of a relation are worth the same, so that their number is enough."""
     steps = runner.chain.steps
     return len(steps) == 1 and isinstance(steps[0], Start) and not runner.needed[0]
 
 
 def _repeated(relation: RelationLayout, lanes: Lanes, times: int) -> Lanes:
-    """One contribution that is worth so many equal ones."""
+    """Returns one contribution that is worth so many equal ones."""
     result = lanes.copy()
     for place, rule in enumerate(relation.combine):
         lane = relation.keys + place

@@ -96,7 +96,7 @@ class RoundCheckpoints:
 
     @property
     def _rows_to_save(self) -> int | None:
-        """The number of rows, if rows only come."""
+        """Returns the number of rows, if rows only come."""
         stores = [*(relation.store for _, relation in self._relations()), *self._outgoing.values()]
         return sum(store.count for store in stores) if all(isinstance(store, SetStore) for store in stores) else None
 

@@ -1,4 +1,4 @@
-"""A decomposed recursion that outgrows its memory, finished slice by slice.
+"""Finishes a decomposed recursion that outgrows its memory, slice by slice.
 
 What one key of such a recursion leads to has nothing to do with the other keys. So when memory is full, the keys are
 divided: what is known of each slice waits on disk, and one slice after the other is gone on with alone. Its facts are
@@ -33,7 +33,7 @@ _SPREAD = np.int64(0x5851F42D4C957F2D)
 
 
 class Age(Enum):
-    """What a row is to the round that its slice goes on with; in the order in which rows are entered."""
+    """Says what a row is to the round that its slice goes on with; in the order in which rows are entered."""
 
     BEFORE = "before"
     DELTA = "delta"
@@ -58,7 +58,7 @@ class Slice:
 
 
 class SlicedWorker(Protocol):
-    """What slices need of the worker whose keys they divide."""
+    """Lists what slices need of the worker whose keys they divide."""
 
     begun: int
     """The iteration whose delta the rules read, or have read last."""
@@ -141,7 +141,7 @@ class Slices:
 
     @property
     def total(self) -> int:
-        """How many facts are finished."""
+        """Returns how many facts are finished."""
         return sum(rows.count for rows in self.finished.values())
 
     def divide(self, known: Mapping[str, Aged], depth: int, iteration: int) -> None:
@@ -167,7 +167,7 @@ class Slices:
         self.closed += 1
 
     def known(self, relation: str) -> Iterator[Lanes]:
-        """What is known of all slices, but for what the one at work has found."""
+        """Yields what is known of all slices, but for what the one at work has found."""
         yield from self.finished[relation].batches()
         for one in self.waiting:
             for batches in one.rows(relation).values():
@@ -175,7 +175,7 @@ class Slices:
 
 
 class SliceCounts:
-    """How many facts changed and came in each iteration, as if all slices had gone through them together."""
+    """Counts the facts that changed and came in each iteration, as if all slices had gone through them together."""
 
     def __init__(self) -> None:
         self._changed: dict[int, int] = {}
@@ -186,11 +186,12 @@ class SliceCounts:
         self._came[iteration] = self._came.get(iteration, 0) + came
 
     def withdraw(self, iteration: int, facts: int) -> None:
-        """The facts that there were after this iteration are divided anew, and will come in the next once more."""
+        """Takes back the facts that there were after this iteration: they are divided anew, and come once more in the
+        next."""
         self._came[iteration + 1] = self._came.get(iteration + 1, 0) - facts
 
     def told(self, total: int) -> Iterator[Progress]:
-        """What there is to tell, with so many facts before."""
+        """Yields what there is to tell, with so many facts before."""
         for iteration in sorted(self._changed):
             total += self._came[iteration]
             if self._changed[iteration]:
@@ -210,8 +211,8 @@ def _enter(one: Slice, worker: SlicedWorker) -> int:
 
 
 def aged(relation: WorkerRelation) -> Aged:
-    """The rows as they were when the round began, as far as that is known, without more memory than for a few of them;
-    the indexes are given up. What came since will come again."""
+    """Returns the rows as they were when the round began, as far as that is known, without more memory than for a few
+    of them; the indexes are given up. What came since will come again."""
     relation.indexes.clear()
     store = relation.store
     match store:
@@ -246,6 +247,6 @@ def _chosen(lanes: Lanes, chosen: Mask) -> Iterator[Lanes]:
 
 
 def _parts(keys: Lane, depth: int) -> npt.NDArray[np.int32]:
-    """Which part each key belongs to: by a hash that is another one at each depth, and among workers."""
+    """Returns which part each key belongs to: by a hash that is another one at each depth, and among workers."""
     with np.errstate(over="ignore"):
         return owners((keys ^ np.int64(depth + 1)) * _SPREAD, FANOUT)

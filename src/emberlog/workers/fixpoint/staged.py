@@ -1,4 +1,4 @@
-"""Recursion by stages: the facts of a stage are complete before any rule reads them.
+"""Runs a recursion by stages: the facts of a stage are complete before any rule reads them.
 
 Contributions wait, by relation and stage, until everything before them is done. Then the lowest stage, and in it the
 first relation in the order of a stage, is released on all workers at once and becomes the delta of a round.
@@ -70,7 +70,8 @@ class StagedWorker(Worker):
         return sum(lanes.shape[1] for lanes in self.released[relation])
 
     def _lowest(self, iteration: int) -> Generator[Mail, Mail, tuple[int, int, bool]]:
-        """The lowest stage and place that waits on any worker, and whether everyone wants a checkpoint before it."""
+        """Returns the lowest stage and place that waits on any worker, and whether everyone wants a checkpoint before
+        it."""
         mine = min(self.waiting, default=(NONE_LEFT, 0))
         received = yield self.empty_mail(*mine, int(self.task.is_checkpoint_due(iteration)))
         stage, place = min((message.numbers[0], message.numbers[1]) for message in received)
@@ -109,7 +110,8 @@ class StagedWorker(Worker):
     def _deliver(
         self, contributions: Iterable[tuple[str, Contribution]], changed: int = 0
     ) -> Generator[Mail, Mail, tuple[int, int]]:
-        """Sends contributions to their owners, combined at the source; gives the sums of the delta and of all facts."""
+        """Sends contributions to their owners, combined at the source; returns the sums of the delta and of all
+        facts."""
         mail = self.empty_mail(changed, self.total)
         self.post_combined(mail, contributions)
         received = yield mail

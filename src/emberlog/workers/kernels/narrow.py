@@ -16,7 +16,7 @@ from emberlog.workers.kernels.tuning import NARROW_BLOCK
 
 @jit
 def range_of(lane: Lane) -> tuple[int, int]:
-    """The lowest and the highest value of a lane that has some."""
+    """Returns the lowest and the highest value of a lane that has some."""
     low = high = lane[0]
     for value in lane:
         low = min(low, value)
@@ -42,13 +42,13 @@ _SIZES = (1, 2, 4)
 
 @dataclass(frozen=True, slots=True)
 class Narrowed:
-    """How the values of a lane are written: less the lowest, in so many bytes each."""
+    """Says how the values of a lane are written: less the lowest, in so many bytes each."""
 
     low: int
     size: int
 
     def blocks(self, lane: Lane) -> Iterator[memoryview]:
-        """The lane as bytes. A block holds until the next one is asked for."""
+        """Yields the lane as bytes. A block holds until the next one is asked for."""
         room = np.empty(min(NARROW_BLOCK, len(lane)), f"u{self.size}")
         for begin in range(0, len(lane), NARROW_BLOCK):
             part = lane[begin : begin + NARROW_BLOCK]

@@ -19,7 +19,8 @@ Places: TypeAlias = npt.NDArray[np.uint64]
 
 @jit
 def fill_places(places: Places, lanes: Lanes, first: int, size: int, lows: Lane, strides: Lane) -> None:
-    """The number of each of so many rows: its values less the lowest ones, each times the stride of its lane."""
+    """Fills in the number of each of so many rows: its values less the lowest ones, each times the stride of its
+    lane."""
     if lanes.shape[0] == 2:
         one, other = lanes[0], lanes[1]
         for row in range(size):
@@ -59,7 +60,8 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 def _fill_keys(
     keys: Places, slots: Places, table: Table, lanes: Lanes, first: int, size: int, lows: Lane, strides: Lane
 ) -> None:
-    """So many rows as words, and the slots where they are looked for first. No word is 0: that is an empty slot."""
+    """Fills in so many rows as words, and the slots where they are looked for first. No word is 0: that is an empty
+    slot."""
     mask = np.uint64(table.shape[0] - 1)
     fill_places(keys, lanes, first, size, lows, strides)
     for row in range(size):
@@ -72,7 +74,7 @@ def _fill_keys(
 def insert_packed(
     table: Table, store: Lanes, count: int, batch: Lanes, begin: int, end: int, lows: Lane, strides: Lane
 ) -> int:
-    """Appends those rows `[begin, end)` of the batch that the set does not have; gives the new number of rows."""
+    """Appends those rows `[begin, end)` of the batch that the set does not have; returns the new number of rows."""
     mask = np.uint64(table.shape[0] - 1)
     keys = np.empty(PROBE_BLOCK, np.uint64)
     slots = np.empty(PROBE_BLOCK, np.uint64)
@@ -122,7 +124,7 @@ def refill_packed(table: Table, store: Lanes, count: int, lows: Lane, strides: L
 
 @jit
 def has_all_packed(table: Table, rows: Lanes, lows: Lane, strides: Lane) -> bool:
-    """Whether the set has all these rows; their values have to lie in its ranges."""
+    """Tells whether the set has all these rows; their values have to lie in its ranges."""
     mask = np.uint64(table.shape[0] - 1)
     keys = np.empty(PROBE_BLOCK, np.uint64)
     slots = np.empty(PROBE_BLOCK, np.uint64)
@@ -153,7 +155,7 @@ def _bit(place: np.uint64) -> np.uint64:
 def insert_bits(
     words: Words, store: Lanes, count: int, batch: Lanes, begin: int, end: int, lows: Lane, strides: Lane
 ) -> int:
-    """Appends those rows `[begin, end)` of the batch that the set does not have; gives the new number of rows."""
+    """Appends those rows `[begin, end)` of the batch that the set does not have; returns the new number of rows."""
     places = np.empty(PROBE_BLOCK, np.uint64)
     seen = np.empty(PROBE_BLOCK, np.uint64)
     chosen = np.empty(PROBE_BLOCK, np.int64)
@@ -190,7 +192,7 @@ def refill_bits(words: Words, store: Lanes, count: int, lows: Lane, strides: Lan
 
 @jit
 def has_all_bits(words: Words, rows: Lanes, lows: Lane, strides: Lane) -> bool:
-    """Whether the set has all these rows; their values have to lie in its ranges."""
+    """Tells whether the set has all these rows; their values have to lie in its ranges."""
     places = np.empty(PROBE_BLOCK, np.uint64)
     for first in range(0, rows.shape[1], PROBE_BLOCK):
         size = min(PROBE_BLOCK, rows.shape[1] - first)

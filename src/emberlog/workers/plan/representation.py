@@ -79,7 +79,7 @@ def choose_closure(sample: ClosureSample, domain: int) -> Choice:
 
 
 def choose_matrix(size: MatrixSize, workers: int, memory: int) -> Choice:
-    """A bit matrix or hashed rows, for a recursion in which both sides move."""
+    """Chooses a bit matrix or hashed rows, for a recursion in which both sides move."""
     needed = size.bytes_on_each(workers)
     shape = f"{size.left:,} x {size.right:,} values, {_megabytes(needed)} on each worker"
     if needed <= memory:

@@ -1,4 +1,4 @@
-"""The relations of a worker as pieces of a checkpoint, and back."""
+"""Saves the relations of a worker as pieces of a checkpoint, and restores them."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ _FACTS, _DELTA, _DELTA_END, _LARGEST = "facts", "delta", "delta end", "largest"
 
 
 def save_relation(state: StateToSave, name: str, relation: WorkerRelation, *, is_new: bool = False) -> None:
-    """Between two rounds. `is_new` where it is not the one that was saved under this name before."""
+    """Saves a relation between two rounds. `is_new` where it is not the one that was saved under this name before."""
     _save_store(state, f"{name}.{_FACTS}", relation.store, is_new=is_new)
     if relation.largest is not None:
         _save_store(state, f"{name}.{_LARGEST}", relation.largest, is_new=is_new)
 
 
 def restore_relation(state: SavedState, name: str, relation: WorkerRelation) -> None:
-    """Fills an empty one."""
+    """Fills an empty relation."""
     _restore_store(state, f"{name}.{_FACTS}", relation.store)
     if relation.largest is not None:
         _restore_store(state, f"{name}.{_LARGEST}", relation.largest)
 
 
 def restore_rest(state: SavedState, name: str, relation: WorkerRelation, first: int) -> None:
-    """Fills an empty one of a recursion that is over with its rows from this one on."""
+    """Fills an empty relation of a recursion that is over with its rows from this one on."""
     rows = state.lanes(f"{name}.{_FACTS}", skip=first)
     match relation.store:
         case SetStore() as store:

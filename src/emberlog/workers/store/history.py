@@ -1,4 +1,4 @@
-"""In which iteration each fact of a recursion came: what workers keep of it for provenance.
+"""Records in which iteration each fact of a recursion came, for provenance.
 
 A set has its rows in the order in which they came, so a number per iteration is all there is to keep. A relation of
 groups forgets the values that it improves, so each of them is kept as it comes.
@@ -24,7 +24,7 @@ Iterations: TypeAlias = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class HistoryBatch:
-    """Some rows: a lane per column, and the iteration of each row."""
+    """Holds some rows: a lane per column, and the iteration of each row."""
 
     columns: list[Lane]
     iterations: Iterations
@@ -35,7 +35,7 @@ class HistoryBatch:
 
 
 class KeepsHistory(ABC):
-    """A worker that can tell in which iteration its facts came."""
+    """Marks a worker that can tell in which iteration its facts came."""
 
     @abstractmethod
     def history(self, relation: str) -> Iterator[HistoryBatch]:
@@ -43,7 +43,7 @@ class KeepsHistory(ABC):
 
 
 class RelationHistory:
-    """Of a relation whose facts come or improve round by round."""
+    """Records the history of a relation whose facts come or improve round by round."""
 
     def __init__(self, resident: WorkerRelation) -> None:
         self.resident = resident
@@ -53,7 +53,7 @@ class RelationHistory:
         """Of groups: what each iteration changed."""
 
     def note(self, iteration: int) -> None:
-        """The iteration is over, and its changes are the delta."""
+        """Notes the changes of an iteration that is over; they are the delta."""
         store = self.resident.store
         if isinstance(store, SetStore):
             self.ends.append(store.delta_end)

@@ -1,4 +1,4 @@
-"""The relations of the recursion on one worker: contributions come in, deltas and indexes go out."""
+"""Holds the relations of the recursion on one worker: contributions come in, deltas and indexes go out."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CODES = {
 
 
 def new_store(relation: RelationLayout, *, tracks: bool = True) -> SetStore | KeyedStore:
-    """An empty store of the relation's own lanes; `tracks=False` where nobody asks for its delta."""
+    """Returns an empty store of the relation's own lanes; `tracks=False` where nobody asks for its delta."""
     if not relation.combine:
         return SetStore(relation.width)
     return KeyedStore(relation.keys, tuple(_CODES[rule] for rule in relation.combine), tracks=tracks)
@@ -42,7 +42,7 @@ def new_store(relation: RelationLayout, *, tracks: bool = True) -> SetStore | Ke
 
 @dataclass(frozen=True, slots=True)
 class RoundBegin:
-    """What a relation was when a round began, whatever the round has improved since."""
+    """Holds what a relation was when a round began, whatever the round has improved since."""
 
     count: int
     delta: Lanes | None
@@ -50,7 +50,7 @@ class RoundBegin:
 
 
 class WorkerRelation:
-    """One relation: its store, its indexes, and for monotone sums the largest contribution of each key."""
+    """Holds one relation: its store, its indexes, and for monotone sums the largest contribution of each key."""
 
     def __init__(
         self, relation: RelationLayout, *, tracks: bool = True, store: Store | None = None, spills: bool = False
@@ -73,7 +73,7 @@ class WorkerRelation:
 
     @property
     def fresh(self) -> int:
-        """How many facts came or changed since the last `advance`."""
+        """Returns how many facts came or changed since the last `advance`."""
         return self.store.fresh
 
     def add(self, contributions: Lanes) -> None:
@@ -133,7 +133,7 @@ class WorkerRelation:
         self.began_with = RoundBegin(self.count, self.store.delta if isinstance(self.store, KeyedStore) else None)
 
     def end_round(self) -> int:
-        """What changed becomes the delta."""
+        """Makes what changed the delta; returns its number of rows."""
         changed = self.store.advance()
         self.began_with = None
         return changed
@@ -146,7 +146,7 @@ class WorkerRelation:
         return changed
 
     def index(self, keys: tuple[int, ...]) -> ChainedIndex:
-        """The index by these columns; made when it is first asked for."""
+        """Returns the index by these columns; made when it is first asked for."""
         if keys not in self.indexes:
             lanes = tuple(self.relation.columns[key].lane for key in keys)
             self.indexes[keys] = ChainedIndex(self.store, lanes)
@@ -165,13 +165,13 @@ class WorkerRelation:
         return shown(lane.shown, self.store.rows, lane.lane, rows)
 
     def contributed(self) -> Lanes:
-        """The rows as contributions to the same relation on another worker."""
+        """Returns the rows as contributions to the same relation on another worker."""
         if not isinstance(self.store, KeyedStore):
             return self.store.all
         return with_ordered_floats(self.relation, self.store.all)
 
     def known(self) -> Iterator[Lanes]:
-        """All rows as contributions, without more memory than for a few of them; the indexes are given up."""
+        """Yields all rows as contributions, without more memory than for a few of them; the indexes are given up."""
         if isinstance(self.store, SectionedStore):
             yield from self.store.contributions()
             return
@@ -182,13 +182,13 @@ class WorkerRelation:
             yield lanes[:, begin : min(begin + KNOWN_BATCH, store.count)]
 
     def batches(self) -> Iterator[list[Lane]]:
-        """All rows as the relation's columns, some at a time."""
+        """Yields all rows as the relation's columns, some at a time."""
         if not isinstance(self.store, SectionedStore):
             return self.in_batches(self.store.all, RESULT_BATCH)
         return (self.visible(lanes) for lanes in self.store.parts())
 
     def delta_batches(self, size: int, begin: int = 0) -> Iterator[list[Lane]]:
-        """The delta as the relation's columns, so many rows at a time, from this row on."""
+        """Yields the delta as the relation's columns, so many rows at a time, from this row on."""
         if self.began_with is not None and self.began_with.delta is not None and not self.fresh:
             return self.in_batches(self.began_with.delta[:, begin:], size)  # it is the same, and there already
         if not isinstance(self.store, SectionedStore):
@@ -197,12 +197,12 @@ class WorkerRelation:
         return (self.visible(lanes) for lanes in self.store.delta_parts())
 
     def in_batches(self, lanes: Lanes, size: int) -> Iterator[list[Lane]]:
-        """Rows of the store as the relation's columns, so many at a time."""
+        """Yields rows of the store as the relation's columns, so many at a time."""
         for begin in range(0, lanes.shape[1], size):
             yield self.visible(lanes[:, begin : begin + size])
 
     def visible(self, lanes: Lanes) -> list[Lane]:
-        """Rows of the store as the relation's columns."""
+        """Returns rows of the store as the relation's columns."""
         everything = slice(None)
         return [shown(column.shown, lanes, column.lane, everything) for column in self.relation.columns]
 
@@ -215,7 +215,7 @@ def refuse_negative(relation: RelationLayout, contributions: Lanes) -> None:
 
 
 def shown(how: Shown, lanes: Lanes, lane: int, rows: Lane | slice) -> Lane:
-    """A column as rules and people see it."""
+    """Returns a column as rules and people see it."""
     match how:
         case Shown.LANE:
             return lanes[lane, rows]
@@ -257,7 +257,7 @@ def with_plain_floats(relation: RelationLayout, contributions: Lanes) -> Lanes:
 
 
 def with_ordered_floats(relation: RelationLayout, rows: Lanes) -> Lanes:
-    """The inverse: every float in the order of ints, as in all other lanes."""
+    """Returns the rows with every float in the order of ints, as in all other lanes."""
     return _with_sums(relation, rows, lambda lane: floats_to_lane(lane.view(np.float64)))
 
 

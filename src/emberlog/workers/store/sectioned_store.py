@@ -1,4 +1,4 @@
-"""A relation of a recursion that does not fit into memory: in sections on disk, of which one at a time is looked at.
+"""Keeps a relation that does not fit into memory in sections on disk, of which one at a time is looked at.
 
 Contributions of a round go to the section of their key and wait there. At the end of the round each section that got
 some is brought into memory, where they are combined with what is known. Sections for which there is room stay there;
@@ -35,7 +35,7 @@ class _Section:
         """All rows, if there is room for them."""
 
     def advance(self) -> int:
-        """Combines what waits with what is known; gives the number of rows that came or changed."""
+        """Combines what waits with what is known; returns the number of rows that came or changed."""
         if not self.inbox.count:
             return 0
         store = self.loaded()
@@ -102,7 +102,7 @@ class SectionedStore:
         return True
 
     def add_joined(self, joined: Joined) -> bool:
-        """Rows have to go to their sections first."""
+        """Refuses, because rows have to go to their sections first."""
         return False
 
     def advance(self) -> int:
@@ -133,7 +133,7 @@ class SectionedStore:
         give_back()
 
     def parts(self) -> Iterator[Lanes]:
-        """All rows but those that are new, in batches."""
+        """Yields all rows but those that are new, in batches."""
         for section in self.sections:
             if self.is_set:
                 yield from section.known.batches()
@@ -145,7 +145,7 @@ class SectionedStore:
             yield from section.delta.batches()
 
     def contributions(self) -> Iterator[Lanes]:
-        """All that is known, as contributions, without memory for more than a few of them."""
+        """Yields all that is known, as contributions, without memory for more than a few of them."""
         for section in self.sections:
             yield from section.known.batches()
             yield from section.inbox.batches()
@@ -156,7 +156,7 @@ class SectionedStore:
 
     @property
     def fresh(self) -> int:
-        """How many contributions wait; some may turn out to be known."""
+        """Returns how many contributions wait; some may turn out to be known."""
         return sum(section.inbox.count for section in self.sections)
 
     @property

@@ -33,15 +33,15 @@ MOST_BYTES = 1 << 38
 
 
 class PeerLost(Exception):
-    """A worker is gone, or does not speak as it should."""
+    """Says that a worker is gone, or breaks the protocol."""
 
 
 class PeerStopped(PeerLost):
-    """A worker has no memory left, and said so: what is known is worth keeping."""
+    """Says that a worker has no memory left, and said so: what is known is worth keeping."""
 
 
 class Outgoing:
-    """A frame on its way out."""
+    """Sends a frame bit by bit."""
 
     def __init__(self, number: int, message: Message) -> None:
         batches = {channel: np.ascontiguousarray(lanes) for channel, lanes in message.batches.items()}
@@ -68,7 +68,7 @@ class Outgoing:
 
 
 class Incoming:
-    """A frame on its way in: header, directory, then each batch straight into its array."""
+    """Receives a frame bit by bit: header, directory, then each batch straight into its array."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -136,7 +136,7 @@ class Incoming:
 
 
 class Exchange:
-    """This worker's connections to all others."""
+    """Holds this worker's connections to all others."""
 
     def __init__(self, number: int, connections: Mapping[int, socket.socket]) -> None:
         self.number = number
@@ -253,7 +253,7 @@ class Exchange:
         return frame
 
     def _complete(self, peer: int) -> Message:
-        """The frame that has come; the next one is expected."""
+        """Returns the frame that has come; the next one is expected."""
         message = self._incoming[peer].message
         self._incoming[peer] = Incoming(self._incoming[peer].number + 1)
         return message

@@ -1,4 +1,4 @@
-"""What the recursion reads, brought to the workers: each reads its share, and rows go to those who need them."""
+"""Brings what the recursion reads to the workers: each reads its share, and rows go to those who need them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ Source: TypeAlias = InlineRows | ParquetFiles | StageRows
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """One relation that the recursion reads."""
+    """Describes one relation that the recursion reads."""
 
     relation: str
     types: tuple[DataType, ...]
@@ -67,7 +67,7 @@ class Feed:
 
 
 def bytes_on_each(one: Feed, workers: int) -> int:
-    """About how much memory a relation takes on each worker, if its files tell how long it is."""
+    """Estimates how much memory a relation takes on each worker, if its files tell how long it is."""
     if not isinstance(one.source, ParquetFiles):
         return 0
     rows = one.source.rows
@@ -76,7 +76,7 @@ def bytes_on_each(one: Feed, workers: int) -> int:
 
 
 class Unfit(Exception):
-    """The data has something that this executor cannot keep; the text says what."""
+    """Says that the data has something that this executor cannot keep; the text says what."""
 
 
 def feed(
@@ -88,8 +88,8 @@ def feed(
     texts: TextTable,
     divide: Callable[[Mapping[str, Lanes]], Partitioning],
 ) -> tuple[dict[str, StaticStore], Partitioning]:
-    """The relations as this worker keeps them, and how they are spread, which `divide` says when everyone has read its
-    part of them; `texts` knows all texts afterwards."""
+    """Returns the relations as this worker keeps them, and how they are spread, which `divide` says when everyone has
+    read its part of them; `texts` knows all texts afterwards."""
     has_texts = texts.is_used or any(one.types[column] == STRING for one in feeds for column in one.used)
     shares = {one.relation: encoded(one, _share(one, number, workers, stage_rows), texts) for one in feeds}
     partitioning = divide(shares)
@@ -114,7 +114,7 @@ def feed(
 def spread_rows(
     exchange: Exchange, workers: int, lanes: Lanes, column: int | None, partitioning: Partitioning
 ) -> Lanes:
-    """Rows that arose somewhere, where they are needed."""
+    """Returns rows that arose somewhere, where they are needed."""
     mail = [Message() for _ in range(workers)]
     _address(mail, 0, lanes, column, partitioning)
     received = exchange.swap(mail)
@@ -185,7 +185,7 @@ def _read_parquet(paths: Iterable[str], columns: Sequence[str], number: int, wor
 
 
 def encoded(one: Feed, columns: Sequence[pa.ChunkedArray], texts: TextTable) -> Lanes:
-    """Columns of values as lanes."""
+    """Returns columns of values as lanes."""
     rows = len(columns[0]) if columns else 0
     claim(8 * len(one.types) * rows)
     lanes = np.zeros((len(one.types), rows), np.int64)

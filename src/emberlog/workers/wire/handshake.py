@@ -1,4 +1,4 @@
-"""Both ends of a connection prove that they belong to the run, and who they are, before anything else is read.
+"""Lets both ends of a connection prove that they belong to the run, and who they are, before anything else is read.
 
 The key is made by the driver for one run and reaches the workers as a property of Spark's own tasks. A proof covers
 the run, the attempt, both ends and a fresh number of each, so a recorded one is worth nothing later.
@@ -26,12 +26,12 @@ _MAGIC = b"EMBERLG1"
 
 
 class Refused(Exception):
-    """The other end could not prove who it is."""
+    """Says that the other end could not prove who it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Of one attempt at one run."""
+    """Holds what the workers of one attempt at one run prove themselves with."""
 
     run: str
     attempt: int
@@ -48,7 +48,7 @@ def new_key() -> bytes:
 
 
 def greet(connection: socket.socket, credentials: Credentials, number: int, listener: int) -> None:
-    """The dialing end."""
+    """Proves who this is, at the dialing end."""
     until = time.monotonic() + HANDSHAKE_SECONDS
     mine = secrets.token_bytes(_NONCE)
     connection.settimeout(HANDSHAKE_SECONDS)
@@ -62,7 +62,8 @@ def greet(connection: socket.socket, credentials: Credentials, number: int, list
 
 
 class Newcomer:
-    """The listening end of a connection that has proved nothing yet. It never waits: `go_on` takes what is there."""
+    """Checks the listening end of a connection that has proved nothing yet. It never waits: `go_on` takes what is
+    there."""
 
     def __init__(self, connection: socket.socket, credentials: Credentials, listener: int) -> None:
         connection.setblocking(False)
@@ -76,7 +77,7 @@ class Newcomer:
         self._number = 0
 
     def go_on(self) -> int | None:
-        """The number of the worker at the other end, once that is proved."""
+        """Returns the number of the worker at the other end, once that is proved."""
         while True:
             missing = (_HELLO.size if self._expected is None else _PROOF) - len(self._said)
             try:
@@ -107,7 +108,7 @@ class Newcomer:
 
 
 def receive_exactly(connection: socket.socket, size: int, until: float | None = None) -> bytes:
-    """So many bytes; if there is an end to the waiting, it is that of all of them."""
+    """Receives so many bytes; if there is an end to the waiting, it is that of all of them."""
     parts = bytearray()
     while len(parts) < size:
         if until is not None:

@@ -1,4 +1,4 @@
-"""How the workers of a run find each other.
+"""Lets the workers of a run find each other.
 
 With a session in this process, a small tracker in the driver introduces them, which takes a millisecond, and then
 hears of their progress. Where the driver may be out of reach (Spark Connect), they meet by Spark's barrier, which
@@ -43,7 +43,7 @@ class Address:
 
 
 class Gathering(Protocol):
-    """Spark's own way to meet."""
+    """Gathers texts of all workers in Spark's own way."""
 
     def __call__(self, text: str, /) -> list[str]: ...
 
@@ -154,7 +154,7 @@ class Tracker:
 
 @dataclass(slots=True)
 class Met:
-    """All connections of a worker."""
+    """Holds all connections of a worker."""
 
     peers: dict[int, socket.socket]
     tracker: socket.socket | None
@@ -164,7 +164,7 @@ class Met:
         self._say(progress.iteration, progress.changed, progress.total, progress.bytes_sent)
 
     def beat(self) -> None:
-        """A sign of life; from any thread."""
+        """Sends a sign of life; from any thread."""
         self._say(_PULSE, 0, 0, 0)
 
     def _say(self, *numbers: int) -> None:
@@ -238,7 +238,8 @@ def meet(
 
 
 def _notice_silence(connection: socket.socket) -> None:
-    """A machine that is gone sends nothing, not even that it is gone: the system asks from time to time."""
+    """Lets the system ask from time to time whether the other machine is there: one that is gone does not even say
+    so."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in (("TCP_KEEPIDLE", SILENT_SECONDS // 4), ("TCP_KEEPINTVL", SILENT_SECONDS // 4)):
         if hasattr(socket, name):  # not on every system
