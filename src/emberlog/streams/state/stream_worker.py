@@ -146,13 +146,13 @@ class StreamWorker(RoundsWorker):
 
     def visible(self, relation: str, rows: Lanes) -> Lanes:
         """Rows of a store, in the lanes that are shown, as the columns of the relation."""
-        resident = self.relations[relation].relation
+        resident = self.relations[relation].layout
         columns = resident.columns[: -len(_added(resident))]
         return rows[[column.lane for column in columns]] if columns else np.empty((0, rows.shape[1]), np.int64)
 
     def hides_ranks(self, relation: str) -> bool:
         """Whether rows can differ in what nobody sees: in what the choice of an argmin or argmax was made by."""
-        return Combine.CHOICE in self.relations[relation].relation.combine
+        return Combine.CHOICE in self.relations[relation].layout.combine
 
     def started(self, atom: Atom) -> Iterator[list[Lane]]:
         if id(atom) not in self.repairing_atoms or atom.relation not in self.relations:

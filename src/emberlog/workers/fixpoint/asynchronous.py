@@ -176,7 +176,7 @@ class AsyncWorker(GrowingWorker):
         for place, ((name, column), copy) in enumerate(self.copies.items()):
             relation = self.relations[name]
             lanes = np.ascontiguousarray(relation.store.delta)
-            route = lanes[relation.relation.columns[column].lane]
+            route = lanes[relation.layout.columns[column].lane]
             copy.store.add(self._keep_own(self._first_copy + place, lanes, route))
             copy.advance()
 

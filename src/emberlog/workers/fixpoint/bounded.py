@@ -34,8 +34,8 @@ class BoundedWorker(Worker, KeepsHistory):
         assert rounds is not None
         saved = self.task.saved_state
         if saved is not None:
-            for name, resident in self.previous.items():
-                restore_relation(saved, name, resident)
+            for name, relation in self.previous.items():
+                restore_relation(saved, name, relation)
         for iteration in range(1 if saved is None else saved.iteration + 1, rounds + 1):
             self.begin_iteration(iteration)
             contributions = yield from self.rule_contributions()
@@ -45,13 +45,13 @@ class BoundedWorker(Worker, KeepsHistory):
                     self.keep(following[name], contribution)
             else:
                 arrived = yield from self._owned(contributions)
-                for name, resident in following.items():
-                    resident.add(arrived[name])
+                for name, relation in following.items():
+                    relation.add(arrived[name])
             differs = any(self._differs(self.previous[name], following[name]) for name in following)
             self.previous = following
             if self.task.provenance:
                 self.rounds.append(following)
-            total = sum(resident.count for resident in following.values())
+            total = sum(relation.count for relation in following.values())
             received = yield self.empty_mail(int(differs), total, int(self.task.is_checkpoint_due(iteration)))
             everyone = Progress(iteration, sum(m.numbers[0] for m in received), sum(m.numbers[1] for m in received))
             self.report(everyone)
@@ -66,21 +66,21 @@ class BoundedWorker(Worker, KeepsHistory):
         try:
             return not _same(before, after)
         except Fault as fault:
-            rule = next(chain.name for chain in self.program.rules if chain.relation == after.relation.name)
+            rule = next(chain.name for chain in self.program.rules if chain.relation == after.layout.name)
             raise Fault(fault.code, f"{fault.message} in rule {rule}", *fault.notes, rule=rule) from fault
 
     def _begun_with(self, seeds: Mapping[str, Lanes]) -> dict[str, WorkerRelation]:
         """Returns the relations of a round before the rules contribute to them."""
-        begun = {name: _emptied(resident) for name, resident in self.previous.items()}
-        for name, resident in begun.items():
-            resident.add(seeds[name])
+        begun = {name: _emptied(relation) for name, relation in self.previous.items()}
+        for name, relation in begun.items():
+            relation.add(seeds[name])
         return begun
 
     def _save(self, iteration: int) -> None:
         assert self.task.checkpoints is not None
         with self.task.checkpoints.saving(iteration, is_alone=False) as state:
-            for name, resident in self.previous.items():
-                save_relation(state, name, resident, is_new=True)
+            for name, relation in self.previous.items():
+                save_relation(state, name, relation, is_new=True)
 
     def results(self, relation: str) -> Iterator[list[Lane]]:
         return self.previous[relation].batches()
@@ -89,8 +89,8 @@ class BoundedWorker(Worker, KeepsHistory):
         return self.previous[relation].count
 
     def history(self, relation: str) -> Iterator[HistoryBatch]:
-        for iteration, residents in enumerate(self.rounds, start=1):
-            for columns in residents[relation].batches():
+        for iteration, facts in enumerate(self.rounds, start=1):
+            for columns in facts[relation].batches():
                 yield HistoryBatch.of_iteration(columns, iteration)
 
     def _owned(self, contributions: Iterable[tuple[str, Contribution]]) -> Generator[Mail, Mail, dict[str, Lanes]]:
@@ -108,15 +108,15 @@ class BoundedWorker(Worker, KeepsHistory):
         if atom.relation not in self.previous:
             yield from super().started(atom)
             return
-        resident = self.previous[atom.relation]
-        yield from resident.in_batches(resident.store.all, BATCH)
+        relation = self.previous[atom.relation]
+        yield from relation.in_batches(relation.store.all, BATCH)
 
 
-def _emptied(resident: WorkerRelation) -> WorkerRelation:
+def _emptied(relation: WorkerRelation) -> WorkerRelation:
     """Returns an empty relation for the next round, which most often has as many facts."""
-    store = resident.store
+    store = relation.store
     return WorkerRelation(
-        resident.relation, tracks=False, store=store.emptied() if isinstance(store, KeyedStore) else None
+        relation.layout, tracks=False, store=store.emptied() if isinstance(store, KeyedStore) else None
     )
 
 
@@ -132,20 +132,20 @@ def _same(one: WorkerRelation, other: WorkerRelation) -> bool:
     return all(_has_all(other, np.ascontiguousarray(left[:, :end])) for end in (FEW_ROWS, left.shape[1]))
 
 
-def _has_all(resident: WorkerRelation, rows: Lanes) -> bool:
-    store = resident.store
+def _has_all(relation: WorkerRelation, rows: Lanes) -> bool:
+    store = relation.store
     if isinstance(store, SetStore):
         return store.contains_all(rows)
     assert isinstance(store, KeyedStore)
     numbers = store.find(rows)
-    return bool((numbers >= 0).all()) and _look_the_same(resident, store.rows[:, numbers], rows)
+    return bool((numbers >= 0).all()) and _look_the_same(relation, store.rows[:, numbers], rows)
 
 
-def _look_the_same(resident: WorkerRelation, left: Lanes, right: Lanes) -> bool:
-    return all(map(np.array_equal, resident.visible(left), resident.visible(right)))
+def _look_the_same(relation: WorkerRelation, left: Lanes, right: Lanes) -> bool:
+    return all(map(np.array_equal, relation.visible(left), relation.visible(right)))
 
 
 def _has_same_keys(one: WorkerRelation, other: WorkerRelation) -> bool:
     """Tells whether two rounds have the same keys in the same order."""
-    keys = one.relation.keys
+    keys = one.layout.keys
     return np.array_equal(one.store.all[:keys], other.store.all[:keys])

@@ -228,8 +228,8 @@ class RoundsWorker(GrowingWorker):
         for channel, (name, column) in enumerate(self.copies):
             relation = self.relations[name]
             lanes = np.ascontiguousarray(relation.store.delta)
-            self.post(mail, channel, lanes, lanes[relation.relation.columns[column].lane])
+            self.post(mail, channel, lanes, lanes[relation.layout.columns[column].lane])
         received = yield mail
         for channel, copy in enumerate(self.copies.values()):
-            copy.store.add(gather(received, channel, copy.relation.width))
+            copy.store.add(gather(received, channel, copy.layout.width))
             copy.advance()

@@ -94,18 +94,18 @@ class StagedWorker(Worker):
         for name in self.released:
             self.released[name] = [saved.lanes(name)]
         for stage, place in saved.lanes(_WAITING).T.tolist():
-            resident = WorkerRelation(self.program.relation(self.program.recursion.stage_order[place]), tracks=False)
-            restore_relation(saved, _name_of((stage, place)), resident)
-            self.waiting[stage, place] = resident
+            relation = WorkerRelation(self.program.relation(self.program.recursion.stage_order[place]), tracks=False)
+            restore_relation(saved, _name_of((stage, place)), relation)
+            self.waiting[stage, place] = relation
         return saved.iteration
 
     def _release(self, stage: int, place: int) -> int:
         name = self.program.recursion.stage_order[place]
-        resident = self.waiting.pop((stage, place), None) or WorkerRelation(self.program.relation(name))
-        self.delta = (name, resident)
-        self.released[name].append(np.stack(resident.visible(resident.store.all)))
-        self.total += resident.count
-        return resident.count
+        relation = self.waiting.pop((stage, place), None) or WorkerRelation(self.program.relation(name))
+        self.delta = (name, relation)
+        self.released[name].append(np.stack(relation.visible(relation.store.all)))
+        self.total += relation.count
+        return relation.count
 
     def _deliver(
         self, contributions: Iterable[tuple[str, Contribution]], changed: int = 0
@@ -133,10 +133,10 @@ class StagedWorker(Worker):
             yield from super().started(atom)
             return
         assert self.delta is not None
-        name, resident = self.delta
+        name, relation = self.delta
         if name != atom.relation:
             return
-        yield from resident.in_batches(resident.store.all, BATCH)
+        yield from relation.in_batches(relation.store.all, BATCH)
 
 
 def _name_of(waiting: tuple[int, int]) -> str:

@@ -314,8 +314,8 @@ class Worker(RelationAccess):
         combined = {relation.name: WorkerRelation(relation, tracks=False) for relation in self.program.relations}
         for name, contribution in contributions:
             self.keep(combined[name], contribution)
-        for name, resident in combined.items():
-            lanes = resident.contributed()
+        for name, relation in combined.items():
+            lanes = relation.contributed()
             self.post(mail, self.channels[name], lanes, self.route(name, lanes))
 
     def route(self, relation: str, lanes: Lanes) -> Lane:

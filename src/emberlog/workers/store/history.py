@@ -45,8 +45,8 @@ class KeepsHistory(ABC):
 class RelationHistory:
     """Records the history of a relation whose facts come or improve round by round."""
 
-    def __init__(self, resident: WorkerRelation) -> None:
-        self.resident = resident
+    def __init__(self, relation: WorkerRelation) -> None:
+        self.relation = relation
         self.ends: list[int] = []
         """Of a set: how many rows it had after each iteration."""
         self.values: list[HistoryBatch] = []
@@ -54,20 +54,20 @@ class RelationHistory:
 
     def note(self, iteration: int) -> None:
         """Notes the changes of an iteration that is over; they are the delta."""
-        store = self.resident.store
+        store = self.relation.store
         if isinstance(store, SetStore):
             self.ends.append(store.delta_end)
             return
         delta = store.delta
         if delta.shape[1]:
-            self.values.append(HistoryBatch.of_iteration(self.resident.visible(delta), iteration))
+            self.values.append(HistoryBatch.of_iteration(self.relation.visible(delta), iteration))
 
     def batches(self) -> Iterator[HistoryBatch]:
-        if not isinstance(self.resident.store, SetStore):
+        if not isinstance(self.relation.store, SetStore):
             yield from self.values
             return
         begin, ends = 0, np.array(self.ends)
-        for columns in self.resident.in_batches(self.resident.store.all, RESULT_BATCH):
+        for columns in self.relation.in_batches(self.relation.store.all, RESULT_BATCH):
             rows = np.arange(begin, begin + len(columns[0]))
             yield HistoryBatch(columns, np.searchsorted(ends, rows, side="right").astype(np.int32))
             begin += len(columns[0])

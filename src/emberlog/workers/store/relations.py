@@ -53,19 +53,19 @@ class WorkerRelation:
     """Holds one relation: its store, its indexes, and for monotone sums the largest contribution of each key."""
 
     def __init__(
-        self, relation: RelationLayout, *, tracks: bool = True, store: Store | None = None, spills: bool = False
+        self, layout: RelationLayout, *, tracks: bool = True, store: Store | None = None, spills: bool = False
     ) -> None:
         """`spills` where rows that are not new are only needed to know what is new: they can be on disk then."""
-        self.relation = relation
+        self.layout = layout
         self.spills = spills
-        self.store: Store = store or new_store(relation, tracks=tracks)
+        self.store: Store = store or new_store(layout, tracks=tracks)
         self.indexes: dict[tuple[int, ...], ChainedIndex] = {}
         self.began_with: RoundBegin | None = None
         """While rules read the delta, if somebody may have to begin the round again."""
         self.largest: KeyedStore | None = None
-        if relation.largest_per_key:
+        if layout.largest_per_key:
             # The lane behind the largest value is how much of it is counted already.
-            self.largest = KeyedStore(relation.keys + 1, (tables.MAX, tables.CHOICE))
+            self.largest = KeyedStore(layout.keys + 1, (tables.MAX, tables.CHOICE))
 
     @property
     def count(self) -> int:
@@ -82,9 +82,9 @@ class WorkerRelation:
         if self.largest is not None:
             contributions = self._growth_of_largest(self.largest, contributions)
         else:
-            contributions = with_plain_floats(self.relation, contributions)
+            contributions = with_plain_floats(self.layout, contributions)
         if not self._with_room(lambda store: store.add(contributions)):
-            raise Fault("DL502", f"a sum of `{self.relation.name}` does not fit in a 64-bit int")
+            raise Fault("DL502", f"a sum of `{self.layout.name}` does not fit in a 64-bit int")
 
     def add_joined(self, joined: Joined) -> bool:
         """Combines the pairs of a join as they are met; False if they have to be written out first."""
@@ -105,7 +105,7 @@ class WorkerRelation:
 
     def _spill(self) -> None:
         assert isinstance(self.store, SetStore | KeyedStore)
-        self.store = SectionedStore(lambda: new_store(self.relation), self.store)
+        self.store = SectionedStore(lambda: new_store(self.layout), self.store)
         self.spills = False
         give_back()
 
@@ -115,18 +115,18 @@ class WorkerRelation:
 
     def _growth_of_largest(self, largest: KeyedStore, contributions: Lanes) -> Lanes:
         """Contributions to the sum: by how much the largest value of each key grew."""
-        refuse_negative(self.relation, contributions)
-        keys = self.relation.keys + 1
+        refuse_negative(self.layout, contributions)
+        keys = self.layout.keys + 1
         if contributions.shape[0] == keys:  # mcount<Key>: every key counts as 1
             contributions = np.vstack([contributions, np.ones((1, contributions.shape[1]), np.int64)])
-        is_float = self.relation.combine[0] is Combine.SUM_FLOAT
+        is_float = self.layout.combine[0] is Combine.SUM_FLOAT
         largest.add(np.vstack([contributions, np.zeros((1, contributions.shape[1]), np.int64)]))
         largest.advance()
         rows = largest.delta_rows
         value, counted = largest.rows[keys, rows], largest.rows[keys + 1, rows]
         largest.rows[keys + 1, rows] = value
         growth = (lane_to_floats(value) - lane_to_floats(counted)).view(np.int64) if is_float else value - counted
-        return np.vstack([largest.rows[: self.relation.keys, rows], growth[None]])
+        return np.vstack([largest.rows[: self.layout.keys, rows], growth[None]])
 
     def begin_round(self) -> None:
         """Rules will read the delta: keeps what is needed to begin again with it."""
@@ -148,7 +148,7 @@ class WorkerRelation:
     def index(self, keys: tuple[int, ...]) -> ChainedIndex:
         """Returns the index by these columns; made when it is first asked for."""
         if keys not in self.indexes:
-            lanes = tuple(self.relation.columns[key].lane for key in keys)
+            lanes = tuple(self.layout.columns[key].lane for key in keys)
             self.indexes[keys] = ChainedIndex(self.store, lanes)
             self.indexes[keys].catch_up()
         return self.indexes[keys]
@@ -161,14 +161,14 @@ class WorkerRelation:
         return self.index(keys).matches(values, below)
 
     def column(self, column: int, rows: Lane) -> Lane:
-        lane = self.relation.columns[column]
+        lane = self.layout.columns[column]
         return shown(lane.shown, self.store.rows, lane.lane, rows)
 
     def contributed(self) -> Lanes:
         """Returns the rows as contributions to the same relation on another worker."""
         if not isinstance(self.store, KeyedStore):
             return self.store.all
-        return with_ordered_floats(self.relation, self.store.all)
+        return with_ordered_floats(self.layout, self.store.all)
 
     def known(self) -> Iterator[Lanes]:
         """Yields all rows as contributions, without more memory than for a few of them; the indexes are given up."""
@@ -177,7 +177,7 @@ class WorkerRelation:
             return
         self.indexes.clear()
         store = self.store if self.largest is None else self.largest
-        lanes = store.rows[: len(self.relation.contribution_types)]
+        lanes = store.rows[: len(self.layout.contribution_types)]
         for begin in range(0, store.count, KNOWN_BATCH):
             yield lanes[:, begin : min(begin + KNOWN_BATCH, store.count)]
 
@@ -204,7 +204,7 @@ class WorkerRelation:
     def visible(self, lanes: Lanes) -> list[Lane]:
         """Returns rows of the store as the relation's columns."""
         everything = slice(None)
-        return [shown(column.shown, lanes, column.lane, everything) for column in self.relation.columns]
+        return [shown(column.shown, lanes, column.lane, everything) for column in self.layout.columns]
 
 
 def refuse_negative(relation: RelationLayout, contributions: Lanes) -> None:
