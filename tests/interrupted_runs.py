@@ -46,7 +46,7 @@ def broken_off_within(checkpoints: int, batch: int = 1, portion: int = 1 << 62) 
     always = Recovery(checkpoint_seconds=1e-9)
     with (
         mock.patch("emberlog.workers.fixpoint.rounds.NO_LIMIT", portion),
-        mock.patch("emberlog.workers.fixpoint.rounds.BATCH", batch),
+        mock.patch("emberlog.workers.fixpoint.growing.BATCH", batch),
         mock.patch("emberlog.workers.recover.checkpoints.MOST_OF_THE_TIME", 1e9),
         _all_recursions(_Breaking(always, after_checkpoints=checkpoints)) as found,
     ):

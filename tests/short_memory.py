@@ -41,7 +41,7 @@ def short_memory(seed: int, likely: float = 0.1) -> Iterator[Shortage]:
     loaded, spill = _Section.loaded, relations.WorkerRelation._spill
 
     def may_divide(worker: RoundsWorker) -> None:
-        if worker._goes_by_slices and found.divided < MOST_DIVISIONS and random.random() < likely:
+        if worker.goes_by_slices and found.divided < MOST_DIVISIONS and random.random() < likely:
             found.divided += 1
             raise TooLarge("by chance")
 
@@ -57,7 +57,7 @@ def short_memory(seed: int, likely: float = 0.1) -> Iterator[Shortage]:
     def advanced(worker: RoundsWorker) -> int:
         """Some relations are in the next round already, and others are not."""
         changed = 0
-        for one in worker.residents.values():
+        for one in worker.relations.values():
             changed += one.advance()
             may_divide(worker)
         return changed
@@ -79,14 +79,14 @@ def short_memory(seed: int, likely: float = 0.1) -> Iterator[Shortage]:
         patch.object(memory, "used_memory", lambda: 0),
         patch.object(RoundsWorker, "keep", kept),
         patch.object(RoundsWorker, "check_limits", limits_checked),
-        patch.object(RoundsWorker, "_advance", advanced),
+        patch.object(RoundsWorker, "advance", advanced),
         patch.object(relations, "is_short", lambda: random.random() < likely),
         patch.object(relations.WorkerRelation, "_spill", spills),
         patch.object(sectioned_store, "is_short", lambda: random.random() < likely),
         patch.object(_Section, "loaded", brought_in),
         patch.object(sectioned_store, "SECTIONS", random.choice((1, 3))),
-        patch.object(sectioned_store, "BLOCK", block),
-        patch.object(spilled_rows, "BLOCK", block),
+        patch.object(sectioned_store, "SPILL_BLOCK", block),
+        patch.object(spilled_rows, "SPILL_BLOCK", block),
         patch.object(spilled_rows, "WORTH_WRITING", random.choice((1, 100))),
         patch.object(slices, "FANOUT", random.choice((2, 4))),
     ):

@@ -18,6 +18,7 @@ from emberlog.workers.fixpoint.asynchronous import AsyncWorker
 from emberlog.workers.fixpoint.definitions import DefinitionWorker
 from emberlog.workers.fixpoint.team import run_workers
 from emberlog.workers.fixpoint.worker import Worker
+from emberlog.workers.kernels import tuning
 from emberlog.workers.wire.messages import Mail, Message, Running
 
 LONGEST_DELAYS = (0, 3, 40)
@@ -110,9 +111,9 @@ def simulated(seed: int) -> Iterator[None]:
 
     with (
         patch.object(recursion, "run_workers", run),
-        patch.object(asynchronous, "MUCH", random.choice((0, 2, asynchronous.MUCH))),
-        patch.object(asynchronous, "OLD", 3600.0),
-        patch.object(asynchronous, "LOOK", 0.0),
-        patch.object(shipping, "MOST_REMEMBERED", random.choice((0, 5, shipping.MOST_REMEMBERED))),
+        patch.object(asynchronous, "SHIP_ROWS", random.choice((0, 2, tuning.SHIP_ROWS))),
+        patch.object(asynchronous, "SHIP_SECONDS", 3600.0),
+        patch.object(asynchronous, "MAIL_SECONDS", 0.0),
+        patch.object(shipping, "MOST_REMEMBERED", random.choice((0, 5, tuning.MOST_REMEMBERED))),
     ):
         yield

@@ -11,6 +11,7 @@ from pathlib import Path
 from emberlog.logical.nodes import Fixpoint, LogicalPlan
 from emberlog.workers.plan.capabilities import obstacles
 from tests.golden.corpus import GoldenCase, all_cases
+from tests.property.test_async_programs import is_monotone
 
 FILE = Path(__file__).with_name("selections.json")
 

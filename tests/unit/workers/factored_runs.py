@@ -14,11 +14,12 @@ from emberlog.logical.build import build
 from emberlog.logical.nodes import Fixpoint
 from emberlog.optimize.pipeline import optimize
 from emberlog.semantics.model import CellValue, Fact
-from emberlog.workers.fixpoint.factored_worker import MEMORY, FactoredWorker
+from emberlog.workers.fixpoint.factored_worker import FactoredWorker
 from emberlog.workers.fixpoint.rounds import RoundsWorker
 from emberlog.workers.fixpoint.team import run_workers
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask
 from emberlog.workers.kernels.lanes import Lanes
+from emberlog.workers.kernels.tuning import MATRIX_MEMORY
 from emberlog.workers.plan.compile import CyclicProgram, compile_fixpoint
 from emberlog.workers.plan.factored import factor
 from emberlog.workers.plan.mode import Mode
@@ -75,7 +76,7 @@ def ran(
     *,
     decompose: bool = True,
     limits: Limits = DEFAULT_LIMITS,
-    memory: int = MEMORY,
+    memory: int = MATRIX_MEMORY,
 ) -> Ran:
     """Runs the recursion of a program by workers for recursions that factor."""
     program = compiled(text)

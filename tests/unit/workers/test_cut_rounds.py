@@ -15,7 +15,7 @@ from emberlog.semantics.analysis import analyze
 from emberlog.semantics.model import Fact
 from emberlog.source import Source
 from emberlog.syntax.parser import parse
-from emberlog.workers.fixpoint.round_position import RoundPosition
+from emberlog.workers.fixpoint.round_checkpoints import RoundPosition
 from emberlog.workers.recover.checkpoints import FOLDER, Checkpoints, Manifest, SavedState
 from tests.interrupted_runs import broken_off_within
 from tests.local_runs import run_locally

@@ -146,7 +146,7 @@ def test_what_is_known_is_right_whenever_memory_runs_out(
     text, execution = PROGRAMS[name]
     facts = [named(fact) for fact in GRAPH] if name == "texts" else GRAPH
     expected = evaluate(checked(text), {"arc": facts})
-    monkeypatch.setattr(memory, "LARGE", 0)
+    monkeypatch.setattr(memory, "LARGE_BYTES", 0)
     monkeypatch.setattr(memory, "LOOK_SECONDS", 0)
     monkeypatch.setattr(chains, "WORTH_A_LOOK", 1)
     most = 0
@@ -178,7 +178,7 @@ def test_the_others_hand_over_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """Who is told why a worker stopped keeps what it knows."""
     text, execution = PROGRAMS["rounds"]
     barrier = Barrier(3)
-    monkeypatch.setattr(memory, "LARGE", 0)
+    monkeypatch.setattr(memory, "LARGE_BYTES", 0)
     monkeypatch.setattr(memory, "LOOK_SECONDS", 0)
     monkeypatch.setattr(chains, "WORTH_A_LOOK", 1)
     monkeypatch.setattr(memory, "used_memory", FullAfter(barrier, 1, 40))

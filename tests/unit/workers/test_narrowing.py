@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from emberlog.workers.kernels.narrow import BLOCK, narrowest
+from emberlog.workers.kernels.narrow import narrowest
+from emberlog.workers.kernels.tuning import NARROW_BLOCK
 
 _LOWEST, _HIGHEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
@@ -23,7 +24,7 @@ _LOWEST, _HIGHEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
         (_LOWEST, _HIGHEST, 8),
     ],
 )
-@pytest.mark.parametrize("rows", [2, BLOCK, 2 * BLOCK + 3])
+@pytest.mark.parametrize("rows", [2, NARROW_BLOCK, 2 * NARROW_BLOCK + 3])
 def test_there_and_back(low: int, high: int, size: int, rows: int) -> None:
     lane = np.full(rows, low, np.int64)
     lane[-1], lane[rows // 2] = low, high

@@ -9,7 +9,8 @@ import pytest
 
 from emberlog.workers.kernels import tables
 from emberlog.workers.kernels.lanes import Lanes
-from emberlog.workers.store.stores import CHUNK, KeyedStore, SetStore
+from emberlog.workers.kernels.tuning import CHUNK
+from emberlog.workers.store.stores import KeyedStore, SetStore
 
 
 def lanes(*rows: tuple[int, ...]) -> Lanes:

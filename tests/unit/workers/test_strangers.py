@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 from emberlog.engines.spark.task import DONE, Job
+from emberlog.workers.kernels.tuning import MOST_HANDSHAKES
 from emberlog.workers.plan.mode import Mode
-from emberlog.workers.wire import handshake, listener
+from emberlog.workers.wire import handshake
 from emberlog.workers.wire.handshake import DRIVER, Credentials, Refused, greet, new_key
 from emberlog.workers.wire.listener import SocketListener
 from emberlog.workers.wire.merged_progress import MergedProgress
@@ -122,7 +123,7 @@ ATTACKS: dict[str, Callable[[], Stranger]] = {
     "no key": lambda: Stranger(have_another_key, 5),
     "half a hello": lambda: Stranger(stop_half_way, 20),
     "slow": lambda: Stranger(dribble, 5),
-    "a crowd": lambda: Stranger(say_nothing, listener.ROOM + 50),
+    "a crowd": lambda: Stranger(say_nothing, MOST_HANDSHAKES + 50),
 }
 
 
@@ -251,7 +252,7 @@ def test_a_handshake_at_one_worker_is_worth_nothing_at_another() -> None:
 
 def test_who_is_slow_is_turned_away(monkeypatch: pytest.MonkeyPatch, strangers: list[Stranger]) -> None:
     """Before, during and behind the hello; a byte in time does not buy more time."""
-    monkeypatch.setattr(handshake, "SECONDS", 0.3)
+    monkeypatch.setattr(handshake, "HANDSHAKE_SECONDS", 0.3)
     ours = Credentials("run", 0, new_key())
     opened = SocketListener("127.0.0.1", 0)
     strangers += [Stranger(attack) for attack in (say_nothing, stop_half_way, dribble)]
@@ -269,7 +270,7 @@ def test_who_is_slow_is_turned_away(monkeypatch: pytest.MonkeyPatch, strangers: 
 
 
 def test_a_worker_does_not_wait_for_ever_for_a_false_tracker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handshake, "SECONDS", 0.3)
+    monkeypatch.setattr(handshake, "HANDSHAKE_SECONDS", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as false:
         address = Address("127.0.0.1", false.getsockname()[1])
         with pytest.raises(TimeoutError):

@@ -53,6 +53,7 @@ from emberlog.workers.fixpoint.profile import Counts, Profile
 from emberlog.workers.fixpoint.worker import spilled_on
 from emberlog.workers.kernels.machine_memory import memory_for_each, memory_from_spark
 from emberlog.workers.kernels.memory import in_words
+from emberlog.workers.kernels.tuning import LAST_WORDS_SECONDS
 from emberlog.workers.plan.worker_plan import WorkerPlan
 from emberlog.workers.recover.checkpoints import FOLDER, Stale
 from emberlog.workers.recover.resuming import Resume, resumed
@@ -72,7 +73,7 @@ from emberlog.workers.wire.inline_rows import (
 )
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Progress
-from emberlog.workers.wire.rendezvous import LAST_WORDS_SECONDS, Tracker
+from emberlog.workers.wire.rendezvous import Tracker
 from emberlog.workers.wire.scratch import delete, new_folder
 
 LOOPBACK = "127.0.0.1"

@@ -22,10 +22,11 @@ from emberlog.streams.evaluate.methods import slide_evaluator
 from emberlog.streams.plan.slides import Schedule
 from emberlog.streams.steps.checkpoint import Record
 from emberlog.streams.steps.step import Measures, Spec, Step, forget_other_states, take_step, take_step_together
+from emberlog.workers.kernels.tuning import WAIT_SECONDS
 from emberlog.workers.wire.exchange import Exchange, PeerLost
 from emberlog.workers.wire.handshake import Credentials
 from emberlog.workers.wire.presence import Presence
-from emberlog.workers.wire.rendezvous import WAIT_SECONDS, Address
+from emberlog.workers.wire.rendezvous import Address
 
 TAG = "tag"
 SUMMARY = "summary"

@@ -13,14 +13,14 @@ import numpy as np
 
 from emberlog.streams.plan.expiring_program import BEATEN_UNTIL, LAST_SLIDE, NOT_YET, lost_name
 from emberlog.streams.state.frontier_store import BestStore, FrontierStore
-from emberlog.workers.fixpoint.chains import BATCH
 from emberlog.workers.fixpoint.rounds import RoundsWorker
 from emberlog.workers.fixpoint.worker import WorkerTask
 from emberlog.workers.kernels.frontiers import NO_LOW, expand_seen
 from emberlog.workers.kernels.indexes import NEW_PROBE
 from emberlog.workers.kernels.lanes import Lane, Lanes
+from emberlog.workers.kernels.tuning import BATCH, FEWEST_PAIRS, MOST_PAIRS
 from emberlog.workers.plan.rules import Atom, Combine, Probe, RelationLayout, Start
-from emberlog.workers.store.indexes import FEWEST_PAIRS, MOST_PAIRS, Matches
+from emberlog.workers.store.indexes import Matches
 from emberlog.workers.store.joined import Contribution
 from emberlog.workers.store.relations import WorkerRelation
 from emberlog.workers.store.stores import StaticStore, Store
@@ -62,7 +62,7 @@ class StreamWorker(RoundsWorker):
         was derived from it is lost no later than it would have been, and found again if it is still true."""
         self._enter_atoms()
 
-    def new_resident(self, relation: RelationLayout) -> WorkerRelation:
+    def new_relation(self, relation: RelationLayout) -> WorkerRelation:
         return WorkerRelation(relation, store=self._new_store(relation, tracks_changes=relation.name in self.tracked))
 
     def new_combiner(self, relation: RelationLayout, width: int) -> Store:
@@ -79,34 +79,34 @@ class StreamWorker(RoundsWorker):
     def _enter_atoms(self) -> None:
         for runner in self.rules:
             atoms = [step.atom for step in runner.chain.steps if isinstance(step, Start | Probe)]
-            expiring = [atom for atom in atoms if atom.relation in self.residents]
+            expiring = [atom for atom in atoms if atom.relation in self.relations]
             self.atoms_before.update((id(atom), tuple(expiring[:place])) for place, atom in enumerate(expiring))
             if runner.chain.relation in self.repaired:
                 self.repairing_atoms.update(map(id, atoms))
                 self.joining_atoms.update(map(id, atoms if len(expiring) > 1 else ()))
 
     def store(self, relation: str) -> FrontierStore:
-        return _frontier(self.residents[relation])
+        return _frontier(self.relations[relation])
 
     def move(self, slide: int, arrived: Mapping[str, Lanes]) -> Running:
         """Moves to a slide: what expires is let go, what arrived is entered, and the rules run on that alone."""
         self.slide = slide
         self.began = time.monotonic()
-        for resident in (*self.residents.values(), *self.copies.values()):
-            compacted = _frontier(resident).compacted()
+        for relation in (*self.relations.values(), *self.copies.values()):
+            compacted = _frontier(relation).compacted()
             if compacted is not None:
-                resident.store = compacted
-                resident.indexes.clear()
+                relation.store = compacted
+                relation.indexes.clear()
         for copy in self.copies.values():
             _frontier(copy).expire(slide)
-        self.expired = {name: _frontier(resident).expire(slide) for name, resident in self.residents.items()}
+        self.expired = {name: _frontier(relation).expire(slide) for name, relation in self.relations.items()}
         yield from self.settle(self._contributions(arrived))
 
     def end(self) -> dict[str, tuple[Lanes, Lanes]]:
         """Ends a slide, and returns the visible rows that came and went of each tracked relation."""
         for copy in self.copies.values():
             _frontier(copy).settle()
-        changes = {name: _frontier(resident).settle() for name, resident in self.residents.items()}
+        changes = {name: _frontier(relation).settle() for name, relation in self.relations.items()}
         return {name: changes[name] for name in self.tracked}
 
     def _contributions(self, arrived: Mapping[str, Lanes]) -> Iterator[tuple[str, Contribution]]:
@@ -127,31 +127,31 @@ class StreamWorker(RoundsWorker):
 
     @property
     def state_bytes(self) -> int:
-        residents = (*self.residents.values(), *self.copies.values())
-        indexes = (index for resident in residents for index in resident.indexes.values())
-        return sum(_frontier(resident).bytes for resident in residents) + sum(index.bytes for index in indexes)
+        relations = (*self.relations.values(), *self.copies.values())
+        indexes = (index for relation in relations for index in relation.indexes.values())
+        return sum(_frontier(relation).bytes for relation in relations) + sum(index.bytes for index in indexes)
 
     def visible(self, relation: str, rows: Lanes) -> Lanes:
         """Returns rows of a store, in the lanes that are shown, as the columns of the relation."""
-        resident = self.residents[relation].relation
-        columns = resident.columns[: -len(_added(resident))]
+        layout = self.relations[relation].layout
+        columns = layout.columns[: -len(_added(layout))]
         return rows[[column.lane for column in columns]] if columns else np.empty((0, rows.shape[1]), np.int64)
 
     def hides_ranks(self, relation: str) -> bool:
         """Tells whether rows can differ in what answers do not show: what an argmin or argmax made its choice by."""
-        return Combine.CHOICE in self.residents[relation].relation.combine
+        return Combine.CHOICE in self.relations[relation].layout.combine
 
     def started(self, atom: Atom) -> Iterator[list[Lane]]:
-        if id(atom) not in self.repairing_atoms or atom.relation not in self.residents:
+        if id(atom) not in self.repairing_atoms or atom.relation not in self.relations:
             return super().started(atom)
-        resident = self.residents[atom.relation]
-        store = _frontier(resident)
-        return resident.in_batches(store.seen_news if id(atom) in self.joining_atoms else store.seen_delta, BATCH)
+        relation = self.relations[atom.relation]
+        store = _frontier(relation)
+        return relation.in_batches(store.seen_news if id(atom) in self.joining_atoms else store.seen_delta, BATCH)
 
     def partners(
         self, atom: Atom, keys: tuple[int, ...], values: Lanes, bound: Mapping[str, Lane]
     ) -> Iterator[Matches]:
-        if atom.relation not in self.residents:
+        if atom.relation not in self.relations:
             return self.matches(atom, keys, values)
         if id(atom) in self.repairing_atoms:
             until, beaten = np.full(values.shape[1], self.slide), np.full(values.shape[1], NOT_YET)
@@ -160,7 +160,7 @@ class StreamWorker(RoundsWorker):
             until = np.minimum.reduce([bound[one.variables[-1]] for one in before])
             ranked = [one for one in before if BEATEN_UNTIL in _added(self.program.relation(one.relation))]
             beaten = np.maximum.reduce([np.full_like(until, NOT_YET), *(bound[one.variables[-2]] for one in ranked)])
-        return _seen_matches(self._probed(atom, keys), keys, values, until, beaten)
+        return _seen_matches(self.probed(atom, keys), keys, values, until, beaten)
 
 
 def _added(relation: RelationLayout) -> tuple[str, ...]:
@@ -168,17 +168,17 @@ def _added(relation: RelationLayout) -> tuple[str, ...]:
     return (LAST_SLIDE,) if len(relation.combine) == 1 else (BEATEN_UNTIL, LAST_SLIDE)
 
 
-def _frontier(resident: WorkerRelation) -> FrontierStore:
-    assert isinstance(resident.store, FrontierStore)
-    return resident.store
+def _frontier(relation: WorkerRelation) -> FrontierStore:
+    assert isinstance(relation.store, FrontierStore)
+    return relation.store
 
 
 def _seen_matches(
-    resident: WorkerRelation, keys: tuple[int, ...], values: Lanes, until: Lane, beaten: Lane
+    relation: WorkerRelation, keys: tuple[int, ...], values: Lanes, until: Lane, beaten: Lane
 ) -> Iterator[Matches]:
     """Yields the rows that agree with the values of the keys. Each probe holds until a slide, and is beaten until one:
     only pairs that hold, and are the best of their keys, at the same slide are ever seen."""
-    store, index = _frontier(resident), resident.index(keys)
+    store, index = _frontier(relation), relation.index(keys)
     values = np.ascontiguousarray(values)
     low = index.low if index.is_direct else NO_LOW
     is_ranked = len(store.directions) > 0

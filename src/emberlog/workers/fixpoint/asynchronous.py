@@ -1,4 +1,4 @@
-"""Recursion that only grows or improves, without rounds: each worker to its local fixpoint, and on as messages arrive.
+"""Runs a recursion that only grows or improves without rounds: each worker to its local fixpoint, and on as mail comes.
 
 What belongs to others is combined until it is shipped: when there is nothing left to do here, or when it has become
 much or old. docs/async.md tells why the answer is that of the rounds, and why nobody stops too early.
@@ -17,16 +17,17 @@ from typing import Protocol
 import numpy as np
 
 from emberlog.logical.nodes import Version
-from emberlog.workers.fixpoint.chains import BATCH, Batch, ChainRunner
-from emberlog.workers.fixpoint.rounds import RoundsWorker
+from emberlog.workers.fixpoint.chains import Batch, ChainRunner
+from emberlog.workers.fixpoint.growing import GrowingWorker
 from emberlog.workers.fixpoint.shipping import Installing, Outbox
 from emberlog.workers.fixpoint.termination import Detector, Token
 from emberlog.workers.fixpoint.worker import WorkerTask, as_batch
 from emberlog.workers.kernels.hashing import rows_of_owner
 from emberlog.workers.kernels.lanes import Lane, Lanes, joined
+from emberlog.workers.kernels.tuning import BATCH, MAIL_SECONDS, SHIP_ROWS, SHIP_SECONDS
 from emberlog.workers.plan.rules import Atom
 from emberlog.workers.recover.checkpoints import SavedState
-from emberlog.workers.recover.store_states import refill_resident
+from emberlog.workers.recover.store_states import refill_relation
 from emberlog.workers.store.indexes import Matches
 from emberlog.workers.store.joined import Contribution
 from emberlog.workers.store.stores import StaticStore
@@ -34,7 +35,7 @@ from emberlog.workers.wire.messages import Mail, Message, Progress, Running
 
 
 class Kind(IntEnum):
-    """The first number of a message says what it is."""
+    """Names the kinds of messages; the first number of a message is its kind."""
 
     WORK = 1
     """Contributions, copies and valuations; behind it how many parcels of copies the sender has, and how many facts."""
@@ -43,16 +44,8 @@ class Kind(IntEnum):
     """The last message of a worker: what comes behind it belongs to other work."""
 
 
-MUCH = 1 << 18
-"""Rows that wait to be shipped."""
-OLD = 0.25
-"""Seconds since the last shipment: others may have nothing to do."""
-LOOK = 0.001
-"""Seconds after which it looks for mail between two local rounds: many of them take less."""
-
-
-class AsyncWorker(RoundsWorker):
-    """Its mail has a message without numbers for whom it has nothing, and so has what it is sent."""
+class AsyncWorker(GrowingWorker):
+    """Runs without rounds. Mail has a message without numbers for a worker that gets nothing, in both directions."""
 
     def __init__(
         self, task: WorkerTask, statics: Mapping[str, StaticStore], report: Callable[[Progress], None] = lambda _: None
@@ -108,45 +101,46 @@ class AsyncWorker(RoundsWorker):
             self._take(received)
 
     @property
-    def _is_alone(self) -> bool:
-        """What a checkpoint of this worker says is true whatever the others know."""
+    def is_alone(self) -> bool:
         return True
 
     def _go_on_from(self, saved: SavedState) -> None:
-        """What was known is true, whenever each worker wrote it down: it is all new now, and rules fill the gaps."""
-        for name, resident in self.residents.items():
-            refill_resident(saved, name, resident)
+        """Refills the relations from a checkpoint. What was known is true, whenever each worker wrote it down: it is
+        all new now, and rules fill the gaps."""
+        for name, relation in self.relations.items():
+            refill_relation(saved, name, relation)
         self.iteration = saved.iteration
 
     # At work
 
     @property
     def _has_work(self) -> bool:
-        return bool(self._driving or self._arrived) or any(resident.fresh for resident in self.residents.values())
+        return bool(self._driving or self._arrived) or any(relation.fresh for relation in self.relations.values())
 
     def _work(self) -> None:
-        """Local rounds until it is time to look for mail, or to send some."""
-        until = time.monotonic() + LOOK
+        """Runs local rounds until it is time to look for mail, or to send some."""
+        until = time.monotonic() + MAIL_SECONDS
         while True:
             self._local_round()
             if self.task.is_checkpoint_due(self.iteration):
-                self._save(self.iteration)
+                self.saving.save(self.iteration)
             if not self._has_work or self._is_due or time.monotonic() >= until:
                 return
 
     def _local_round(self) -> None:
         self.iteration += 1
         self.begin_iteration(self.iteration)
-        changed = self._advance()
+        changed = self.advance()
         self._copy_delta()
         self._distribute(self._contributions())
         self._driving, self._arrived = [], []
-        own = self._totals[self.task.number] = self._total()
+        own = self._totals[self.task.number] = self.total()
         self.report(Progress(self.iteration, changed, own))
         self.check_limits(Progress(self.iteration, changed, sum(self._totals)))
 
     def _contributions(self) -> Iterator[tuple[str, Contribution]]:
-        """What the rules make of the delta and of the valuations that came. Those that belong here go on at once."""
+        """Yields what the rules make of the delta and of the valuations that came. Those that belong here go on at
+        once."""
         under_way = deque((runner, runner.first_step, runner.start()) for runner in self.rules)
         under_way += ((runner, step, _alone(runner, step - 1, lanes)) for runner, step, lanes in self._arrived)
         while under_way:
@@ -165,29 +159,29 @@ class AsyncWorker(RoundsWorker):
         """Contributions to facts that are here are entered, those of others wait to be shipped."""
         if self.task.workers == 1:
             for name, contribution in contributions:
-                self.keep(self.residents[name], contribution)
+                self.keep(self.relations[name], contribution)
             return
-        for name, lanes in self._combined(contributions):
+        for name, lanes in self.combined(contributions):
             owner = self.partitioning.owners(self.route(name, lanes))
             own = rows_of_owner(lanes, owner, self.task.number)
-            self.residents[name].add(own)
+            self.relations[name].add(own)
             if own.shape[1] < lanes.shape[1]:
                 self._outboxes[name].add(np.ascontiguousarray(lanes[:, owner != self.task.number]))
 
     def _copy_delta(self) -> None:
         """Starts to bring what is new to those who keep it by another column; it drives rules when they have it."""
         for name in self._copied:
-            if self.residents[name].store.delta.shape[1]:
-                self._installing.hold(name, np.ascontiguousarray(self.residents[name].store.delta))
+            if self.relations[name].store.delta.shape[1]:
+                self._installing.hold(name, np.ascontiguousarray(self.relations[name].store.delta))
         for place, ((name, column), copy) in enumerate(self.copies.items()):
-            resident = self.residents[name]
-            lanes = np.ascontiguousarray(resident.store.delta)
-            route = lanes[resident.relation.columns[column].lane]
+            relation = self.relations[name]
+            lanes = np.ascontiguousarray(relation.store.delta)
+            route = lanes[relation.layout.columns[column].lane]
             copy.store.add(self._keep_own(self._first_copy + place, lanes, route))
             copy.advance()
 
     def _keep_own(self, channel: int, lanes: Lanes, route: Lane | None) -> Lanes:
-        """The rows that belong here; the others, or all of those that go to every worker, leave with the next
+        """Returns the rows that belong here; the others, or all of those that go to every worker, leave with the next
         shipment."""
         if route is None:
             if lanes.shape[1] and self.task.workers > 1:
@@ -203,18 +197,18 @@ class AsyncWorker(RoundsWorker):
 
     @property
     def _has_mail(self) -> bool:
-        """Whether something has to be shipped before this worker may rest."""
+        """Tells whether something has to be shipped before this worker may rest."""
         is_waiting = bool(self._leaving) or any(outbox.waiting for outbox in self._outboxes.values())
         return is_waiting or self._installing.is_owing or self._installing.has_new
 
     @property
     def _is_due(self) -> bool:
-        if self._installing.is_owing or sum(outbox.waiting for outbox in self._outboxes.values()) > MUCH:
+        if self._installing.is_owing or sum(outbox.waiting for outbox in self._outboxes.values()) > SHIP_ROWS:
             return True
-        return self._has_mail and time.monotonic() - self._shipped_at > OLD
+        return self._has_mail and time.monotonic() - self._shipped_at > SHIP_SECONDS
 
     def _shipment(self) -> Mail:
-        """All that waits, and to whom copies are confirmed."""
+        """Returns all that waits, and to whom copies are confirmed."""
         mail = self.empty_mail()
         for name, outbox in self._outboxes.items():
             if outbox.waiting:
@@ -242,7 +236,7 @@ class AsyncWorker(RoundsWorker):
         return mail
 
     def _at_rest(self) -> Mail:
-        """Nothing to do and nothing to ship: lets the token go, and waits."""
+        """Lets the token go, and waits, because there is nothing to do and nothing to ship."""
         mail = self.empty_mail()
         self._is_over = self._is_over or self._detector.is_over
         if self._is_over and not self._has_said_stop:
@@ -287,7 +281,7 @@ class AsyncWorker(RoundsWorker):
         has_copies = False
         for channel, lanes in message.batches.items():
             if channel < self._first_copy:
-                self.residents[names[channel]].add(lanes)
+                self.relations[names[channel]].add(lanes)
             elif channel < self._first_move:
                 copies[channel - self._first_copy].store.add(lanes)
                 copies[channel - self._first_copy].advance()
@@ -305,7 +299,7 @@ class AsyncWorker(RoundsWorker):
             return
         for name, lanes in self._driving:
             if name == atom.relation:
-                yield from self.residents[name].in_batches(lanes, BATCH)
+                yield from self.relations[name].in_batches(lanes, BATCH)
 
     def matches(self, atom: Atom, keys: tuple[int, ...], values: Lanes) -> Iterator[Matches]:
         if self._moves:

@@ -1,4 +1,4 @@
-"""Recursions in which both sides take steps: all facts as a matrix of bits, a row per left value.
+"""Runs recursions in which both sides take steps, with all facts as a matrix of bits: a row per left value.
 
 Rows are dealt out to the workers by their numbers. In a round a worker gathers one row per left value of its
 delta, and sends it to the workers that have a row which the left side's steps lead to: once to each, however many
@@ -31,14 +31,11 @@ from emberlog.workers.kernels.bits import Words, list_rows, words_for
 from emberlog.workers.kernels.lanes import Lane, Lanes, joined
 from emberlog.workers.kernels.memory import claim
 from emberlog.workers.kernels.steps import Numbers
+from emberlog.workers.kernels.tuning import ENTRIES_AT_ONCE, RESULT_BATCH
 from emberlog.workers.recover.checkpoints import Checkpoints, SavedState, Stale
 from emberlog.workers.store.history import HistoryBatch
 from emberlog.workers.store.numbering import Steps, standing_still
-from emberlog.workers.store.relations import RESULT_BATCH
 from emberlog.workers.wire.messages import Mail, Message, Progress, Running
-
-ENTRIES_AT_ONCE = 1 << 20
-"""Words that are gathered before they are added to their rows."""
 
 _DOMAINS, _CHANGED, _TOTAL, _FACTS, _FILLED, _DELTA, _EXTENTS = (
     "domains",
@@ -53,14 +50,14 @@ _DOMAINS, _CHANGED, _TOTAL, _FACTS, _FILLED, _DELTA, _EXTENTS = (
 
 @dataclass(frozen=True, slots=True)
 class RuleSteps:
-    """The steps of a rule on each side."""
+    """Holds the steps of a rule on each side."""
 
     left: Steps
     right: Steps
 
 
 class BitMatrix:
-    """The rows of this worker."""
+    """Holds the rows of this worker, and closes them round by round."""
 
     def __init__(
         self,
@@ -167,7 +164,7 @@ class BitMatrix:
             state.whole(_EXTENTS, coming.extents[filled])
 
     def _take_up(self, saved: SavedState, coming: DeltaRows) -> int:
-        """Goes on from a checkpoint; gives the number of new facts."""
+        """Goes on from a checkpoint; returns the number of new facts."""
         if saved.number(_DOMAINS) != self.pairs.checksum:
             raise Stale("the values have other numbers than at the last checkpoint")
         self.total = saved.number(_TOTAL)
@@ -180,7 +177,7 @@ class BitMatrix:
         return saved.number(_CHANGED)
 
     def _gathered(self, delta: DeltaRows, steps: RightSteps) -> Iterator[tuple[Lane, Words]]:
-        """What the right side's steps make of the delta, as entries."""
+        """Yields what the right side's steps make of the delta, as entries."""
         room = max(ENTRIES_AT_ONCE, self.width)
         places, words = np.empty(room, np.int64), np.empty(room, np.uint64)
         row = np.zeros(self.width, np.uint64)
@@ -200,7 +197,7 @@ class BitMatrix:
                     kept.append(np.stack([places[chosen], words[chosen].view(np.int64)]))
 
     def batches(self) -> Iterator[list[Lane]]:
-        """The facts, row by row: those of a left value lie next to each other."""
+        """Yields the facts, row by row: those of a left value lie next to each other."""
         pivots, values = shown(self.pairs.left)[self.rows], shown(self.pairs.right)
         room = RESULT_BATCH + self.pairs.right.count
         row = 0
@@ -214,7 +211,7 @@ class BitMatrix:
         return self.total
 
     def history(self) -> Iterator[HistoryBatch]:
-        """The facts, each with the iteration in which it came."""
+        """Yields the facts, each with the iteration in which it came."""
         assert self.rounds is not None
         pivots, values = shown(self.pairs.left), shown(self.pairs.right)
         for iteration, (left, right) in enumerate(self.rounds):
@@ -239,7 +236,7 @@ def _right_steps(rule: RuleSteps) -> RightSteps:
 
 
 def _readers(steps: Steps, workers: int) -> npt.NDArray[np.bool_]:
-    """For each worker the left numbers whose steps lead to one of its rows."""
+    """Returns for each worker the left numbers whose steps lead to one of its rows."""
     result = np.zeros((workers, len(steps.starts) - 1), np.bool_)
     result[steps.targets % workers, steps.origins()] = True
     return result

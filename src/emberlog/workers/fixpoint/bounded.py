@@ -1,4 +1,4 @@
-"""Bounded recursion: every round starts anew from the relations of the round before (`@iterations`)."""
+"""Runs a bounded recursion: every round starts anew from the relations of the round before (`@iterations`)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 import numpy as np
 
 from emberlog.language.faults import Fault
-from emberlog.workers.fixpoint.chains import BATCH
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask, gather
 from emberlog.workers.kernels.lanes import Lane, Lanes
+from emberlog.workers.kernels.tuning import BATCH, FEW_ROWS
 from emberlog.workers.plan.rules import Atom
-from emberlog.workers.recover.store_states import restore_resident, save_resident
+from emberlog.workers.recover.store_states import restore_relation, save_relation
 from emberlog.workers.store.history import HistoryBatch, KeepsHistory
 from emberlog.workers.store.joined import Contribution
 from emberlog.workers.store.relations import WorkerRelation
 from emberlog.workers.store.stores import KeyedStore, SetStore, StaticStore
 from emberlog.workers.wire.messages import Mail, Progress, Running
-
-FEW_ROWS = 1024
 
 
 class BoundedWorker(Worker, KeepsHistory):
@@ -36,8 +34,8 @@ class BoundedWorker(Worker, KeepsHistory):
         assert rounds is not None
         saved = self.task.saved_state
         if saved is not None:
-            for name, resident in self.previous.items():
-                restore_resident(saved, name, resident)
+            for name, relation in self.previous.items():
+                restore_relation(saved, name, relation)
         for iteration in range(1 if saved is None else saved.iteration + 1, rounds + 1):
             self.begin_iteration(iteration)
             contributions = yield from self.rule_contributions()
@@ -47,13 +45,13 @@ class BoundedWorker(Worker, KeepsHistory):
                     self.keep(following[name], contribution)
             else:
                 arrived = yield from self._owned(contributions)
-                for name, resident in following.items():
-                    resident.add(arrived[name])
+                for name, relation in following.items():
+                    relation.add(arrived[name])
             differs = any(self._differs(self.previous[name], following[name]) for name in following)
             self.previous = following
             if self.task.provenance:
                 self.rounds.append(following)
-            total = sum(resident.count for resident in following.values())
+            total = sum(relation.count for relation in following.values())
             received = yield self.empty_mail(int(differs), total, int(self.task.is_checkpoint_due(iteration)))
             everyone = Progress(iteration, sum(m.numbers[0] for m in received), sum(m.numbers[1] for m in received))
             self.report(everyone)
@@ -68,21 +66,21 @@ class BoundedWorker(Worker, KeepsHistory):
         try:
             return not _same(before, after)
         except Fault as fault:
-            rule = next(chain.name for chain in self.program.rules if chain.relation == after.relation.name)
+            rule = next(chain.name for chain in self.program.rules if chain.relation == after.layout.name)
             raise Fault(fault.code, f"{fault.message} in rule {rule}", *fault.notes, rule=rule) from fault
 
     def _begun_with(self, seeds: Mapping[str, Lanes]) -> dict[str, WorkerRelation]:
-        """The relations of a round before the rules contribute to them."""
-        begun = {name: _emptied(resident) for name, resident in self.previous.items()}
-        for name, resident in begun.items():
-            resident.add(seeds[name])
+        """Returns the relations of a round before the rules contribute to them."""
+        begun = {name: _emptied(relation) for name, relation in self.previous.items()}
+        for name, relation in begun.items():
+            relation.add(seeds[name])
         return begun
 
     def _save(self, iteration: int) -> None:
         assert self.task.checkpoints is not None
         with self.task.checkpoints.saving(iteration, is_alone=False) as state:
-            for name, resident in self.previous.items():
-                save_resident(state, name, resident, is_new=True)
+            for name, relation in self.previous.items():
+                save_relation(state, name, relation, is_new=True)
 
     def results(self, relation: str) -> Iterator[list[Lane]]:
         return self.previous[relation].batches()
@@ -91,12 +89,13 @@ class BoundedWorker(Worker, KeepsHistory):
         return self.previous[relation].count
 
     def history(self, relation: str) -> Iterator[HistoryBatch]:
-        for iteration, residents in enumerate(self.rounds, start=1):
-            for columns in residents[relation].batches():
+        for iteration, facts in enumerate(self.rounds, start=1):
+            for columns in facts[relation].batches():
                 yield HistoryBatch.of_iteration(columns, iteration)
 
     def _owned(self, contributions: Iterable[tuple[str, Contribution]]) -> Generator[Mail, Mail, dict[str, Lanes]]:
-        """The contributions to the facts that this worker owns, from all workers, combined where they were made."""
+        """Returns the contributions to the facts that this worker owns, from all workers, combined where they were
+        made."""
         mail = self.empty_mail()
         self.post_combined(mail, contributions)
         received = yield mail
@@ -109,20 +108,20 @@ class BoundedWorker(Worker, KeepsHistory):
         if atom.relation not in self.previous:
             yield from super().started(atom)
             return
-        resident = self.previous[atom.relation]
-        yield from resident.in_batches(resident.store.all, BATCH)
+        relation = self.previous[atom.relation]
+        yield from relation.in_batches(relation.store.all, BATCH)
 
 
-def _emptied(resident: WorkerRelation) -> WorkerRelation:
-    """For the next round, which most often has as many facts."""
-    store = resident.store
+def _emptied(relation: WorkerRelation) -> WorkerRelation:
+    """Returns an empty relation for the next round, which most often has as many facts."""
+    store = relation.store
     return WorkerRelation(
-        resident.relation, tracks=False, store=store.emptied() if isinstance(store, KeyedStore) else None
+        relation.layout, tracks=False, store=store.emptied() if isinstance(store, KeyedStore) else None
     )
 
 
 def _same(one: WorkerRelation, other: WorkerRelation) -> bool:
-    """Whether two rounds have the same facts as rules see them, so an average of twice as many is the same."""
+    """Tells whether two rounds have the same facts as rules see them, so an average of twice as many is the same."""
     left, store = one.store.all, other.store
     assert isinstance(store, SetStore | KeyedStore)
     if left.shape != store.all.shape:
@@ -133,20 +132,20 @@ def _same(one: WorkerRelation, other: WorkerRelation) -> bool:
     return all(_has_all(other, np.ascontiguousarray(left[:, :end])) for end in (FEW_ROWS, left.shape[1]))
 
 
-def _has_all(resident: WorkerRelation, rows: Lanes) -> bool:
-    store = resident.store
+def _has_all(relation: WorkerRelation, rows: Lanes) -> bool:
+    store = relation.store
     if isinstance(store, SetStore):
         return store.contains_all(rows)
     assert isinstance(store, KeyedStore)
     numbers = store.find(rows)
-    return bool((numbers >= 0).all()) and _look_the_same(resident, store.rows[:, numbers], rows)
+    return bool((numbers >= 0).all()) and _look_the_same(relation, store.rows[:, numbers], rows)
 
 
-def _look_the_same(resident: WorkerRelation, left: Lanes, right: Lanes) -> bool:
-    return all(map(np.array_equal, resident.visible(left), resident.visible(right)))
+def _look_the_same(relation: WorkerRelation, left: Lanes, right: Lanes) -> bool:
+    return all(map(np.array_equal, relation.visible(left), relation.visible(right)))
 
 
 def _has_same_keys(one: WorkerRelation, other: WorkerRelation) -> bool:
-    """In the same order."""
-    keys = one.relation.keys
+    """Tells whether two rounds have the same keys in the same order."""
+    keys = one.layout.keys
     return np.array_equal(one.store.all[:keys], other.store.all[:keys])

@@ -17,6 +17,7 @@ from emberlog.workers.fixpoint.evaluate import Evaluator
 from emberlog.workers.fixpoint.profile import Recorder
 from emberlog.workers.kernels.lanes import Lane, Lanes, Mask
 from emberlog.workers.kernels.memory import check
+from emberlog.workers.kernels.tuning import WORTH_A_LOOK
 from emberlog.workers.plan.closing_joins import keys_of, with_intersections
 from emberlog.workers.plan.rules import (
     Assign,
@@ -38,19 +39,12 @@ from emberlog.workers.plan.rules import (
 from emberlog.workers.store.indexes import Intersection, Matches, PackedIndex
 from emberlog.workers.store.joined import Joined, LastJoin, last_join
 
-WORTH_A_LOOK = 1 << 14
-"""Rows that a join has made: with so many a look at the memory is cheap."""
-
-BATCH = 1 << 17
-"""Rows that a chain begins with at a time."""
-
-
 SMALLEST, LARGEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Valuations: a lane per variable that is still needed."""
+    """Holds valuations: a lane per variable that is still needed."""
 
     lanes: Mapping[str, Lane]
     rows: int
@@ -58,14 +52,14 @@ class Batch:
     """Whether it is behind the last join of its rule, although it was asked for before that."""
 
     def kept(self, chosen: Mask | Lane) -> Batch:
-        """Some of the rows: a mask, or row numbers."""
+        """Returns some of the rows: a mask, or row numbers."""
         lanes = {name: lane[chosen] for name, lane in self.lanes.items()}
         rows = int(chosen.sum()) if chosen.dtype == np.bool_ else len(chosen)
         return Batch(lanes, rows)
 
 
 class RelationAccess(ABC):
-    """What a chain needs of the relations; a worker implements it."""
+    """Reads relations for a chain; a worker implements it."""
 
     members: frozenset[str]
     """The relations that change: they have no sorted lists."""
@@ -74,20 +68,20 @@ class RelationAccess(ABC):
 
     @abstractmethod
     def started(self, atom: Atom) -> Iterator[list[Lane]]:
-        """The rows of the atom's version, a lane per column, in batches."""
+        """Yields the rows of the atom's version, a lane per column, in batches."""
 
     @abstractmethod
     def matches(self, atom: Atom, keys: tuple[int, ...], values: Lanes) -> Iterator[Matches]:
-        """The rows that agree with the values in the key columns."""
+        """Yields the rows that agree with the values in the key columns."""
 
     def partners(
         self, atom: Atom, keys: tuple[int, ...], values: Lanes, bound: Mapping[str, Lane]
     ) -> Iterator[Matches]:
-        """Those matches that can lead anywhere, given all that is bound."""
+        """Yields those matches that can lead anywhere, given all that is bound."""
         return self.matches(atom, keys, values)
 
     def contains(self, atom: Atom, keys: tuple[int, ...], values: Lanes) -> Mask:
-        """For which values the atom has a row that agrees with them in the key columns."""
+        """Returns for which values the atom has a row that agrees with them in the key columns."""
         found = np.zeros(values.shape[1], np.bool_)
         if keys:
             for match in self.matches(atom, keys, values):
@@ -98,19 +92,19 @@ class RelationAccess(ABC):
 
     @abstractmethod
     def column(self, atom: Atom, keys: tuple[int, ...], column: int, rows: Lane) -> Lane:
-        """The values of a column in the rows that `matches` found by these keys."""
+        """Returns the values of a column in the rows that `matches` found by these keys."""
 
     @abstractmethod
     def intersection(self, step: Intersect) -> Intersection:
-        """The sorted lists of its atoms."""
+        """Returns the sorted lists of its atoms."""
 
     @abstractmethod
     def refuted(self, relation: str, keys: tuple[int, ...], values: Lanes) -> Mask:
-        """For which values the relation has a row that agrees with them."""
+        """Returns for which values the relation has a row that agrees with them."""
 
 
 class ChainRunner:
-    """One rule, prepared: knows after each step which variables are still needed."""
+    """Runs one rule, and knows after each step which variables are still needed."""
 
     def __init__(self, chain: RuleChain, access: RelationAccess, codes: Mapping[str, int]) -> None:
         self.access = access
@@ -122,19 +116,20 @@ class ChainRunner:
         self.texts = tuple(map(step_text, self.chain.steps)) if access.recorder is not None else ()
 
     def next_send(self, begin: int) -> int | None:
-        """The position of the next step that moves valuations to other workers."""
+        """Returns the position of the next step that moves valuations to other workers."""
         steps = enumerate(self.chain.steps)
         return next((position for position, step in steps if position >= begin and isinstance(step, Send)), None)
 
     def carried(self, position: int) -> list[str]:
-        """The variables that move with the Send step at this position: bound before it, and needed behind it."""
+        """Returns the variables that move with the Send step at this position: bound before it, and needed behind
+        it."""
         bound: set[str] = set()
         for step in self.chain.steps[:position]:
             bound |= binds(step)
         return sorted(bound & (self.needed[position] | reads(self.chain.steps[position])))
 
     def send(self, position: int) -> Send:
-        """The Send step at this position."""
+        """Returns the Send step at this position."""
         step = self.chain.steps[position]
         assert isinstance(step, Send)
         return step
@@ -227,7 +222,7 @@ class ChainRunner:
             self.access.recorder.handed_on(self.chain.name, self.chain.relation, place, self.texts[place], rows)
 
     def start(self) -> Iterator[Batch]:
-        """The batches behind the Start step; a rule without atoms has one valuation."""
+        """Yields the batches behind the Start step; a rule without atoms has one valuation."""
         if not self.chain.steps or not isinstance(self.chain.steps[0], Start):
             yield Batch({}, 1)
             return
@@ -324,7 +319,7 @@ class ChainRunner:
             yield Batch(lanes, len(found.probes))
 
     def _limits(self, step: Intersect, batch: Batch) -> tuple[Lane | None, Lane | None]:
-        """The smallest and the largest value that the variable may have, both included."""
+        """Returns the smallest and the largest value that the variable may have, both included."""
         lows = [self._included(bound, batch, 1) for bound in step.lows]
         highs = [self._included(bound, batch, -1) for bound in step.highs]
         low = np.maximum.reduce([lane for lane, _ in lows]) if lows else None
@@ -336,7 +331,7 @@ class ChainRunner:
         return low, high
 
     def _included(self, bound: Bound, batch: Batch, step: int) -> tuple[Lane, Mask]:
-        """The next value if the bound itself is excluded, and where there is none."""
+        """Returns the next value if the bound itself is excluded, and where there is none."""
         lane = self.evaluator.lane(bound.value, batch.lanes, batch.rows)
         if not bound.is_excluded:
             return lane, np.zeros(batch.rows, np.bool_)
@@ -344,7 +339,7 @@ class ChainRunner:
         return np.where(is_last, lane, lane + step), is_last
 
     def joined(self, end: LastJoin, batch: Batch, index: PackedIndex) -> Joined:
-        """The contributions of a batch that has come to the last join."""
+        """Returns the contributions of a batch that has come to the last join."""
         step = self.chain.steps[end.position]
         assert isinstance(step, Probe)
         numbers = index.groups(_stacked(batch, tuple(step.atom.variables[key] for key in step.keys)))
@@ -352,7 +347,7 @@ class ChainRunner:
         return Joined(self.chain.name, index, numbers, end.key, base, end.column)
 
     def contributions(self, batch: Batch) -> Lanes:
-        """The head of the rule, a lane per column of its contributions."""
+        """Returns the head of the rule, a lane per column of its contributions."""
         lanes = [self.evaluator.lane(value, batch.lanes, batch.rows) for value in self.chain.head]
         return np.stack(lanes) if lanes else np.empty((0, batch.rows), np.int64)
 
@@ -390,7 +385,7 @@ def _stacked(batch: Batch, variables: tuple[str, ...]) -> Lanes:
 
 
 def _with_step_later(chain: RuleChain, index: int) -> RuleChain:
-    """The chain with an early step behind all that do not need its variable."""
+    """Returns the chain with an early step behind all that do not need its variable."""
     early = chain.steps[index]
     assert isinstance(early, Assign)
     before, after = list(chain.steps[:index]), []

@@ -1,4 +1,4 @@
-"""Recursions that hand their left side through: the closure of each source by itself, or of many sources at once.
+"""Runs recursions that hand their left side through, by closing each source by itself or many sources together.
 
 Nothing is exchanged, and no fact has to be kept: they are listed while the closures are computed, source by source.
 """
@@ -20,26 +20,22 @@ from emberlog.workers.kernels.indexes import pack
 from emberlog.workers.kernels.lanes import Lane
 from emberlog.workers.kernels.memory import claim
 from emberlog.workers.kernels.steps import Numbers
+from emberlog.workers.kernels.tuning import (
+    BLOCK_MEMORY,
+    COUNTED_AT_ONCE,
+    MOST_SAMPLES,
+    RESULT_BATCH,
+    SAMPLE_VISITS,
+    SOURCES_PER_SAMPLE,
+    WORDS_OF_SOURCES,
+)
 from emberlog.workers.plan.factored import Factored
 from emberlog.workers.plan.representation import ClosureSample
 from emberlog.workers.recover.checkpoints import SavedState, Stale, StateToSave
 from emberlog.workers.store.history import HistoryBatch, Iterations
 from emberlog.workers.store.numbering import Domain, Steps
-from emberlog.workers.store.relations import RESULT_BATCH
 from emberlog.workers.wire.messages import Progress, Running
 
-COUNTED_AT_ONCE = 1 << 26
-"""Facts that are counted between two looks at the clock."""
-
-WIDEST_BLOCK = 8
-"""Words per number: one line of the cache."""
-
-BLOCK_MEMORY = 1 << 29
-"""Bytes for the bits of the numbers; with a larger domain fewer sources are closed at once."""
-
-SOURCES_PER_SAMPLE = 1024
-MOST_SAMPLES = 3
-SAMPLE_VISITS = 1 << 24
 NO_LIMIT = 1 << 62
 
 NO_ITERATIONS: Iterations = np.empty(0, np.int32)
@@ -52,12 +48,12 @@ Count = Callable[[int | None, int, int, float], None]
 
 
 def ignore_count(_rule: int | None, _iteration: int, _kept: int, _seconds: float) -> None:
-    """For runs without a profile."""
+    """Ignores what is counted, for runs without a profile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """From pairs of numbers to the columns of the relation."""
+    """Turns pairs of numbers into the columns of the relation."""
 
     factored: Factored
     left: Domain
@@ -70,7 +66,7 @@ class Pairs:
         return zlib.crc32(next(both), zlib.crc32(next(both)))
 
     def columns(self, left: Lane, right: Lane) -> list[Lane]:
-        """From lanes of what `shown` gives for the numbers of each side."""
+        """Returns the columns of the relation, from lanes of what `shown` gives for the numbers of each side."""
         lanes: dict[int, Lane] = {}
         for side, domain, lane in ((self.factored.left, self.left, left), (self.factored.right, self.right, right)):
             if len(side) == 1:
@@ -81,13 +77,13 @@ class Pairs:
 
 
 def shown(domain: Domain) -> Lane:
-    """What kernels write for a number: its value if that is one lane, otherwise the number itself."""
+    """Returns what kernels write for a number: its value if that is one lane, otherwise the number itself."""
     return domain.values[0] if domain.values.shape[0] == 1 else np.arange(domain.count)
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The left numbers of this worker with the right numbers that each begins with."""
+    """Holds the left numbers of this worker with the right numbers that each begins with."""
 
     pivots: Lane
     seed_starts: npt.NDArray[np.int64]
@@ -112,7 +108,7 @@ def grouped(left: Lane, right: Lane, left_count: int) -> Sources:
 
 @dataclass(slots=True)
 class Listing:
-    """How far a list of facts is, source by source."""
+    """Records how far a list of facts is, source by source."""
 
     sources: int | None
     """So many are done; None in the middle of one."""
@@ -122,7 +118,7 @@ class Listing:
 
 
 class Closure(ABC):
-    """The facts of this worker's sources."""
+    """Finds the facts of this worker's sources."""
 
     def __init__(
         self,
@@ -150,11 +146,11 @@ class Closure(ABC):
         """How far the list of facts is."""
 
     def run(self) -> Running:
-        """Everything is done when someone asks for the facts or their number."""
+        """Does nothing: everything is done when someone asks for the facts or their number."""
         yield from ()
 
     def batches(self) -> Iterator[list[Lane]]:
-        """The facts, listed while they are found; those of a source lie next to each other."""
+        """Yields the facts, listed while they are found; those of a source lie next to each other."""
         listing, seconds, since = self.listing, 0.0, perf_counter()
         for left, right in self._listed(listing):
             listing.total += len(left)
@@ -191,14 +187,15 @@ class Closure(ABC):
 
     @abstractmethod
     def _listed(self, listing: Listing) -> Iterator[tuple[Lane, Lane]]:
-        """Some facts, again and again, from where the listing is."""
+        """Yields some facts, again and again, from where the listing is."""
 
     @abstractmethod
     def _found(self, per_round: Lane) -> Iterator[tuple[int, int]]:
-        """The rounds so far and the number of some facts, again and again; `per_round` counts those of each round."""
+        """Yields the rounds so far and the number of some facts, again and again; `per_round` counts those of each
+        round."""
 
     def save(self, state: StateToSave) -> None:
-        """At the end of a source."""
+        """Saves how far the list is, at the end of a source."""
         state.number(_DOMAINS, self.pairs.checksum)
         state.number(_TOTAL, self.listing.total)
         state.whole(_ROUNDS, self.listing.per_round[None, : self.listing.rounds])
@@ -217,10 +214,10 @@ class Closure(ABC):
 
 
 class MarksClosure(Closure):
-    """One source at a time."""
+    """Closes one source at a time."""
 
     def history(self) -> Iterator[HistoryBatch]:
-        """The facts, each with its round."""
+        """Yields the facts, each with its round."""
         per_round, total = self._no_rounds(), 0
         came_in = np.empty(RESULT_BATCH + self.domain, np.int32)
         since = perf_counter()
@@ -250,8 +247,8 @@ class MarksClosure(Closure):
         new_lanes: Callable[[], tuple[Lane, Lane]],
         came_in: Iterations = NO_ITERATIONS,
     ) -> Iterator[tuple[int, int, int, Lane, Lane]]:
-        """From a source on: the next source, the rounds so far, and how many facts were found, and which; `came_in`
-        gets the round of each, if it has room."""
+        """Yields, from a source on, the next source, the rounds so far, and how many facts were found, and which;
+        `came_in` gets the round of each, if it has room."""
         marks = np.zeros(self.domain, np.uint32)
         queue = np.empty(self.domain + 1, np.uint32)
         rounds = 0
@@ -278,7 +275,7 @@ class MarksClosure(Closure):
 
 
 class BitsClosure(Closure):
-    """As many sources at a time as a line of the cache has bits."""
+    """Closes as many sources at a time as a line of the cache has bits."""
 
     def _listed(self, listing: Listing) -> Iterator[tuple[Lane, Lane]]:
         first, so_far = listing.sources or 0, listing.rounds
@@ -301,7 +298,7 @@ class BitsClosure(Closure):
             yield rounds, count_bits(reached)
 
     def _closed(self, first: int, per_round: Lane) -> Iterator[tuple[int, int, int, Words]]:
-        """From a source on: the rounds so far, a range of sources, and what they reach."""
+        """Yields, from a source on, the rounds so far, a range of sources, and what they reach."""
         width = words_at_once(self.sources.count, self.domain, self.memory)
         claim(24 * self.domain * width)
         reached, fresh, coming = (np.zeros((self.domain, width), np.uint64) for _ in range(3))
@@ -316,9 +313,9 @@ class BitsClosure(Closure):
 
 
 def words_at_once(sources: int, domain: int, memory: int = BLOCK_MEMORY) -> int:
-    """How many words of sources are closed at once, in so much memory."""
+    """Returns how many words of sources are closed at once, in so much memory."""
     fitting = max(min(memory, BLOCK_MEMORY) // (24 * max(domain, 1)), 1)
-    return max(min(WIDEST_BLOCK, words_for(sources), fitting), 1)
+    return max(min(WORDS_OF_SOURCES, words_for(sources), fitting), 1)
 
 
 def _close(

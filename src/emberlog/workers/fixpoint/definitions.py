@@ -1,4 +1,4 @@
-"""Relations without recursion, computed by workers beside a recursion: what it reads, and what folds its result."""
+"""Computes relations without recursion beside one: those that it reads, and those that fold its result."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ class DefinitionWorker(Worker):
         super().__init__(task, statics)
         self.streams = streams
         (self.relation,) = self.program.relations
-        self.resident = WorkerRelation(self.relation, tracks=False)
+        self.computed = WorkerRelation(self.relation, tracks=False)
 
     def run(self) -> Running:
         if self.relation.comes_once:
             return  # whoever reads the facts has them as they are found
         for lanes in self._contributions():
-            self.resident.add(lanes)
-            self.check_limits(Progress(0, self.resident.count, self.resident.count))
+            self.computed.add(lanes)
+            self.check_limits(Progress(0, self.computed.count, self.computed.count))
         if self.task.workers > 1:
             mail = self.empty_mail()
-            lanes = self.resident.contributed()
+            lanes = self.computed.contributed()
             self.post(mail, 0, lanes, self.route(self.relation.name, lanes))
             received = yield mail
-            self.resident = WorkerRelation(self.relation, tracks=False)
-            self.resident.add(gather(received, 0, self.relation.width))
-        if self.relation.counts_nothing and not self.resident.count and self.owns_keyless():
-            self.resident.add(np.zeros((self.relation.width, 1), np.int64))
+            self.computed = WorkerRelation(self.relation, tracks=False)
+            self.computed.add(gather(received, 0, self.relation.width))
+        if self.relation.counts_nothing and not self.computed.count and self.owns_keyless():
+            self.computed.add(np.zeros((self.relation.width, 1), np.int64))
 
     def _contributions(self) -> Iterator[Lanes]:
         counted = [runner for runner in self.seeds if _reads_nothing(runner)]
@@ -69,29 +69,29 @@ class DefinitionWorker(Worker):
         return super().started(atom)
 
     def _rows_of(self, atom: Atom) -> int:
-        """How many rows `started` gives."""
+        """Returns how many rows `started` gives."""
         if atom.relation in self.streams:
             return self.streams[atom.relation].count()
         return sum(len(lanes[0]) for lanes in self.started(atom))
 
     def results(self, relation: str) -> Iterator[list[Lane]]:
         if not self.relation.comes_once:
-            yield from self.resident.batches()
+            yield from self.computed.batches()
             return
         count = 0
         for lanes in self._contributions():
             count += lanes.shape[1]
             self.check_limits(Progress(0, count, count))
-            yield self.resident.visible(lanes)
+            yield self.computed.visible(lanes)
 
     def result_count(self, relation: str) -> int:
         if not self.relation.comes_once:
-            return self.resident.count
+            return self.computed.count
         facts = sum(len(facts.rows) for facts in self.program.facts) if self.task.number == 0 else 0
         return facts + sum(self._valuations(runner) for runner in self.seeds)
 
     def _valuations(self, runner: ChainRunner) -> int:
-        """How many there are of a rule's body: nobody needs to know which."""
+        """Returns how many there are of a rule's body: nobody needs to know which."""
         if runner.first_step == 0 and self.task.number != 0:
             return 0
         body = ChainRunner(replace(runner.chain, head=()), self, self.task.codes)
@@ -99,13 +99,13 @@ class DefinitionWorker(Worker):
 
 
 def _reads_nothing(runner: ChainRunner) -> bool:
-    """Whether all rows of a relation are worth the same, so that their number is enough."""
+    """Tells whether all rows of a relation are worth the same, so that their number is enough."""
     steps = runner.chain.steps
     return len(steps) == 1 and isinstance(steps[0], Start) and not runner.needed[0]
 
 
 def _repeated(relation: RelationLayout, lanes: Lanes, times: int) -> Lanes:
-    """One contribution that is worth so many equal ones."""
+    """Returns one contribution that is worth so many equal ones."""
     result = lanes.copy()
     for place, rule in enumerate(relation.combine):
         lane = relation.keys + place

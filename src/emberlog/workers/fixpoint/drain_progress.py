@@ -1,4 +1,4 @@
-"""Results that are written bit by bit: what is on disk already need not be written by the next attempt."""
+"""Records which results are written, so that the next attempt need not write them again."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _ROWS = "rows written"
 
 
 class DrainProgress(Protocol):
-    """Of the results of one worker."""
+    """Records which results of one worker are written."""
 
     def go_on(self, relation: str, files: ResultFiles) -> None:
-        """A relation is about to be written: takes up what an earlier attempt wrote of it."""
+        """Takes over what an earlier attempt wrote of a relation, before more of it is written."""
 
     def wrote(self, files: ResultFiles) -> None:
-        """Another batch was written."""
+        """Records that another batch was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClosureProgress:
-    """A closure is listed while it is found: what is written is what is done."""
+    """Records the progress of a closure, which is listed while it is found: what is written is what is done."""
 
     checkpoints: Checkpoints
     closure: Closure
@@ -49,7 +49,7 @@ class ClosureProgress:
 
 @dataclass(frozen=True, slots=True)
 class RoundsProgress:
-    """The rounds are over, and the rows of each relation are written in their order."""
+    """Records the progress after rounds, when the rows of each relation are written in their order."""
 
     worker: RoundsWorker
     _relations: dict[str, ResultFiles] = field(default_factory=dict)
@@ -57,13 +57,13 @@ class RoundsProgress:
 
     def go_on(self, relation: str, files: ResultFiles) -> None:
         self._relations[relation] = files
-        rows = self.worker.drained.get(relation, 0)
+        rows = self.worker.saving.drained.get(relation, 0)
         folder = files.stem.parent.name
         if rows:
-            files.go_on_from([path for path in self.worker.drained_to if path.startswith(f"{folder}/")], rows)
+            files.go_on_from([path for path in self.worker.saving.drained_to if path.startswith(f"{folder}/")], rows)
 
     def wrote(self, files: ResultFiles) -> None:
-        if self.worker.is_drain_due():
+        if self.worker.saving.is_due(self.worker.saving.iteration):
             files.close_file()
             rows = {name: one.rows for name, one in self._relations.items()}
-            self.worker.save_drained(rows, [path for one in self._relations.values() for path in one.paths])
+            self.worker.saving.save_drained(rows, [path for one in self._relations.values() for path in one.paths])

@@ -1,4 +1,4 @@
-"""A worker for recursions that factor: numbers the values of both sides, chooses a representation, and runs it."""
+"""Runs recursions that factor: numbers the values of both sides, chooses a representation, and runs it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import numpy as np
 
 from emberlog.diagnostics import InternalError
 from emberlog.workers.fixpoint.bit_matrix import BitMatrix, RuleSteps
-from emberlog.workers.fixpoint.chains import BATCH, ChainRunner, RelationAccess
+from emberlog.workers.fixpoint.chains import ChainRunner, RelationAccess
 from emberlog.workers.fixpoint.closures import BitsClosure, Closure, MarksClosure, Pairs, Sources, grouped, sampled
 from emberlog.workers.fixpoint.profile import Counts
 from emberlog.workers.fixpoint.rounds import RoundsWorker
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask, gather
 from emberlog.workers.kernels.lanes import Lane, Lanes, Mask, joined
 from emberlog.workers.kernels.memory import check
+from emberlog.workers.kernels.tuning import BATCH, FEW_SOURCES, MATRIX_MEMORY, MOST_STEPS
 from emberlog.workers.plan.factored import Factored
 from emberlog.workers.plan.representation import (
     Choice,
@@ -34,17 +35,8 @@ from emberlog.workers.store.numbering import NumberedSide, Steps, domain_of, num
 from emberlog.workers.store.stores import StaticStore
 from emberlog.workers.wire.messages import Mail, Progress, Running
 
-MEMORY = 4 << 30
-"""Bytes that a bit matrix may take on one worker, if nobody says otherwise."""
-
-MOST_STEPS = 1 << 24
-"""Steps that may be made beyond four for each row of the relations they are made from."""
-
 LARGEST_NUMBER = 2**31 - 1
 """Steps are numbered in 32 bits."""
-
-FEW_SOURCES = 64
-"""With fewer left values than this, bringing neighbours together costs more than it saves."""
 
 LEFT, RIGHT = 0, 1
 
@@ -52,7 +44,7 @@ _log = logging.getLogger("emberlog")
 
 
 class Solution(Protocol):
-    """A representation at work."""
+    """Runs a recursion in one representation."""
 
     def run(self) -> Running: ...
 
@@ -62,7 +54,8 @@ class Solution(Protocol):
 
 
 class FactoredWorker(Worker, KeepsHistory):
-    """Every worker knows all steps, numbers all values the same way, and so takes the same decisions."""
+    """Chooses a representation, and runs it. Every worker knows all steps, numbers all values the same way, and so
+    takes the same decisions."""
 
     def __init__(
         self,
@@ -72,7 +65,7 @@ class FactoredWorker(Worker, KeepsHistory):
         *,
         factored: Factored,
         representation: Representation = Representation.AUTO,
-        memory: int = MEMORY,
+        memory: int = MATRIX_MEMORY,
     ) -> None:
         super().__init__(task, statics, report)
         self.factored = factored
@@ -84,7 +77,7 @@ class FactoredWorker(Worker, KeepsHistory):
 
     @property
     def grouped_by(self) -> tuple[int, ...]:
-        """The columns in which a batch of results is constant over long runs; none when facts are hashed."""
+        """Returns the columns in which a batch of results is constant over long runs; none when facts are hashed."""
         if self.choice is None or self.choice.representation is Representation.HASH:
             return ()
         columns = self.factored.relation.columns
@@ -111,12 +104,12 @@ class FactoredWorker(Worker, KeepsHistory):
 
     @property
     def closure(self) -> Closure | None:
-        """The solution, if its facts are found while they are listed."""
+        """Returns the solution, if its facts are found while they are listed."""
         return self.solution if isinstance(self.solution, Closure) else None
 
     @property
     def in_rounds(self) -> RoundsWorker | None:
-        """The worker that goes in rounds, if facts are hashed."""
+        """Returns the worker that goes in rounds, if facts are hashed."""
         return self.solution if isinstance(self.solution, _HashedRows) else None
 
     def results(self, relation: str) -> Iterator[list[Lane]]:
@@ -169,7 +162,7 @@ class FactoredWorker(Worker, KeepsHistory):
     # Steps
 
     def _all_steps(self) -> list[tuple[Lanes | None, Lanes | None]] | None:
-        """The step relation of each rule and side; None if there are too many to be worth it."""
+        """Returns the step relation of each rule and side; None if there are too many to be worth it."""
         result: list[tuple[Lanes | None, Lanes | None]] = []
         for rule in self.factored.rules:
             sides: list[Lanes | None] = []
@@ -233,7 +226,8 @@ class FactoredWorker(Worker, KeepsHistory):
     def _numbered(
         self, left_seeds: Lanes, right_seeds: Lanes, step_lanes: Sequence[tuple[Lanes | None, Lanes | None]]
     ) -> Generator[Mail, Mail, tuple[NumberedSide, NumberedSide]]:
-        """All values that a side can have, those of everyone's seeds and those that steps lead to, as numbers."""
+        """Returns all values that a side can have, those of everyone's seeds and those that steps lead to, as
+        numbers."""
         mail = self.empty_mail()
         for channel, seeds in ((LEFT, left_seeds), (RIGHT, right_seeds)):
             values = domain_of([seeds], len(seeds)).values
@@ -247,7 +241,7 @@ class FactoredWorker(Worker, KeepsHistory):
         return left.with_neighbours_together(), right.with_neighbours_together()
 
     def _owned(self, pairs: Lanes) -> Generator[Mail, Mail, Lanes]:
-        """The pairs of numbers whose left number is this worker's, from all workers."""
+        """Returns the pairs of numbers whose left number is this worker's, from all workers."""
         mail = self.empty_mail()
         for worker, message in enumerate(mail):
             message.batches[LEFT] = pairs[:, pairs[0] % self.task.workers == worker]
@@ -290,7 +284,7 @@ class FactoredWorker(Worker, KeepsHistory):
 
 
 class _WholeStatics(RelationAccess):
-    """The relations that do not change, with no regard to a worker's share of them."""
+    """Reads relations that do not change, with no regard to a worker's share of them."""
 
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
@@ -315,7 +309,7 @@ class _WholeStatics(RelationAccess):
 
 
 class _HashedRows(RoundsWorker):
-    """The general worker, with the seeds that are known already."""
+    """Runs the recursion in rounds, with the seeds that are known already."""
 
     def __init__(self, worker: FactoredWorker, seeds: list[tuple[Lanes, Counts | None]]) -> None:
         super().__init__(worker.task, worker.statics, worker.report)

@@ -26,7 +26,7 @@ class Counts:
 
 @dataclass(slots=True)
 class Profile:
-    """Plain data, so that workers in other processes can send theirs."""
+    """Holds what was counted as plain data, so that workers in other processes can send theirs."""
 
     counts: dict[tuple[str, str, int], Counts] = field(default_factory=dict)
     """By rule, relation and iteration; what needs no recursion is iteration 0."""
@@ -37,7 +37,7 @@ class Profile:
         return self.counts.setdefault((rule, relation, iteration), Counts())
 
     def add(self, other: Profile) -> None:
-        """What another worker counted; seconds add up as those of a person's working hours do."""
+        """Adds what another worker counted; seconds add up as a person's working hours do."""
         for (rule, relation, iteration), counts in other.counts.items():
             own = self.at(rule, relation, iteration)
             own.derived = None if own.derived is None or counts.derived is None else own.derived + counts.derived
@@ -50,7 +50,7 @@ class Profile:
         return tuple(RuleStep(*step, rows) for step, rows in sorted(self.handed_on.items()))
 
     def rounds(self) -> tuple[RuleRound, ...]:
-        """Iteration by iteration, rules in the order in which they were met."""
+        """Returns the counts iteration by iteration, rules in the order in which they were met."""
         return tuple(
             RuleRound(rule, relation, iteration, counts.derived, counts.kept, counts.seconds)
             for (rule, relation, iteration), counts in sorted(self.counts.items(), key=lambda item: item[0][2])
@@ -67,18 +67,18 @@ class Recorder:
         """Of the rule that what is stored comes from."""
 
     def enter(self, rule: str, relation: str) -> Counts:
-        """What is stored from now on comes from this rule."""
+        """Attributes what is stored from now on to this rule; returns its counts."""
         self.current = self.profile.at(rule, relation, self.iteration)
         return self.current
 
     def gave(self, rule: str, relation: str, rows: int) -> None:
-        """A rule gave so many rows, and they are stored next."""
+        """Counts the rows that a rule gave, which are stored next."""
         counts = self.enter(rule, relation)
         assert counts.derived is not None
         counts.derived += rows
 
     def bits(self, rule: str, relation: str, iteration: int, kept: int, seconds: float = 0.0) -> None:
-        """So many bits of a rule, or of several that are done together, were not set before."""
+        """Counts the bits of a rule, or of several that are done together, that were not set before."""
         counts = self.profile.at(rule, relation, iteration)
         counts.derived = counts.derived or None  # what rows were counted stays
         counts.kept += kept
@@ -89,11 +89,11 @@ class Recorder:
         known[rule, relation, place, step] = known.get((rule, relation, place, step), 0) + rows
 
     def kept(self, rows: int) -> None:
-        """So many rows of the batch were not there before."""
+        """Counts the rows of the batch that were not there before."""
         self.current.kept += rows
 
     def timed(self, rule: str, relation: str, batches: Iterable[Item]) -> Iterator[Item]:
-        """The same batches. Making them and storing them counts as the rule's time."""
+        """Yields the same batches. Making them and storing them counts as the rule's time."""
         counts = self.enter(rule, relation)
         since = perf_counter()
         for batch in batches:
@@ -104,12 +104,10 @@ class Recorder:
         counts.seconds += perf_counter() - since
 
 
-# How long a worker computed and how long it waited, so that a profile can tell who held up whom.
-
-
 @dataclass(slots=True)
 class Effort:
-    """A stopwatch: each call says what the time since the last one was."""
+    """Measures how long a worker computed and how long it waited: each call says what the time since the last one
+    was."""
 
     busy: float = 0.0
     waiting: float = 0.0

@@ -9,19 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from emberlog.workers.kernels.lanes import Lanes
+from emberlog.workers.kernels.tuning import MOST_REMEMBERED
 from emberlog.workers.store.stores import Store
-
-# Contributions to facts of other workers, combined until they are shipped.
-#
-# An outbox remembers what it has shipped: a fact leaves once, and a minimum only when it is better than the one before.
-# To forget is safe, because all that is shipped asynchronously may come twice; it does so before it grows too large.
-
-MOST_REMEMBERED = 1 << 20
-"""Rows; more than these are not worth their memory."""
 
 
 class Outbox:
-    """Of one relation."""
+    """Combines the contributions to facts of other workers until they are shipped; one outbox per relation. It
+    remembers what it has shipped: a fact leaves once, and a minimum only when it is better than the one before. To
+    forget is safe, because all that is shipped without rounds may come twice; it does so before it grows too large."""
 
     def __init__(self, new_combiner: Callable[[int], Store]) -> None:
         """`new_combiner` makes an empty store for contributions of a width."""
@@ -30,7 +25,7 @@ class Outbox:
 
     @property
     def waiting(self) -> int:
-        """How many contributions are to be shipped."""
+        """Returns how many contributions are to be shipped."""
         return 0 if self.store is None else self.store.fresh
 
     def add(self, contributions: Lanes) -> None:
@@ -39,7 +34,7 @@ class Outbox:
         self.store.add(contributions)
 
     def take(self) -> Lanes:
-        """What waits, which is something; it is taken for shipped from now on."""
+        """Returns what waits, which is something, and takes it for shipped from now on."""
         assert self.store is not None
         self.store.advance()
         lanes = self.store.delta
@@ -50,7 +45,10 @@ class Outbox:
 
 @dataclass(slots=True)
 class Installing:
-    """On one worker. A parcel is a message with copies; those to one worker arrive in order, so counting is enough."""
+    """Holds facts until all who keep a copy have confirmed it. Two facts of one valuation may each set out to meet the
+    other while the copies are still under way, and then both come too soon; of the facts of a valuation, the one that
+    is confirmed last finds all others. A parcel is a message with copies; those to one worker arrive in order, so
+    counting is enough."""
 
     workers: int
     sent: list[int] = field(init=False)
@@ -70,7 +68,7 @@ class Installing:
 
     @property
     def is_owing(self) -> bool:
-        """Whether somebody waits for us to confirm."""
+        """Tells whether somebody waits for us to confirm."""
         return self.taken != self.told
 
     @property
@@ -82,13 +80,13 @@ class Installing:
         self._new.append((relation, facts))
 
     def shipped(self) -> None:
-        """The copies of all facts so far have left."""
+        """Notes that the copies of all facts so far have left."""
         if self._new:
             self._held.append((tuple(self.sent), self._new))
             self._new = []
 
     def released(self) -> list[tuple[str, Lanes]]:
-        """The facts that all copies have by now, each once."""
+        """Returns the facts that all copies have by now, each once."""
         found: list[tuple[str, Lanes]] = []
         while self._held and all(map(int.__le__, self._held[0][0], self.confirmed)):
             found += self._held.popleft()[1]

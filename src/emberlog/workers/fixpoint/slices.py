@@ -1,4 +1,4 @@
-"""A decomposed recursion that outgrows its memory, finished slice by slice.
+"""Finishes a decomposed recursion that outgrows its memory, slice by slice.
 
 What one key of such a recursion leads to has nothing to do with the other keys. So when memory is full, the keys are
 divided: what is known of each slice waits on disk, and one slice after the other is gone on with alone. Its facts are
@@ -11,34 +11,29 @@ of that round.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from emberlog.workers.kernels.hashing import owners, rows_of_owner
 from emberlog.workers.kernels.lanes import Lane, Lanes, Mask
+from emberlog.workers.kernels.memory import TooLarge
+from emberlog.workers.kernels.tuning import DEEPEST, FANOUT, KNOWN_BATCH
 from emberlog.workers.plan.rules import RelationLayout
-from emberlog.workers.store.relations import KNOWN_BATCH, WorkerRelation
+from emberlog.workers.store.relations import WorkerRelation
 from emberlog.workers.store.spilled_rows import SpilledRows
 from emberlog.workers.store.stores import KeyedStore, SetStore
-from emberlog.workers.wire.messages import Progress
-
-FANOUT = 4
-"""Into so many slices one is divided."""
-
-DEEPEST = 8
-"""Divisions one within the other: a slice that is still too large has one heavy key, or what is read fills the memory
-by itself."""
+from emberlog.workers.wire.messages import Mail, Progress, Running
 
 _SPREAD = np.int64(0x5851F42D4C957F2D)
 
 
 class Age(Enum):
-    """What a row is to the round that its slice goes on with; in the order in which rows are entered."""
+    """Says what a row is to the round that its slice goes on with; in the order in which rows are entered."""
 
     BEFORE = "before"
     DELTA = "delta"
@@ -62,8 +57,31 @@ class Slice:
         return {age: rows.batches() for age, rows in self.known[relation].items()}
 
 
+class SlicedWorker(Protocol):
+    """Lists what slices need of the worker whose keys they divide."""
+
+    begun: int
+    """The iteration whose delta the rules read, or have read last."""
+
+    @property
+    def relations(self) -> Mapping[str, WorkerRelation]: ...
+
+    def run_round(self, iteration: int) -> Running:
+        """Runs the rules over the delta, and enters what they derive."""
+
+    def advance(self) -> int:
+        """Ends a round; returns the number of rows that came or changed."""
+
+    def total(self) -> int: ...
+
+    def forget(self) -> None:
+        """Empties the relations."""
+
+    def check_limits(self, progress: Progress) -> None: ...
+
+
 class Slices:
-    """Of one worker."""
+    """Holds the slices of one worker, and brings them to their end."""
 
     def __init__(self, relations: Sequence[RelationLayout], homes: Mapping[str, int]) -> None:
         self.relations = relations
@@ -74,9 +92,56 @@ class Slices:
         """The last one is at work."""
         self.closed = 0
 
+    def run(self, worker: SlicedWorker, iteration: int, total: int) -> Generator[Mail, Mail, list[Progress]]:
+        """Goes on after an iteration, with so many facts; returns what there is to tell of the iterations since."""
+        counts = SliceCounts()
+        counts.withdraw(iteration, total)
+        self._divide_relations(worker, 0, iteration)
+        worker.forget()
+        while self.waiting:
+            yield from self._close_next(worker, counts)
+            worker.forget()
+        return list(counts.told(total))
+
+    def _close_next(self, worker: SlicedWorker, counts: SliceCounts) -> Running:
+        """Brings the next slice to its end, or divides it."""
+        one = self.waiting[-1]
+        iteration, total, is_entered = one.iteration, 0, False
+        try:
+            changed = _enter(one, worker)
+            is_entered = True
+            if not changed:
+                counts.add(iteration + 1, 0, worker.total())
+            while changed:
+                now = worker.total()
+                yield from worker.run_round(iteration + 1)
+                iteration += 1
+                counts.add(iteration, changed, now - total)
+                total = now
+                worker.check_limits(Progress(iteration, changed, self.total + total))
+                changed = worker.advance()
+            self.finish(worker.relations)
+            return
+        except (TooLarge, MemoryError):
+            if one.depth == DEEPEST:
+                raise
+        self.waiting.pop()
+        counts.withdraw(iteration, total)
+        if is_entered:
+            self._divide_relations(worker, one.depth + 1, iteration)
+        else:
+            self.divide({name: one.rows(name) for name in worker.relations}, one.depth + 1, iteration)
+
+    def _divide_relations(self, worker: SlicedWorker, depth: int, iteration: int) -> None:
+        """Lets what the worker knows after an iteration wait in slices."""
+        for relation in worker.relations.values():
+            if relation.began_with is not None and worker.begun == iteration:
+                relation.end_round()  # the iteration is told, but the next one was not come to
+        self.divide({name: aged(relation) for name, relation in worker.relations.items()}, depth, iteration)
+
     @property
     def total(self) -> int:
-        """How many facts are finished."""
+        """Returns how many facts are finished."""
         return sum(rows.count for rows in self.finished.values())
 
     def divide(self, known: Mapping[str, Aged], depth: int, iteration: int) -> None:
@@ -94,15 +159,15 @@ class Slices:
                         one.known[relation.name][age].add(rows_of_owner(lanes, part, number))
         self.waiting += new
 
-    def finish(self, residents: Mapping[str, WorkerRelation]) -> None:
-        """The slice at work is done, and these are its facts."""
-        for name, resident in residents.items():
-            self.finished[name].add(resident.store.all)
+    def finish(self, relations: Mapping[str, WorkerRelation]) -> None:
+        """Ends the slice at work, which has these facts."""
+        for name, relation in relations.items():
+            self.finished[name].add(relation.store.all)
         self.waiting.pop()
         self.closed += 1
 
     def known(self, relation: str) -> Iterator[Lanes]:
-        """What is known of all slices, but for what the one at work has found."""
+        """Yields what is known of all slices, but for what the one at work has found."""
         yield from self.finished[relation].batches()
         for one in self.waiting:
             for batches in one.rows(relation).values():
@@ -110,7 +175,7 @@ class Slices:
 
 
 class SliceCounts:
-    """How many facts changed and came in each iteration, as if all slices had gone through them together."""
+    """Counts the facts that changed and came in each iteration, as if all slices had gone through them together."""
 
     def __init__(self) -> None:
         self._changed: dict[int, int] = {}
@@ -121,22 +186,35 @@ class SliceCounts:
         self._came[iteration] = self._came.get(iteration, 0) + came
 
     def withdraw(self, iteration: int, facts: int) -> None:
-        """The facts that there were after this iteration are divided anew, and will come in the next once more."""
+        """Takes back the facts that there were after this iteration: they are divided anew, and come once more in the
+        next."""
         self._came[iteration + 1] = self._came.get(iteration + 1, 0) - facts
 
     def told(self, total: int) -> Iterator[Progress]:
-        """What there is to tell, with so many facts before."""
+        """Yields what there is to tell, with so many facts before."""
         for iteration in sorted(self._changed):
             total += self._came[iteration]
             if self._changed[iteration]:
                 yield Progress(iteration, self._changed[iteration], total)
 
 
-def aged(resident: WorkerRelation) -> Aged:
-    """The rows as they were when the round began, as far as that is known, without more memory than for a few of them;
-    the indexes are given up. What came since will come again."""
-    resident.indexes.clear()
-    store = resident.store
+def _enter(one: Slice, worker: SlicedWorker) -> int:
+    """Brings the round back that the slice goes on with; returns the number of rows of the delta."""
+    changed = 0
+    for age in Age:
+        for name, relation in worker.relations.items():
+            for lanes in one.known[name][age].batches():
+                relation.add(lanes)
+        if age is not Age.IMPROVED:
+            changed = worker.advance()
+    return changed
+
+
+def aged(relation: WorkerRelation) -> Aged:
+    """Returns the rows as they were when the round began, as far as that is known, without more memory than for a few
+    of them; the indexes are given up. What came since will come again."""
+    relation.indexes.clear()
+    store = relation.store
     match store:
         case SetStore():
             return {
@@ -144,7 +222,7 @@ def aged(resident: WorkerRelation) -> Aged:
                 Age.DELTA: _in_batches(store.delta),
             }
         case KeyedStore():
-            began = resident.began_with
+            began = relation.began_with
             count, delta = (began.count, began.delta) if began is not None else (store.count, store.delta)
             assert delta is not None
             is_delta, is_improved = store.rows_of_delta(), store.new_rows()
@@ -169,6 +247,6 @@ def _chosen(lanes: Lanes, chosen: Mask) -> Iterator[Lanes]:
 
 
 def _parts(keys: Lane, depth: int) -> npt.NDArray[np.int32]:
-    """Which part each key belongs to: by a hash that is another one at each depth, and among workers."""
+    """Returns which part each key belongs to: by a hash that is another one at each depth, and among workers."""
     with np.errstate(over="ignore"):
         return owners((keys ^ np.int64(depth + 1)) * _SPREAD, FANOUT)

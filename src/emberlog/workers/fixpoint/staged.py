@@ -1,4 +1,4 @@
-"""Recursion by stages: the facts of a stage are complete before any rule reads them.
+"""Runs a recursion by stages: the facts of a stage are complete before any rule reads them.
 
 Contributions wait, by relation and stage, until everything before them is done. Then the lowest stage, and in it the
 first relation in the order of a stage, is released on all workers at once and becomes the delta of a round.
@@ -10,14 +10,14 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
 import numpy as np
 
-from emberlog.workers.fixpoint.chains import BATCH
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask, gather
 from emberlog.workers.kernels.lanes import Lane, Lanes, joined
+from emberlog.workers.kernels.tuning import BATCH, RESULT_BATCH
 from emberlog.workers.plan.rules import Atom
 from emberlog.workers.recover.checkpoints import SavedState
-from emberlog.workers.recover.store_states import restore_resident, save_resident
+from emberlog.workers.recover.store_states import restore_relation, save_relation
 from emberlog.workers.store.joined import Contribution
-from emberlog.workers.store.relations import RESULT_BATCH, WorkerRelation
+from emberlog.workers.store.relations import WorkerRelation
 from emberlog.workers.store.stores import StaticStore
 from emberlog.workers.wire.messages import Mail, Progress, Running
 
@@ -70,7 +70,8 @@ class StagedWorker(Worker):
         return sum(lanes.shape[1] for lanes in self.released[relation])
 
     def _lowest(self, iteration: int) -> Generator[Mail, Mail, tuple[int, int, bool]]:
-        """The lowest stage and place that waits on any worker, and whether everyone wants a checkpoint before it."""
+        """Returns the lowest stage and place that waits on any worker, and whether everyone wants a checkpoint before
+        it."""
         mine = min(self.waiting, default=(NONE_LEFT, 0))
         received = yield self.empty_mail(*mine, int(self.task.is_checkpoint_due(iteration)))
         stage, place = min((message.numbers[0], message.numbers[1]) for message in received)
@@ -86,30 +87,31 @@ class StagedWorker(Worker):
             keys = sorted(self.waiting)
             state.whole(_WAITING, np.array(keys, np.int64).reshape(-1, 2).T)
             for key in keys:
-                save_resident(state, _name_of(key), self.waiting[key])
+                save_relation(state, _name_of(key), self.waiting[key])
 
     def _take_up(self, saved: SavedState) -> int:
         self.total = saved.number(_TOTAL)
         for name in self.released:
             self.released[name] = [saved.lanes(name)]
         for stage, place in saved.lanes(_WAITING).T.tolist():
-            resident = WorkerRelation(self.program.relation(self.program.recursion.stage_order[place]), tracks=False)
-            restore_resident(saved, _name_of((stage, place)), resident)
-            self.waiting[stage, place] = resident
+            relation = WorkerRelation(self.program.relation(self.program.recursion.stage_order[place]), tracks=False)
+            restore_relation(saved, _name_of((stage, place)), relation)
+            self.waiting[stage, place] = relation
         return saved.iteration
 
     def _release(self, stage: int, place: int) -> int:
         name = self.program.recursion.stage_order[place]
-        resident = self.waiting.pop((stage, place), None) or WorkerRelation(self.program.relation(name))
-        self.delta = (name, resident)
-        self.released[name].append(np.stack(resident.visible(resident.store.all)))
-        self.total += resident.count
-        return resident.count
+        relation = self.waiting.pop((stage, place), None) or WorkerRelation(self.program.relation(name))
+        self.delta = (name, relation)
+        self.released[name].append(np.stack(relation.visible(relation.store.all)))
+        self.total += relation.count
+        return relation.count
 
     def _deliver(
         self, contributions: Iterable[tuple[str, Contribution]], changed: int = 0
     ) -> Generator[Mail, Mail, tuple[int, int]]:
-        """Sends contributions to their owners, combined at the source; gives the sums of the delta and of all facts."""
+        """Sends contributions to their owners, combined at the source; returns the sums of the delta and of all
+        facts."""
         mail = self.empty_mail(changed, self.total)
         self.post_combined(mail, contributions)
         received = yield mail
@@ -131,10 +133,10 @@ class StagedWorker(Worker):
             yield from super().started(atom)
             return
         assert self.delta is not None
-        name, resident = self.delta
+        name, relation = self.delta
         if name != atom.relation:
             return
-        yield from resident.in_batches(resident.store.all, BATCH)
+        yield from relation.in_batches(relation.store.all, BATCH)
 
 
 def _name_of(waiting: tuple[int, int]) -> str:

@@ -14,12 +14,13 @@ import numpy as np
 from emberlog.semantics.model import RecursionCase
 from emberlog.workers.fixpoint.asynchronous import AsyncWorker, drive_freely
 from emberlog.workers.fixpoint.bounded import BoundedWorker
-from emberlog.workers.fixpoint.factored_worker import MEMORY, FactoredWorker
+from emberlog.workers.fixpoint.factored_worker import FactoredWorker
 from emberlog.workers.fixpoint.rounds import RoundsWorker
 from emberlog.workers.fixpoint.staged import StagedWorker
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask
 from emberlog.workers.kernels.hashing import rows_of_owner
 from emberlog.workers.kernels.lanes import Lanes, joined
+from emberlog.workers.kernels.tuning import MATRIX_MEMORY
 from emberlog.workers.plan.factored import DoesNotFactor, Factored, factor
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.plan.partition_choice import Kind, Walk
@@ -31,7 +32,7 @@ from emberlog.workers.wire.messages import Mail, Message, Progress, Running
 
 
 class Closed(Exception):
-    """Another worker has failed, and nobody will send anything more."""
+    """Says that another worker has failed, and that no more messages come."""
 
 
 class Mailboxes:
@@ -42,7 +43,7 @@ class Mailboxes:
         self._is_closed = False
 
     def trade(self, number: int, mail: Mail, senders: Collection[int], patience: float | None) -> Mail:
-        """Takes the mail of a worker; gives the next message of each of the others, empty where there is none. Where
+        """Takes the mail of a worker; returns the next message of each of the others, empty where there is none. Where
         nobody has any, it waits for one, but no longer than so many seconds."""
         until = None if patience is None else time.monotonic() + patience
         with self._changed:
@@ -73,7 +74,7 @@ class Mailboxes:
 def worker_for(
     task: WorkerTask, statics: Mapping[str, StaticStore], report: Callable[[Progress], None] = lambda _: None
 ) -> Worker:
-    """The kind of worker that the recursion needs."""
+    """Returns the kind of worker that the recursion needs."""
     if task.placement.mode is Mode.ASYNC:
         return AsyncWorker(task, statics, report)
     match task.program.recursion.case:
@@ -82,7 +83,7 @@ def worker_for(
         case RecursionCase.STAGED:
             return StagedWorker(task, statics, report)
         case RecursionCase.SET if (factored := _factors(task)) is not None:
-            memory = MEMORY if task.memory is None else min(MEMORY, task.memory // 2)
+            memory = MATRIX_MEMORY if task.memory is None else min(MATRIX_MEMORY, task.memory // 2)
             return FactoredWorker(
                 task, statics, report, factored=factored, representation=task.representation, memory=memory
             )
@@ -91,7 +92,7 @@ def worker_for(
 
 
 def _factors(task: WorkerTask) -> Factored | None:
-    """The factors of a recursion, if they are to be used."""
+    """Returns the factors of a recursion, if they are to be used."""
     if task.representation is Representation.HASH:
         return None
     try:
@@ -112,7 +113,7 @@ def run_workers(workers: Sequence[Worker]) -> None:
 
 
 def _run_freely(workers: Sequence[AsyncWorker]) -> None:
-    """Each goes on by itself, and messages arrive when they arrive."""
+    """Runs workers that go on by themselves: messages arrive when they arrive."""
     mailboxes = Mailboxes(len(workers))
 
     def run(worker: AsyncWorker) -> None:
@@ -146,7 +147,7 @@ def drive(running: Sequence[Running]) -> None:
 
 
 def _drive_alone(running: Running) -> None:
-    """Without a thread of its own."""
+    """Drives a worker without a thread of its own."""
     mail = _started(running)
     while mail is not None:
         mail = _resumed(running, mail)
@@ -157,7 +158,7 @@ def _started(running: Running) -> Mail | None:
 
 
 def _resumed(running: Running, received: Mail) -> Mail | None:
-    """What the worker has for the others next; None when it is done."""
+    """Returns what the worker has for the others next; None when it is done."""
     try:
         return running.send(received)
     except StopIteration:
@@ -165,7 +166,7 @@ def _resumed(running: Running, received: Mail) -> Mail | None:
 
 
 def _measured(worker: Worker) -> Running:
-    """Its run, with an eye on the clock."""
+    """Runs a worker, and measures how long it computes and how long it waits."""
     running = worker.run()
     worker.effort.began()
     mail = next(running, None)
@@ -179,7 +180,8 @@ def _measured(worker: Worker) -> Running:
 
 
 def share_of(rows: Lanes, column: int | None, number: int, partitioning: Partitioning) -> StaticStore:
-    """What a worker keeps of a relation that does not change: all of it, or the part that `column` spreads to it."""
+    """Returns what a worker keeps of a relation that does not change: all of it, or the part that `column` spreads to
+    it."""
     if column is None or partitioning == Hashed(1):
         return StaticStore(rows)
     return StaticStore(rows_of_owner(rows, partitioning.owners(rows[column]), number))
@@ -189,14 +191,14 @@ def share_of(rows: Lanes, column: int | None, number: int, partitioning: Partiti
 
 
 def arcs_of(walks: Sequence[Walk], relations: Mapping[str, Lanes]) -> Lanes:
-    """The arcs that are walked, a row for each: where from, where to."""
+    """Returns the arcs that are walked, a row for each: where from, where to."""
     return joined([np.ascontiguousarray(relations[one.relation][[one.origin, one.target]]) for one in walks], 2)
 
 
 def agreed(
     kind: Kind, walks: Sequence[Walk], shares: Mapping[str, Lanes], exchange: Exchange, workers: int
 ) -> Partitioning:
-    """The partitioning for relations of which every worker has a share."""
+    """Returns the partitioning for relations of which every worker has a share."""
     if kind is Kind.HASH or workers == 1:
         return Hashed(workers)
     mail = [Message() for _ in range(workers)]

@@ -1,4 +1,4 @@
-"""When workers that go on by themselves may stop: Safra's token, as pure data.
+"""Tells when workers that go on by themselves may stop: Safra's token, as pure data.
 
 A token goes round the ring of workers, and each holds it until it is at rest. It adds up messages sent less messages
 received; a worker that received something since the token left it stains it. When a token comes back to worker 0 clean,
@@ -20,7 +20,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Detector:
-    """What one worker knows. Tokens themselves are not counted."""
+    """Holds what one worker knows. Tokens themselves are not counted."""
 
     number: int
     workers: int
@@ -30,7 +30,7 @@ class Detector:
 
     @staticmethod
     def of(number: int, workers: int) -> Detector:
-        """Worker 0 begins with a token that says nothing yet."""
+        """Returns the state in which a worker begins. Worker 0 has a token that says nothing yet."""
         return Detector(number, workers, token=Token(0, True) if number == 0 else None)
 
     def sent(self) -> Detector:
@@ -44,12 +44,12 @@ class Detector:
 
     @property
     def following(self) -> int:
-        """The next worker of the ring."""
+        """Returns the next worker of the ring."""
         return (self.number + 1) % self.workers
 
     @property
     def is_over(self) -> bool:
-        """Whether all workers may stop. To be asked at rest only, and true for worker 0 alone."""
+        """Tells whether all workers may stop. To be asked at rest only, and true for worker 0 alone."""
         if self.number != 0 or self.token is None:
             return False
         return not self.token.is_stained and not self.is_stained and self.token.balance + self.balance == 0

@@ -1,4 +1,4 @@
-"""One worker: owns a partition of every relation of the recursion, from the first round to the last.
+"""Runs one worker, which owns a partition of every relation of the recursion from the first round to the last.
 
 A worker is a generator: it yields what it has for the others and is sent what they have for it. Whoever drives it
 (a loop in this process, or tasks of a Spark job with sockets between them) only carries messages, so all of
@@ -17,12 +17,13 @@ import numpy as np
 from emberlog.config import Limits
 from emberlog.language.faults import Fault
 from emberlog.syntax.ast import Constant
-from emberlog.workers.fixpoint.chains import BATCH, Batch, ChainRunner, RelationAccess
+from emberlog.workers.fixpoint.chains import Batch, ChainRunner, RelationAccess
 from emberlog.workers.fixpoint.evaluate import Evaluator
 from emberlog.workers.fixpoint.profile import Effort, Recorder
 from emberlog.workers.kernels.hashing import rows_of_owner
 from emberlog.workers.kernels.lanes import Lane, Lanes, Mask, joined, no_rows
 from emberlog.workers.kernels.memory import check
+from emberlog.workers.kernels.tuning import BATCH, PIECES_PER_WORKER
 from emberlog.workers.plan.closing_joins import keys_of
 from emberlog.workers.plan.compile import CyclicProgram
 from emberlog.workers.plan.faults import suspicion
@@ -38,13 +39,10 @@ from emberlog.workers.store.relations import WorkerRelation, refuse_negative
 from emberlog.workers.store.stores import StaticStore, Store
 from emberlog.workers.wire.messages import Mail, Message, Progress, Running
 
-SHARES = 8
-"""Pieces that a worker has of a relation that is dealt out."""
-
 
 @dataclass(frozen=True, slots=True)
 class WorkerTask:
-    """Everything a worker needs to know before it begins."""
+    """Holds everything that a worker needs to know before it begins."""
 
     program: CyclicProgram
     placement: Placement
@@ -70,16 +68,16 @@ class WorkerTask:
 
     @property
     def saved_state(self) -> SavedState | None:
-        """What to go on from; it is given once."""
+        """Returns the checkpoint to resume from, or None. A second call returns None."""
         return None if self.checkpoints is None else self.checkpoints.resume_state()
 
     def is_checkpoint_due(self, iteration: int, rows: int | None = None) -> bool:
-        """`rows` is how many there are to save, where rows only come."""
+        """Tells whether it is time for a checkpoint. `rows` is how many there are to save, where rows only come."""
         return self.checkpoints is not None and self.checkpoints.is_due(iteration, rows)
 
 
 class Worker(RelationAccess):
-    """What all kinds of recursion share: reading relations, running rules, sending contributions to their owners."""
+    """Does what all kinds of recursion share: reads relations, runs rules, sends contributions to their owners."""
 
     def __init__(
         self, task: WorkerTask, statics: Mapping[str, StaticStore], report: Callable[[Progress], None] = lambda _: None
@@ -107,11 +105,11 @@ class Worker(RelationAccess):
 
     @abstractmethod
     def results(self, relation: str) -> Iterator[list[Lane]]:
-        """The facts of a relation that this worker owns, in batches: a lane per column."""
+        """Yields the facts of a relation that this worker owns, in batches: a lane per column."""
 
     @abstractmethod
     def result_count(self, relation: str) -> int:
-        """How many facts `results` gives."""
+        """Returns how many facts `results` gives."""
 
     def known(self, relation: str) -> Iterator[Lanes]:
         """Contributions to a relation that are known to be right however far the recursion has come, in small batches:
@@ -120,20 +118,20 @@ class Worker(RelationAccess):
 
     @property
     def spilled(self) -> str:
-        """What it did about a memory that was too short, in a few words; nothing if it had enough."""
+        """Returns what it did about a memory that was too short, in a few words; nothing if it had enough."""
         return ""
 
     # Reading relations
 
     def started(self, atom: Atom) -> Iterator[list[Lane]]:
-        """Each worker begins with its share of a relation that does not change: what it has of one that is spread,
-        and an equal part of one that everyone has, in several pieces."""
+        """Yields this worker's share of a relation that does not change: what it has of one that is spread, and an
+        equal part of one that everyone has, in several pieces."""
         rows = self.statics[atom.relation].all
         count, first, workers = rows.shape[1], 0, 1
         if self.task.placement.statics[atom.relation] is None:
             first, workers = self.task.number, self.task.workers
         # Dealt out in turn: rows that stand together often cost as much as each other.
-        size = BATCH if workers == 1 else max(min(BATCH, count // (SHARES * workers)), 1)
+        size = BATCH if workers == 1 else max(min(BATCH, count // (PIECES_PER_WORKER * workers)), 1)
         for start in range(first * size, count, size * workers):
             part = rows[:, start : start + size]
             yield [part[lane] for lane in range(part.shape[0])]
@@ -171,7 +169,8 @@ class Worker(RelationAccess):
     # Contributions
 
     def seed_contributions(self) -> Iterator[tuple[str, Contribution]]:
-        """What the facts of the program and its rules without recursion contribute, this worker's share of it."""
+        """Yields what the facts of the program and its rules without recursion contribute, this worker's share of
+        it."""
         self._look_out()
         if self.task.number == 0:
             for facts in self.program.facts:
@@ -197,7 +196,7 @@ class Worker(RelationAccess):
         return np.ascontiguousarray(np.array(lanes, np.int64).reshape(-1, width).T)
 
     def heads(self, runner: ChainRunner, begin: int, batches: Iterator[Batch]) -> Iterator[tuple[str, Contribution]]:
-        """The contributions of batches that have come to a step of the rule."""
+        """Yields the contributions of batches that have come to a step of the rule."""
         chain = runner.chain
         heads = self._ends(runner, begin, batches)
         if self.recorder is None:
@@ -221,8 +220,8 @@ class Worker(RelationAccess):
             yield self.contributions_of(runner, batch)
 
     def contributions_of(self, runner: ChainRunner, batch: Batch) -> Lanes:
-        """The heads of valuations that have come to the end of a rule. What is negative is refused here: workers hand
-        on only the largest contribution of a key."""
+        """Returns the heads of valuations that have come to the end of a rule. What is negative is refused here:
+        workers hand on only the largest contribution of a key."""
         lanes, relation = runner.contributions(batch), self.program.relation(runner.chain.relation)
         refuse_negative(relation, lanes)
         return lanes
@@ -237,7 +236,7 @@ class Worker(RelationAccess):
             self.recorder.kept(store.fresh - before)
 
     def rule_contributions(self) -> Generator[Mail, Mail, Iterator[tuple[str, Contribution]]]:
-        """What the recursive rules make of the delta; on the way, valuations may move between workers."""
+        """Returns what the recursive rules make of the delta; on the way, valuations may move between workers."""
         under_way = [(runner, runner.first_step, runner.start()) for runner in self.rules]
         finished: list[tuple[ChainRunner, Contribution]] = []
         while any(runner.next_send(begin) is not None for runner, begin, _ in under_way):
@@ -286,7 +285,7 @@ class Worker(RelationAccess):
         return self.recorder.timed(runner.chain.name, runner.chain.relation, batches)
 
     def begin_iteration(self, iteration: int) -> None:
-        """The rules will now read the delta of this iteration."""
+        """Notes that the rules will now read the delta of this iteration."""
         if self.recorder is not None:
             self.recorder.iteration = iteration
 
@@ -315,12 +314,12 @@ class Worker(RelationAccess):
         combined = {relation.name: WorkerRelation(relation, tracks=False) for relation in self.program.relations}
         for name, contribution in contributions:
             self.keep(combined[name], contribution)
-        for name, resident in combined.items():
-            lanes = resident.contributed()
+        for name, relation in combined.items():
+            lanes = relation.contributed()
             self.post(mail, self.channels[name], lanes, self.route(name, lanes))
 
     def route(self, relation: str, lanes: Lanes) -> Lane:
-        """What says which worker owns a contribution: the value of its home column."""
+        """Returns what says which worker owns a contribution: the value of its home column."""
         home = self.task.placement.homes[relation]
         if home == NO_HOME:
             return np.zeros(lanes.shape[1], np.int64)
@@ -328,7 +327,7 @@ class Worker(RelationAccess):
         return lane
 
     def owns_keyless(self) -> bool:
-        """Whether this worker has the relations without keys."""
+        """Tells whether this worker has the relations without keys."""
         return int(self.partitioning.owners(np.zeros(1, np.int64))[0]) == self.task.number
 
     def check_limits(self, progress: Progress) -> None:
@@ -356,7 +355,7 @@ class Worker(RelationAccess):
 
 
 def spilled_on(workers: Sequence[str]) -> str:
-    """What several workers did about their memory, as one line."""
+    """Returns what several workers did about their memory, as one line."""
     found = [one for one in workers if one]
     if not found:
         return ""
@@ -364,7 +363,7 @@ def spilled_on(workers: Sequence[str]) -> str:
 
 
 def gather(received: Mail, channel: int, width: int) -> Lanes:
-    """All rows of a channel, from every worker."""
+    """Returns all rows of a channel, from every worker."""
     return joined([message.batches[channel] for message in received if channel in message.batches], width)
 
 

@@ -1,4 +1,4 @@
-"""A relation of pairs as a matrix of bits, closed round by round.
+"""Closes a relation of pairs, as a matrix of bits, round by round.
 
 A row is the set of partners of a left number. A round takes each row of the delta, gathers what the steps of the right
 side make of its partners into one row, and adds that to the rows that the steps of the left side lead to. So the work
@@ -30,7 +30,7 @@ Extents: TypeAlias = npt.NDArray[np.int64]
 
 
 class DeltaRows(NamedTuple):
-    """Rows of a delta. Only left numbers from which a step goes on have one."""
+    """Holds the rows of a delta. Only left numbers from which a step goes on have one."""
 
     words: Words
     extents: Extents
@@ -47,8 +47,8 @@ def empty_delta(rows: int, width: int) -> DeltaRows:
 
 
 class FullRows(NamedTuple):
-    """All facts whose left number this worker has: a row lives at its number divided by the workers, on the worker
-    that is the remainder."""
+    """Holds all facts whose left number this worker has: a row lives at its number divided by the workers, on the
+    worker that is the remainder."""
 
     words: Words
     rows_of_delta: Lane
@@ -60,7 +60,8 @@ class FullRows(NamedTuple):
 
 
 class RightSteps(NamedTuple):
-    """The steps of a rule's right side in both directions, and the left numbers that its left side goes on from."""
+    """Holds the steps of a rule's right side in both directions, and the left numbers that its left side goes on
+    from."""
 
     starts: Numbers
     targets: Numbers
@@ -75,7 +76,7 @@ def gather_rows(
 ) -> tuple[int, int]:
     """Gathers the filled rows of the delta from `first` on while the entries have room for one more row.
 
-    Gives the next row and the number of entries. `numbers` are the left numbers of the rows. `row` is empty before
+    Returns the next row and the number of entries. `numbers` are the left numbers of the rows. `row` is empty before
     and after.
     """
     # Taken out of their tuples once: inside the loop that would cost more than the work.
@@ -117,7 +118,7 @@ def gather_rows(
 
 @jit
 def _push(delta: Words, low: int, high: int, starts: Numbers, targets: Numbers, row: Words) -> tuple[int, int]:
-    """Hands on each partner; gives the extent of what came."""
+    """Hands on each partner; returns the extent of what came."""
     begin, end = row.shape[0], 0
     for place in range(low, high):
         word = delta[place]
@@ -148,7 +149,7 @@ def _pull(delta: Words, starts: Numbers, origins: Numbers, row: Words) -> None:
 def add_rows(places: Lane, words: Words, starts: Numbers, targets: Numbers, full: FullRows, coming: DeltaRows) -> int:
     """Adds the entries to the rows that the left side's steps lead to, as far as this worker has them.
 
-    What is new comes into the next delta, unless no step goes on from it. Gives the number of new facts.
+    What is new comes into the next delta, unless no step goes on from it. Returns the number of new facts.
     """
     # Taken out of their tuples once: inside the loops that would cost more than the work.
     full_words, rows_of_delta, right_origins = full.words, full.rows_of_delta, full.right_origins
@@ -188,7 +189,7 @@ def add_rows(places: Lane, words: Words, starts: Numbers, targets: Numbers, full
 def _add_row(
     places: Lane, words: Words, begin: int, end: int, known: Words, coming: Words, going_on: Words
 ) -> tuple[int, int, int]:
-    """Adds the entries `[begin, end)` to one row; gives the number of new facts, and the extent of those that come
+    """Adds the entries `[begin, end)` to one row; returns the number of new facts, and the extent of those that come
     into the next delta."""
     added = 0
     low, high = known.shape[0], 0

@@ -1,4 +1,4 @@
-"""Sets of numbers as rows of 64-bit words: counting, turning and listing them."""
+"""Counts, turns and lists sets of numbers that are rows of 64-bit words."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ ONE = np.uint64(1)
 
 
 def words_for(numbers: int) -> int:
-    """How many words a set of numbers below this needs."""
+    """Returns how many words a set of numbers below this needs."""
     return (numbers + 63) // 64
 
 
 @jit
 def bit_count(word: np.uint64) -> int:
-    """LLVM knows this sum and makes it one instruction."""
+    """Counts the bits of a word. LLVM knows this sum and makes it one instruction."""
     word = word - ((word >> ONE) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -33,7 +33,7 @@ def bit_count(word: np.uint64) -> int:
 
 @jit
 def lowest_bit(word: np.uint64) -> int:
-    """The place of the lowest bit of a word that has one."""
+    """Returns the place of the lowest bit of a word that has one."""
     return bit_count((word & (~word + ONE)) - ONE)
 
 
@@ -76,7 +76,7 @@ def list_rows(
 ) -> tuple[int, int]:
     """Lists the sets `[first, end)` as facts, set by set, until about `limit` are found.
 
-    Gives the next set and the number of facts; the lanes need room for one set more than `limit`.
+    Returns the next set and the number of facts; the lanes need room for one set more than `limit`.
     """
     row = first
     found = 0

@@ -31,7 +31,7 @@ def close_sources(
     """Closes sources one at a time, from `first` on, until about `rows` facts are found. A mark is the number of its
     source, so that nothing has to be wiped between two sources.
 
-    Gives the number of the next source, the facts and the largest number of rounds; `per_round` counts the facts that
+    Returns the number of the next source, the facts and the largest number of rounds; `per_round` counts the facts that
     come in each. The lanes get the facts, if they
     have room for them; they need room for one source more than `rows`. So does `round_lane`, which gets the round that
     each fact came in. `queue` needs one place more than the domain.
@@ -161,7 +161,7 @@ def close_together(
 
 @jit
 def weigh(reached: Words, starts: Numbers) -> tuple[int, int]:
-    """Facts, and the steps that closing each source by itself looks at."""
+    """Counts the facts, and the steps that closing each source by itself looks at."""
     facts, steps = 0, 0
     for number in range(reached.shape[0]):
         sources = 0
@@ -174,7 +174,7 @@ def weigh(reached: Words, starts: Numbers) -> tuple[int, int]:
 
 @jit
 def rows_of_sources(reached: Words, rows: Words) -> None:
-    """From a row per number with a bit per source to a row per source with a bit per number."""
+    """Turns a row per number with a bit per source into a row per source with a bit per number."""
     block = np.empty(64, np.uint64)
     count = reached.shape[0]
     for base in range(0, count, 64):

@@ -1,4 +1,4 @@
-"""Facts that expire: per key the contributions that no other one outlives and beats.
+"""Keeps facts that expire: per key the contributions that no other one outlives and beats.
 
 A row has the lanes of its key, then those that it is ranked by, in order of weight, and at the end the number of the
 last slide at which it holds. With ranks, the lane before the last has the last slide at which a better row of its key
@@ -32,7 +32,8 @@ Directions: TypeAlias = npt.NDArray[np.int64]
 
 @jit
 def compared(one: Lanes, row: int, other: Lanes, known: int, keys: int, directions: Directions) -> int:
-    """Negative if the first row ranks better, positive if the second one does, 0 if they are equal."""
+    """Compares two rows: negative if the first row ranks better, positive if the second one does, 0 if they are
+    equal."""
     for place in range(directions.shape[0]):
         left, right = one[keys + place, row], other[keys + place, known]
         if left != right:
@@ -59,9 +60,9 @@ def upsert_frontier(
     changes: int,
     is_only_longer: npt.NDArray[np.bool_],
 ) -> tuple[int, int]:
-    """Enters those rows `[begin, end)` of the batch that no row of their key outlives and beats; gives the new numbers
-    of rows and of changed rows. Of a changed row, `is_only_longer` says whether a row that was seen before the round
-    had the same ranks. The table needs at least twice as many slots as rows, the lanes room for all."""
+    """Enters those rows `[begin, end)` of the batch that no row of their key outlives and beats; returns the new
+    numbers of rows and of changed rows. Of a changed row, `is_only_longer` says whether a row that was seen before the
+    round had the same ranks. The table needs at least twice as many slots as rows, the lanes room for all."""
     last = rows.shape[0] - 1
     for row in range(begin, end):
         expires = batch[last, row]
@@ -153,9 +154,10 @@ def expand_seen(
     probes: Rows,
     found: Rows,
 ) -> tuple[int, int, int]:
-    """The pairs of probes and rows of an index that hold at the same time, and are the best of their keys at the same
-    time: each probe holds `until` a slide, and is `beaten` until one. From a probe and a row of its chain on; gives the
-    probe and the row to go on with, and the number of pairs. With `low` at NO_LOW the chains are those of buckets."""
+    """Returns the pairs of probes and rows of an index that hold at the same time, and are the best of their keys at
+    the same time: each probe holds `until` a slide, and is `beaten` until one. From a probe and a row of its chain on;
+    returns the probe and the row to go on with, and the number of pairs. With `low` at NO_LOW the chains are those of
+    buckets."""
     count, room = 0, probes.shape[0]
     last = rows.shape[0] - 1
     mask = np.uint64(heads.shape[0] - 1)
@@ -206,7 +208,7 @@ def refill_leaders(table: Table, rows: Lanes, leaders: Rows, keys: int, count: i
 
 @jit
 def best_of(rows: Lanes, following: Rows, leader: int, keys: int, directions: Directions, slide: int) -> int:
-    """The row of a chain that ranks best among those that hold, or NO_ROW."""
+    """Returns the row of a chain that ranks best among those that hold, or NO_ROW."""
     last = rows.shape[0] - 1
     best = NO_ROW
     row = leader
@@ -219,7 +221,7 @@ def best_of(rows: Lanes, following: Rows, leader: int, keys: int, directions: Di
 
 @jit
 def held_keys(rows: Lanes, following: Rows, keys: int, directions: Directions, slide: int, leaders: Rows) -> int:
-    """How many of the keys with these first rows have a row that holds."""
+    """Returns how many of the keys with these first rows have a row that holds."""
     held = 0
     for number in range(leaders.shape[0]):
         held += best_of(rows, following, leaders[number], keys, directions, slide) != NO_ROW
@@ -230,7 +232,7 @@ def held_keys(rows: Lanes, following: Rows, keys: int, directions: Directions, s
 def visible_rows(
     rows: Lanes, following: Rows, leaders: Rows, count: int, keys: int, directions: Directions, slide: int
 ) -> Rows:
-    """The best row of each key."""
+    """Returns the best row of each key."""
     result = np.empty(count, np.int64)
     found = 0
     for row in range(count):
@@ -254,8 +256,9 @@ def publish(
     published: Lanes,
     is_published: npt.NDArray[np.bool_],
 ) -> tuple[Lanes, Lanes]:
-    """What became visible and what is not visible any more, among the keys of the rows touched; each with the lanes of
-    key and rank alone. `published` has, at the leader of each key, what was visible before, and then what is now."""
+    """Returns what became visible and what is not visible any more, among the keys of the rows touched; each with the
+    lanes of key and rank alone. `published` has, at the leader of each key, what was visible before, and then what is
+    now."""
     width = keys + directions.shape[0]
     added = np.empty((width, touched.shape[0]), np.int64)
     removed = np.empty((width, touched.shape[0]), np.int64)
@@ -314,7 +317,7 @@ def sort_out_due(rows: Lanes, due: Rows, slide: int, marks: Rows, mark: int) -> 
 
 @jit
 def distinct(given: Rows, marks: Rows, mark: int) -> Rows:
-    """Each row once. The marks are kept from call to call, each with another mark."""
+    """Returns each row once. The marks are kept from call to call, each with another mark."""
     result = np.empty(given.shape[0], np.int64)
     count = 0
     for number in range(given.shape[0]):
@@ -349,7 +352,7 @@ def upsert_best(
     changes: int,
 ) -> tuple[int, int]:
     """Enters those rows `[begin, end)` of the batch that are better than the row of their key, or hold where that one
-    does not; gives the new numbers of rows and of changed rows. The table needs at least twice as many slots as rows,
+    does not; returns the new numbers of rows and of changed rows. The table needs at least twice as many slots as rows,
     the lanes room for all."""
     last = rows.shape[0] - 1
     for row in range(begin, end):

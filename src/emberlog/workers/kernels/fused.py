@@ -1,4 +1,4 @@
-"""A join whose result is combined at once, pair by pair, and never written out.
+"""Combines the result of a join at once, pair by pair, without writing it out.
 
 `numbers` has the group of each probe, `starts` where the groups begin in a packed index; `keys` and `values` are
 columns in its order. The value of a pair is that of the probe (`base`), that of the row, or their sum.
@@ -34,7 +34,7 @@ def join_extreme(
     changed: Lane,
     changes: int,
 ) -> tuple[int, int]:
-    """Into a lone minimum or maximum by a key that is looked up directly; see `upsert_dense_extreme`."""
+    """Joins into a lone minimum or maximum by a key that is looked up directly; see `upsert_dense_extreme`."""
     sign = np.int64(-1) if is_max else np.int64(0)
     for probe in range(numbers.shape[0]):
         group = numbers[probe]
@@ -78,7 +78,7 @@ def join_sum(
     store: Lanes,
     count: int,
 ) -> int:
-    """Into a lone sum of floats whose changes nobody asks for; see `upsert_dense_sum`."""
+    """Joins into a lone sum of floats whose changes nobody asks for; see `upsert_dense_sum`."""
     sums = store[1].view(np.float64)
     for probe in range(numbers.shape[0]):
         group = numbers[probe]

@@ -15,7 +15,7 @@ _THIRD = np.uint64(0x94D049BB133111EB)
 
 @jit
 def mix(value: int | np.int64) -> np.uint64:
-    """A good 64-bit finalizer (splitmix64)."""
+    """Mixes the bits of a value: a good 64-bit finalizer (splitmix64)."""
     z = np.uint64(value) + _FIRST
     z = (z ^ (z >> np.uint64(30))) * _SECOND
     z = (z ^ (z >> np.uint64(27))) * _THIRD
@@ -24,7 +24,7 @@ def mix(value: int | np.int64) -> np.uint64:
 
 @jit
 def hash_row(lanes: Lanes, count: int, row: int) -> np.uint64:
-    """Of the first `count` lanes of a row."""
+    """Hashes the first `count` lanes of a row."""
     result = np.uint64(0)
     for lane in range(count):
         result = mix(np.int64(result) ^ lanes[lane, row])
@@ -33,7 +33,8 @@ def hash_row(lanes: Lanes, count: int, row: int) -> np.uint64:
 
 @jit
 def owners(lane: Lane, workers: int) -> npt.NDArray[np.int32]:
-    """The worker that each value of a lane belongs to. Not the bits that tables use: those stay evenly filled."""
+    """Returns the worker that each value of a lane belongs to. Not the bits that tables use: those stay evenly
+    filled."""
     result = np.empty(lane.shape[0], np.int32)
     for row in range(lane.shape[0]):
         result[row] = np.int32((mix(lane[row]) >> np.uint64(32)) % np.uint64(workers))
@@ -42,7 +43,8 @@ def owners(lane: Lane, workers: int) -> npt.NDArray[np.int32]:
 
 @jit
 def sections_of(lanes: Lanes, keys: int, sections: int) -> npt.NDArray[np.int32]:
-    """The section of each row by its first `keys` lanes. Neither the bits that tables use nor those of owners."""
+    """Returns the section of each row by its first `keys` lanes. Neither the bits that tables use nor those of
+    owners."""
     result = np.empty(lanes.shape[1], np.int32)
     for row in range(lanes.shape[1]):
         result[row] = np.int32((hash_row(lanes, keys, row) >> np.uint64(40)) % np.uint64(sections))
@@ -51,7 +53,7 @@ def sections_of(lanes: Lanes, keys: int, sections: int) -> npt.NDArray[np.int32]
 
 @jit
 def rows_of_owner(lanes: Lanes, owner: npt.NDArray[np.int32], worker: int) -> Lanes:
-    """The rows of a batch that belong to one worker."""
+    """Returns the rows of a batch that belong to one worker."""
     count = 0
     for row in range(owner.shape[0]):
         count += owner[row] == worker

@@ -1,4 +1,4 @@
-"""Indexes: from the values of some lanes to the rows that have them.
+"""Finds the rows that have some values in some lanes.
 
 A packed index is built once, over relations that do not change: the rows of a key lie next to each other. A
 chained index grows with its relation: each row points to the one before it with the same key, so the newest come first.
@@ -16,7 +16,7 @@ from emberlog.workers.kernels.tables import Rows, Table, entry_of, locate
 
 @jit
 def number_keys(table: Table, distinct: Lanes, keys: Lanes) -> tuple[int, Rows]:
-    """Numbers the different keys in the order of their first row; gives their count and each row's number."""
+    """Numbers the different keys in the order of their first row; returns their count and each row's number."""
     width = keys.shape[0]
     numbers = np.empty(keys.shape[1], np.int64)
     count = 0
@@ -35,7 +35,7 @@ def number_keys(table: Table, distinct: Lanes, keys: Lanes) -> tuple[int, Rows]:
 
 @jit
 def pack(numbers: Rows, groups: int) -> tuple[Rows, Rows]:
-    """Rows ordered by group number (counting sort, stable), and where each group begins."""
+    """Returns rows ordered by group number (counting sort, stable), and where each group begins."""
     starts = np.zeros(groups + 1, np.int64)
     for row in range(numbers.shape[0]):
         starts[numbers[row] + 1] += 1
@@ -61,7 +61,7 @@ def look_up_dense(low: int, groups: int, lane: Lane) -> Rows:
 
 @jit
 def count_matches(numbers: Rows, starts: Rows) -> Rows:
-    """How many rows each probe finds."""
+    """Returns how many rows each probe finds."""
     result = np.zeros(numbers.shape[0], np.int64)
     for row in range(numbers.shape[0]):
         group = numbers[row]
@@ -72,7 +72,7 @@ def count_matches(numbers: Rows, starts: Rows) -> Rows:
 
 @jit
 def expand(numbers: Rows, starts: Rows, begin: int, end: int, total: int) -> tuple[Rows, Rows]:
-    """The pairs (probe, place in the packing) of the probes `[begin, end)`, which find `total` rows."""
+    """Returns the pairs (probe, place in the packing) of the probes `[begin, end)`, which find `total` rows."""
     probes = np.empty(total, np.int64)
     found = np.empty(total, np.int64)
     place = 0

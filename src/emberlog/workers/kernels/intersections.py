@@ -1,4 +1,4 @@
-"""Values that sorted lists have in common, list by list from the shortest: what a cyclic join is made of.
+"""Finds the values that sorted lists have in common, list by list from the shortest: a cyclic join is made of this.
 
 The lists of one valuation are ranges of one long array. Each value of the shortest is looked for in the others, from
 where the last one was found and in steps that double: a short list and a long one cost the short one times a
@@ -18,7 +18,7 @@ Lanes = npt.NDArray[np.int64]
 
 @jit
 def first_from(values: Lane, begin: int, end: int, wanted: int) -> int:
-    """The first place in `[begin, end)` whose value is not below the one wanted, or `end`."""
+    """Returns the first place in `[begin, end)` whose value is not below the one wanted, or `end`."""
     step = 1
     low, high = begin, begin
     while high < end and values[high] < wanted:
@@ -45,8 +45,8 @@ def intersect(
     found: Lane,
     writes: bool,
 ) -> tuple[int, int]:
-    """Fills the pairs (valuation, value), from a valuation on, while there is room for all that one can have; gives the
-    valuation to go on with, and the number of pairs. `begins` and `ends` have a row per list and a column per
+    """Fills the pairs (valuation, value), from a valuation on, while there is room for all that one can have; returns
+    the valuation to go on with, and the number of pairs. `begins` and `ends` have a row per list and a column per
     valuation, and are used up. Without `writes` the pairs are only counted."""
     count, lists = 0, begins.shape[0]
     while probe < begins.shape[1]:

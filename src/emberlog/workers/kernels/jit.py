@@ -1,4 +1,4 @@
-"""The one way a kernel is compiled: once, kept on disk, free of the interpreter lock while it runs.
+"""Compiles kernels: once, kept on disk, free of the interpreter lock while they run.
 
 numba's own types say nothing about arguments, so the decorator claims to change nothing: to the type checker a kernel
 is the plain function that one reads.
@@ -26,7 +26,7 @@ def jit(function: Kernel) -> Kernel:
 
 
 def load_compiled() -> int:
-    """Loads what earlier runs compiled, of every kernel that is imported; gives the number of variants.
+    """Loads what earlier runs compiled, of every kernel that is imported; returns the number of variants.
 
     numba has no public way to ask for it. Should a version of it keep its files differently, nothing is loaded here,
     and each kernel when it is first called.

@@ -1,4 +1,5 @@
-"""Values as 64-bit lanes: an int, a bool or a timestamp as it is, a float as an int in the same order, text as a code.
+"""Holds values as 64-bit lanes: an int, bool or timestamp as it is, a float as an int in the same order, text as a
+code.
 
 With floats in the order of ints, `min`, `max`, comparisons, equality and hashes need no types.
 """
@@ -27,7 +28,7 @@ def no_rows(width: int) -> Lanes:
 
 
 def joined(batches: list[Lanes], width: int) -> Lanes:
-    """All rows of several batches."""
+    """Returns all rows of several batches."""
     if not batches:
         return no_rows(width)
     if len(batches) == 1:

@@ -10,9 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from emberlog.workers.kernels.hashing import mix
-
-SHARE = 0.8
-"""Of what is left: others need some, too."""
+from emberlog.workers.kernels.tuning import MEMORY_SHARE
 
 _MACHINE = Path("/proc/meminfo")
 _OWN_GROUP = Path("/proc/self/cgroup")
@@ -25,10 +23,10 @@ LEAST_OVERHEAD = "384m"
 
 
 def memory_for_each(workers: int) -> int | None:
-    """Bytes that each of several workers on this machine may use; None where the system does not tell."""
+    """Returns the bytes that each of several workers on this machine may use; None where the system does not tell."""
     shares = [left / workers for left in (*_left_on_machine(), *_left_in_groups())]
     least = min((*shares, *_left_in_process()), default=None)
-    return None if least is None else max(int(least * SHARE), 1)
+    return None if least is None else max(int(least * MEMORY_SHARE), 1)
 
 
 def _left_on_machine() -> Iterator[int]:
@@ -38,7 +36,8 @@ def _left_on_machine() -> Iterator[int]:
 
 
 def _left_in_groups() -> Iterator[int]:
-    """Of the limits of containers: this process's group and all around it. What they have in files can be given up."""
+    """Yields what is left of the limits of containers: this process's group and all around it. What they have in files
+    can be given up."""
     for folder in _group_folders():
         for limit, usage, statistics in (
             ("memory.max", "memory.current", "memory.stat"),
@@ -63,7 +62,7 @@ def _group_folders() -> Iterator[Path]:
 
 
 def _number(file: Path) -> int | None:
-    """What a file of the system says; None where there is no limit, or no such file."""
+    """Returns what a file of the system says; None where there is no limit, or no such file."""
     try:
         text = file.read_text().strip()
     except OSError:
@@ -80,7 +79,7 @@ def _files_in(file: Path) -> int:
 
 
 def _left_in_process() -> Iterator[int]:
-    """Of the limit that Spark sets for a worker with `spark.executor.pyspark.memory`."""
+    """Yields what is left of the limit that Spark sets for a worker with `spark.executor.pyspark.memory`."""
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
     if most != resource.RLIM_INFINITY and _STATISTICS.exists():
         used = int(_STATISTICS.read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
@@ -88,8 +87,8 @@ def _left_in_process() -> Iterator[int]:
 
 
 def memory_from_spark(settings: Mapping[str, str]) -> int | None:
-    """Bytes for each worker that a resource manager leaves to Python: it ends executors that use more. None where
-    Spark has nothing to say."""
+    """Returns the bytes for each worker that a resource manager leaves to Python: it ends executors that use more. None
+    where Spark has nothing to say."""
     tasks = max(int(settings.get("spark.executor.cores", "1")) // int(settings.get("spark.task.cpus", "1")), 1)
     if (asked := settings.get("spark.executor.pyspark.memory")) is not None:
         return bytes_of(asked, "m") // tasks
@@ -102,11 +101,11 @@ def memory_from_spark(settings: Mapping[str, str]) -> int | None:
         factor = float(settings.get("spark.executor.memoryOverheadFactor", "0.1"))
         least = bytes_of(settings.get("spark.executor.minMemoryOverhead", LEAST_OVERHEAD), "m")
         size = max(int(bytes_of(settings.get("spark.executor.memory", "1g"), "m") * factor), least)
-    return int(size * SHARE / tasks)
+    return int(size * MEMORY_SHARE / tasks)
 
 
 def bytes_of(text: str, unit: str) -> int:
-    """A size as Spark writes it, such as `512m` or `2gb`; a plain number is in that unit."""
+    """Returns the bytes of a size as Spark writes it, such as `512m` or `2gb`; a plain number is in that unit."""
     plain = text.strip().lower()
     letters = plain.lstrip("0123456789")
     return int(plain[: len(plain) - len(letters)]) * _UNITS[(letters or unit)[0]]

@@ -1,4 +1,4 @@
-"""How much memory a worker uses, and may use.
+"""Tells how much memory a worker uses, and may use.
 
 Its budget is for what the run adds to the process. Whoever is about to make a large array claims the room first, and
 rules look now and then while they derive, so that a single join cannot pass the budget by much.
@@ -17,22 +17,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-LARGE = 1 << 20
-"""Bytes: what is smaller is not worth a look."""
+from emberlog.workers.kernels.tuning import (
+    BYTES_BESIDE,
+    FEWEST_AT_ONCE,
+    HELD_SHARE,
+    LARGE_BYTES,
+    LOOK_SECONDS,
+    MOST_HELD,
+    SHORT_OF_MEMORY,
+)
 
-LOOK_SECONDS = 0.005
-"""Between two looks by those who claim nothing: asking the system takes as long as a small round."""
-
-SHORT = 0.5
-"""Of a budget: with so much in use, facts that can be elsewhere had better go. The rest is for what a round needs."""
-
-BYTES_BESIDE = 512
-"""That a row takes in a budget, while it is on its way with all others that are made at the same time."""
-FEWEST_AT_ONCE = 1 << 12
-
-MOST_HELD = 64 << 20
-"""Bytes that are free and stay with a worker, for what it needs next; fewer where a budget is small."""
-_HELD_SHARE = 16
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """Of the C library's `mallopt`."""
 
@@ -40,7 +34,7 @@ _STATISTICS = Path("/proc/self/statm")
 
 
 class TooLarge(Exception):
-    """The facts do not fit; the text says what was allowed."""
+    """Says that the facts do not fit; the text says what was allowed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,8 +50,8 @@ _budgets: list[_Budget] = []
 
 
 def used_memory() -> int:
-    """Bytes that this process has in memory now, files that are only looked into not counted; or what it had at most,
-    where the system tells nothing else."""
+    """Returns the bytes that this process has in memory now, files that are only looked into not counted; or what it
+    had at most, where the system tells nothing else."""
     if _STATISTICS.exists():
         _, resident, shared, *_ = _STATISTICS.read_text().split()
         return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
@@ -69,7 +63,7 @@ def used_memory() -> int:
 
 @contextmanager
 def allowed(size: int | None) -> Iterator[None]:
-    """While this is entered, the process may use so many bytes more than now; None for no limit."""
+    """Lets the process use so many bytes more than now while this is entered; None for no limit."""
     if size is None:
         yield
         return
@@ -83,41 +77,42 @@ def allowed(size: int | None) -> Iterator[None]:
 
 
 def claim(size: int) -> None:
-    """To be called before so many bytes are used."""
-    if _budgets and size >= LARGE:
+    """Claims room before so many bytes are used; raises TooLarge if there is none."""
+    if _budgets and size >= LARGE_BYTES:
         _check(size)
 
 
 def check() -> None:
-    """Whether the budget still holds; often enough to be worth its while, however often it is called."""
+    """Raises TooLarge if the budget does not hold any more; it looks often enough to be worth its while, however often
+    it is called."""
     if _budgets and time.monotonic() - _Looked.at >= LOOK_SECONDS:
         _check(0)
 
 
 def has_room(size: int) -> bool:
-    """Whether so many bytes more can be used: for those who can do with less."""
-    return not _budgets or size < LARGE or used_memory() + size <= _smallest().most
+    """Tells whether so many bytes more can be used: for those who can do with less."""
+    return not _budgets or size < LARGE_BYTES or used_memory() + size <= _smallest().most
 
 
 def room() -> int | None:
-    """Bytes that are left; None where nobody counts them."""
+    """Returns the bytes that are left; None where nobody counts them."""
     return max(0, _smallest().most - used_memory()) if _budgets else None
 
 
 def at_once(most: int) -> int:
-    """How many rows are made at a time: at most so many, and fewer where a budget is small."""
+    """Returns how many rows are made at a time: at most so many, and fewer where a budget is small."""
     if not _budgets:
         return most
     return max(min(most, _smallest().size // BYTES_BESIDE), FEWEST_AT_ONCE)
 
 
 def is_short() -> bool:
-    """Whether a good part of the budget is in use; like `check`, it looks only now and then."""
+    """Tells whether a good part of the budget is in use; like `check`, it looks only now and then."""
     if not _budgets or time.monotonic() - _Looked.for_much < LOOK_SECONDS:
         return False
     _Looked.for_much = time.monotonic()
     budget = _smallest()
-    return used_memory() > budget.most - (1 - SHORT) * budget.size
+    return used_memory() > budget.most - (1 - SHORT_OF_MEMORY) * budget.size
 
 
 def hold_freed(budget: int | None) -> None:
@@ -125,7 +120,7 @@ def hold_freed(budget: int | None) -> None:
     the arrays of each batch to the system, and get the same pages for the next one, each of them cleared."""
     mallopt = _of_c_library("mallopt")
     if mallopt is not None:
-        held = MOST_HELD if budget is None else min(MOST_HELD, budget // _HELD_SHARE)
+        held = MOST_HELD if budget is None else min(MOST_HELD, budget // HELD_SHARE)
         mallopt(_MMAP_THRESHOLD, held // 2)
         mallopt(_TRIM_THRESHOLD, held)
 
@@ -142,12 +137,12 @@ def give_back() -> None:
 
 @cache
 def _of_c_library(name: str) -> Any | None:
-    """A function that not every C library has."""
+    """Returns a function that not every C library has."""
     return getattr(ctypes.CDLL(None), name, None)
 
 
 class _Looked:
-    """When the system was last asked how much is used."""
+    """Records when the system was last asked how much is used."""
 
     at = 0.0
     for_much = 0.0

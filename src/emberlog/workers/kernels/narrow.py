@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from emberlog.workers.kernels.jit import jit
 from emberlog.workers.kernels.lanes import Lane
+from emberlog.workers.kernels.tuning import NARROW_BLOCK
 
 
 @jit
 def range_of(lane: Lane) -> tuple[int, int]:
-    """The lowest and the highest value of a lane that has some."""
+    """Returns the lowest and the highest value of a lane that has some."""
     low = high = lane[0]
     for value in lane:
         low = min(low, value)
@@ -35,33 +36,30 @@ def widen(lane: Lane, values: npt.NDArray[np.unsignedinteger[Any]], low: int) ->
         lane[row] = np.int64(values[row]) + low
 
 
-BLOCK = 1 << 15
-"""Values at a time: they stay in the cache of the processor from one step to the next."""
-
 WHOLE = 8
 _SIZES = (1, 2, 4)
 
 
 @dataclass(frozen=True, slots=True)
 class Narrowed:
-    """How the values of a lane are written: less the lowest, in so many bytes each."""
+    """Says how the values of a lane are written: less the lowest, in so many bytes each."""
 
     low: int
     size: int
 
     def blocks(self, lane: Lane) -> Iterator[memoryview]:
-        """The lane as bytes. A block holds until the next one is asked for."""
-        room = np.empty(min(BLOCK, len(lane)), f"u{self.size}")
-        for begin in range(0, len(lane), BLOCK):
-            part = lane[begin : begin + BLOCK]
+        """Yields the lane as bytes. A block holds until the next one is asked for."""
+        room = np.empty(min(NARROW_BLOCK, len(lane)), f"u{self.size}")
+        for begin in range(0, len(lane), NARROW_BLOCK):
+            part = lane[begin : begin + NARROW_BLOCK]
             narrow(room, part, self.low)
             yield room[: len(part)].data.cast("B")
 
     def filled(self, lane: Lane) -> Iterator[memoryview]:
         """Fills a lane: gives room for the bytes of one block after the other, and takes what is there then."""
-        room = np.empty(min(BLOCK, len(lane)), f"u{self.size}")
-        for begin in range(0, len(lane), BLOCK):
-            part = lane[begin : begin + BLOCK]
+        room = np.empty(min(NARROW_BLOCK, len(lane)), f"u{self.size}")
+        for begin in range(0, len(lane), NARROW_BLOCK):
+            part = lane[begin : begin + NARROW_BLOCK]
             yield room[: len(part)].data.cast("B")
             widen(part, room, self.low)
 

@@ -12,16 +12,15 @@ import numpy.typing as npt
 
 from emberlog.workers.kernels.jit import jit
 from emberlog.workers.kernels.lanes import Lane, Lanes
+from emberlog.workers.kernels.tuning import PROBE_BLOCK
 
 Places: TypeAlias = npt.NDArray[np.uint64]
-
-BLOCK = 256
-"""Rows that are looked at together: the processor fetches what they need from memory at the same time."""
 
 
 @jit
 def fill_places(places: Places, lanes: Lanes, first: int, size: int, lows: Lane, strides: Lane) -> None:
-    """The number of each of so many rows: its values less the lowest ones, each times the stride of its lane."""
+    """Fills in the number of each of so many rows: its values less the lowest ones, each times the stride of its
+    lane."""
     if lanes.shape[0] == 2:
         one, other = lanes[0], lanes[1]
         for row in range(size):
@@ -61,7 +60,8 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 def _fill_keys(
     keys: Places, slots: Places, table: Table, lanes: Lanes, first: int, size: int, lows: Lane, strides: Lane
 ) -> None:
-    """So many rows as words, and the slots where they are looked for first. No word is 0: that is an empty slot."""
+    """Fills in so many rows as words, and the slots where they are looked for first. No word is 0: that is an empty
+    slot."""
     mask = np.uint64(table.shape[0] - 1)
     fill_places(keys, lanes, first, size, lows, strides)
     for row in range(size):
@@ -74,14 +74,14 @@ def _fill_keys(
 def insert_packed(
     table: Table, store: Lanes, count: int, batch: Lanes, begin: int, end: int, lows: Lane, strides: Lane
 ) -> int:
-    """Appends those rows `[begin, end)` of the batch that the set does not have; gives the new number of rows."""
+    """Appends those rows `[begin, end)` of the batch that the set does not have; returns the new number of rows."""
     mask = np.uint64(table.shape[0] - 1)
-    keys = np.empty(BLOCK, np.uint64)
-    slots = np.empty(BLOCK, np.uint64)
-    seen = np.empty(BLOCK, np.uint64)
-    chosen = np.empty(BLOCK, np.int64)
-    for first in range(begin, end, BLOCK):
-        size = min(BLOCK, end - first)
+    keys = np.empty(PROBE_BLOCK, np.uint64)
+    slots = np.empty(PROBE_BLOCK, np.uint64)
+    seen = np.empty(PROBE_BLOCK, np.uint64)
+    chosen = np.empty(PROBE_BLOCK, np.int64)
+    for first in range(begin, end, PROBE_BLOCK):
+        size = min(PROBE_BLOCK, end - first)
         _fill_keys(keys, slots, table, batch, first, size, lows, strides)
         for row in range(size):
             seen[row] = table[slots[row]]
@@ -107,11 +107,11 @@ def insert_packed(
 def refill_packed(table: Table, store: Lanes, count: int, lows: Lane, strides: Lane) -> None:
     """Enters all rows of the store, which are different, into an empty table."""
     mask = np.uint64(table.shape[0] - 1)
-    keys = np.empty(BLOCK, np.uint64)
-    slots = np.empty(BLOCK, np.uint64)
-    seen = np.empty(BLOCK, np.uint64)
-    for first in range(0, count, BLOCK):
-        size = min(BLOCK, count - first)
+    keys = np.empty(PROBE_BLOCK, np.uint64)
+    slots = np.empty(PROBE_BLOCK, np.uint64)
+    seen = np.empty(PROBE_BLOCK, np.uint64)
+    for first in range(0, count, PROBE_BLOCK):
+        size = min(PROBE_BLOCK, count - first)
         _fill_keys(keys, slots, table, store, first, size, lows, strides)
         for row in range(size):
             seen[row] = table[slots[row]]
@@ -124,12 +124,12 @@ def refill_packed(table: Table, store: Lanes, count: int, lows: Lane, strides: L
 
 @jit
 def has_all_packed(table: Table, rows: Lanes, lows: Lane, strides: Lane) -> bool:
-    """Whether the set has all these rows; their values have to lie in its ranges."""
+    """Tells whether the set has all these rows; their values have to lie in its ranges."""
     mask = np.uint64(table.shape[0] - 1)
-    keys = np.empty(BLOCK, np.uint64)
-    slots = np.empty(BLOCK, np.uint64)
-    for first in range(0, rows.shape[1], BLOCK):
-        size = min(BLOCK, rows.shape[1] - first)
+    keys = np.empty(PROBE_BLOCK, np.uint64)
+    slots = np.empty(PROBE_BLOCK, np.uint64)
+    for first in range(0, rows.shape[1], PROBE_BLOCK):
+        size = min(PROBE_BLOCK, rows.shape[1] - first)
         _fill_keys(keys, slots, table, rows, first, size, lows, strides)
         for row in range(size):
             slot = slots[row]
@@ -155,12 +155,12 @@ def _bit(place: np.uint64) -> np.uint64:
 def insert_bits(
     words: Words, store: Lanes, count: int, batch: Lanes, begin: int, end: int, lows: Lane, strides: Lane
 ) -> int:
-    """Appends those rows `[begin, end)` of the batch that the set does not have; gives the new number of rows."""
-    places = np.empty(BLOCK, np.uint64)
-    seen = np.empty(BLOCK, np.uint64)
-    chosen = np.empty(BLOCK, np.int64)
-    for first in range(begin, end, BLOCK):
-        size = min(BLOCK, end - first)
+    """Appends those rows `[begin, end)` of the batch that the set does not have; returns the new number of rows."""
+    places = np.empty(PROBE_BLOCK, np.uint64)
+    seen = np.empty(PROBE_BLOCK, np.uint64)
+    chosen = np.empty(PROBE_BLOCK, np.int64)
+    for first in range(begin, end, PROBE_BLOCK):
+        size = min(PROBE_BLOCK, end - first)
         fill_places(places, batch, first, size, lows, strides)
         for row in range(size):
             seen[row] = words[places[row] >> _IN_WORD]
@@ -182,9 +182,9 @@ def insert_bits(
 @jit
 def refill_bits(words: Words, store: Lanes, count: int, lows: Lane, strides: Lane) -> None:
     """Enters all rows of the store."""
-    places = np.empty(BLOCK, np.uint64)
-    for first in range(0, count, BLOCK):
-        size = min(BLOCK, count - first)
+    places = np.empty(PROBE_BLOCK, np.uint64)
+    for first in range(0, count, PROBE_BLOCK):
+        size = min(PROBE_BLOCK, count - first)
         fill_places(places, store, first, size, lows, strides)
         for row in range(size):
             words[places[row] >> _IN_WORD] |= _bit(places[row])
@@ -192,10 +192,10 @@ def refill_bits(words: Words, store: Lanes, count: int, lows: Lane, strides: Lan
 
 @jit
 def has_all_bits(words: Words, rows: Lanes, lows: Lane, strides: Lane) -> bool:
-    """Whether the set has all these rows; their values have to lie in its ranges."""
-    places = np.empty(BLOCK, np.uint64)
-    for first in range(0, rows.shape[1], BLOCK):
-        size = min(BLOCK, rows.shape[1] - first)
+    """Tells whether the set has all these rows; their values have to lie in its ranges."""
+    places = np.empty(PROBE_BLOCK, np.uint64)
+    for first in range(0, rows.shape[1], PROBE_BLOCK):
+        size = min(PROBE_BLOCK, rows.shape[1] - first)
         fill_places(places, rows, first, size, lows, strides)
         for row in range(size):
             if not words[places[row] >> _IN_WORD] & _bit(places[row]):

@@ -19,7 +19,7 @@ Ranks: TypeAlias = npt.NDArray[np.int32]
 
 @jit
 def numbers_in_range(lane: Lane, low: int, high: int, ranks: Ranks) -> Ranks:
-    """The rank at each value's distance from `low`, or -1 outside of the range."""
+    """Returns the rank at each value's distance from `low`, or -1 outside of the range."""
     result = np.empty(lane.shape[0], np.int32)
     for row in range(lane.shape[0]):
         value = lane[row]
@@ -29,7 +29,7 @@ def numbers_in_range(lane: Lane, low: int, high: int, ranks: Ranks) -> Ranks:
 
 @jit
 def ranks_of(places: Lane | Ranks, ranks: Ranks) -> Ranks:
-    """The rank at each place; -1 stays -1."""
+    """Returns the rank at each place; -1 stays -1."""
     result = np.empty(places.shape[0], np.int32)
     for row in range(places.shape[0]):
         place = places[row]
@@ -43,7 +43,7 @@ Numbers: TypeAlias = npt.NDArray[np.uint32]
 
 @jit
 def pack_steps(origins: Ranks, targets: Ranks, origin_count: int, target_count: int) -> tuple[Numbers, Numbers]:
-    """Where each origin's targets begin, and the targets, each once. Steps with a negative end are left out."""
+    """Returns where each origin's targets begin, and the targets, each once. Steps with a negative end are left out."""
     starts = np.zeros(origin_count + 1, np.uint32)
     for row in range(origins.shape[0]):
         if origins[row] >= 0 and targets[row] >= 0:
@@ -79,8 +79,8 @@ def _without_doubles(starts: Numbers, packed: Numbers, target_count: int) -> tup
 
 @jit
 def breadth_first_ranks(starts: Numbers, targets: Numbers) -> Ranks:
-    """The place of each number in an order that puts neighbours near each other: breadth first, from those that no
-    step leads to, then from whatever is left."""
+    """Returns the place of each number in an order that puts neighbours near each other: breadth first, from those that
+    no step leads to, then from whatever is left."""
     count = starts.shape[0] - 1
     is_target = np.zeros(count, np.bool_)
     for place in range(targets.shape[0]):

@@ -1,4 +1,4 @@
-"""Hash tables of rows: sets, and keyed rows whose values improve.
+"""Looks rows up in hash tables: sets, and keyed rows whose values improve.
 
 A table is an open-addressed array of slots. A slot holds the number of a row plus one in its low 40 bits and 24
 bits of the row's hash above them, so that most rows that differ are told apart without looking at them.
@@ -16,29 +16,30 @@ from emberlog.workers.kernels.hashing import hash_row
 from emberlog.workers.kernels.jit import jit
 from emberlog.workers.kernels.lanes import Floats, Lanes
 from emberlog.workers.kernels.memory import claim, has_room
+from emberlog.workers.kernels.tuning import AHEAD
 
 NO_TABLE: npt.NDArray[np.uint64] = np.zeros(0, np.uint64)
 
 
 def slots_for(rows: int) -> int:
-    """A table is at most three quarters full with that many rows."""
+    """Returns the slots of a table that is at most three quarters full with that many rows."""
     return 1 << max(4, int(4 * rows // 3).bit_length())
 
 
 def table_for(rows: int) -> npt.NDArray[np.uint64]:
-    """An empty one; memory that is not touched costs no time."""
+    """Returns an empty table; memory that is not touched costs no time."""
     slots = slots_for(rows)
     claim(8 * slots)
     return np.zeros(slots, np.uint64)
 
 
 def is_full(table: npt.NDArray[np.uint64], rows: int) -> bool:
-    """Whether so many rows are too many for a table."""
+    """Tells whether so many rows are too many for a table."""
     return 4 * rows > 3 * len(table)
 
 
 def more_places(rows: int) -> int:
-    """For how many rows a table is made that has to take so many now."""
+    """Returns for how many rows a table is made that has to take so many now."""
     return 2 * rows if has_room(8 * 6 * rows) else rows
 
 
@@ -49,8 +50,6 @@ Rows: TypeAlias = npt.NDArray[np.int64]
 ROW_BITS = np.uint64(40)
 ROW_MASK = np.uint64((1 << 40) - 1)
 
-AHEAD = 64
-
 MIN, MAX, ARG_MIN, ARG_MAX, CHOICE, SUM_INT, SUM_FLOAT, SUM_WIDE, CARRY = range(9)
 """What happens to a value lane when a key comes again. CHOICE is the lane behind ARG_MIN or ARG_MAX: it follows. CARRY
 is the lane behind SUM_WIDE: how often 2⁶⁴ is to be added to the sum."""
@@ -58,8 +57,8 @@ is the lane behind SUM_WIDE: how often 2⁶⁴ is to be added to the sum."""
 
 @jit
 def locate(table: Table, store: Lanes, width: int, batch: Lanes, row: int, code: np.uint64) -> tuple[np.uint64, int]:
-    """The slot of the row of the store that agrees in the first `width` lanes, and that row; the slot where it would
-    be entered and -1 if there is none. `code` is the hash of these lanes."""
+    """Returns the slot of the row of the store that agrees in the first `width` lanes, and that row; the slot where it
+    would be entered and -1 if there is none. `code` is the hash of these lanes."""
     mask = np.uint64(table.shape[0] - 1)
     tag = code & ~ROW_MASK
     slot = code & mask
@@ -81,13 +80,13 @@ def locate(table: Table, store: Lanes, width: int, batch: Lanes, row: int, code:
 
 @jit
 def entry_of(row: int, code: np.uint64) -> np.uint64:
-    """What a slot holds of a row with this hash."""
+    """Returns what a slot holds of a row with this hash."""
     return (code & ~ROW_MASK) | np.uint64(row + 1)
 
 
 @jit
 def insert_new(table: Table, store: Lanes, count: int, batch: Lanes, begin: int, end: int) -> int:
-    """Appends those rows `[begin, end)` of the batch that the set does not have; gives the new number of rows.
+    """Appends those rows `[begin, end)` of the batch that the set does not have; returns the new number of rows.
 
     The table needs more slots than rows, and the store room for all of the batch. Places are looked at
     some rows ahead: the processor then fetches many of them from memory at the same time.
@@ -138,7 +137,7 @@ def refill(table: Table, store: Lanes, width: int, count: int) -> None:
 
 @jit
 def find_all(table: Table, store: Lanes, width: int, batch: Lanes) -> Rows:
-    """For each row of the batch the row of the store that agrees in the first `width` lanes, or -1."""
+    """Returns for each row of the batch the row of the store that agrees in the first `width` lanes, or -1."""
     result = np.empty(batch.shape[1], np.int64)
     for row in range(batch.shape[1]):
         result[row] = locate(table, store, width, batch, row, hash_row(batch, width, row))[1]
@@ -213,7 +212,7 @@ def upsert(
 ) -> tuple[int, int]:
     """Combines contributions `[begin, end)` with the rows of their keys; a new key is a new row.
 
-    `changed` collects each row that changed since `stamp` began, once. Gives the number of rows and of changes; the
+    `changed` collects each row that changed since `stamp` began, once. Returns the number of rows and of changes; the
     number of rows is negative when a sum overflowed.
     """
     width = store.shape[0]

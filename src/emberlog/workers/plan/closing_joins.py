@@ -31,8 +31,8 @@ MIRRORED = {
 
 
 def with_intersections(chain: RuleChain, members: frozenset[str]) -> RuleChain:
-    """The chain with joins that close a cycle made one step with the join that opens it. `members` are the relations
-    of the recursion, which have no sorted lists."""
+    """Returns the chain with joins that close a cycle made one step with the join that opens it. `members` are the
+    relations of the recursion, which have no sorted lists."""
     steps: list[Step] = []
     waiting = list(chain.steps)
     bound: set[str] = set()
@@ -50,7 +50,7 @@ def with_intersections(chain: RuleChain, members: frozenset[str]) -> RuleChain:
 
 
 def _opened(step: Probe, bound: set[str], members: frozenset[str]) -> str | None:
-    """The one variable that a join binds, if it binds one and all else in the atom is a key."""
+    """Returns the one variable that a join binds, if it binds one and all else in the atom is a key."""
     new = [name for name in step.atom.variables if name not in bound]
     is_plain = step.keys and len(new) == 1 and len(step.keys) == len(step.atom.variables) - 1
     return new[0] if is_plain and step.atom.relation not in members else None
@@ -112,5 +112,5 @@ def _bound(
 
 
 def keys_of(atom: Atom, variable: str) -> tuple[int, ...]:
-    """The columns of an atom that are bound before the variable."""
+    """Returns the columns of an atom that are bound before the variable."""
     return tuple(column for column, name in enumerate(atom.variables) if name != variable)

@@ -66,12 +66,12 @@ class Conjunction:
 
 
 def parts_of(seed: Plan) -> tuple[Plan, ...]:
-    """The rules and facts whose union a seed is."""
+    """Returns the rules and facts whose union a seed is."""
     return seed.inputs if isinstance(seed, Union) else (seed,)
 
 
 def flatten(plan: Plan) -> Conjunction:
-    """The conjunction whose valuations, seen through `head`, are the rows of the plan."""
+    """Returns the conjunction whose valuations, seen through `head`, are the rows of the plan."""
     flattener = _Flattener()
     columns = flattener.read(plan)
     result = flattener.result
@@ -86,14 +86,14 @@ class _Flattener:
         self.same: dict[str, str] = {}
 
     def _fresh(self, data_type: DataType, wanted: str) -> Variable:
-        """A variable under the name that people know, or one like it."""
+        """Returns a variable under the name that people know, or one like it."""
         numbered = (f"{wanted}.{number}" for number in count(2))
         name = next(name for name in chain((wanted,), numbered) if name not in self.result.types)
         self.result.types[name] = data_type
         return Variable(name)
 
     def read(self, plan: Plan) -> dict[str, Expression]:
-        """What each column of the plan is, in variables of the conjunction."""
+        """Returns what each column of the plan is, in variables of the conjunction."""
         match plan:
             case Scan(relation, columns, version):
                 variables = [self._fresh(column.type, column.name) for column in columns]
@@ -123,7 +123,8 @@ class _Flattener:
                 raise NotAConjunction(type(plan).__name__)
 
     def _asked(self, plan: Plan) -> dict[str, Expression]:
-        """A set inside a rule stands where nobody counts: of the rows that look the same from there one is enough."""
+        """Tells of a set inside a rule that it stands where nobody counts: of the rows that look the same from there
+        one is enough."""
         result = self.result
         atoms, conditions = len(result.atoms), len(result.conditions)
         visible = self.read(plan)
@@ -193,7 +194,7 @@ class _Flattener:
         return not condition_can_fail(condition, types)
 
     def _computed(self, expression: Expression, name: str) -> Expression:
-        """What can fail is computed even if nobody reads it: people expect to hear of it."""
+        """Keeps what can fail. It is computed even if nobody reads it, because people expect to hear of it."""
         if can_fail(expression, self.result.types):
             return Variable(self._variable_for(expression, name))
         return expression
@@ -230,7 +231,7 @@ def has_value(tried: Call) -> Condition:
 
 
 def _constant_test(condition: Condition) -> tuple[str, Expression] | None:
-    """The column that has to be equal to a constant, if that is the condition."""
+    """Returns the column that has to be equal to a constant, if that is the condition."""
     match condition:
         case Compare(ComparisonOperator.EQUAL, Variable(name), Constant() as value):
             return name, value

@@ -54,12 +54,12 @@ class Factored:
 
     @property
     def is_one_sided(self) -> bool:
-        """Whether every rule hands the left side through: what belongs to a left value is a closure by itself."""
+        """Tells whether every rule hands the left side through: what belongs to a left value is a closure by itself."""
         return all(rule.left is None for rule in self.rules)
 
     @property
     def relations_of_steps(self) -> frozenset[str]:
-        """What the steps are made from. Every worker needs all steps, and so all of these."""
+        """Returns what the steps are made from. Every worker needs all steps, and so all of these."""
         chains = (chain for rule in self.rules for chain in (rule.left, rule.right) if chain is not None)
         return frozenset(name for chain in chains for step in chain.steps for name in _relations_of(step))
 
@@ -69,7 +69,7 @@ class DoesNotFactor(Exception):
 
 
 def factor(program: CyclicProgram) -> Factored:
-    """The two sides of a recursion, or DoesNotFactor."""
+    """Returns the two sides of a recursion; raises DoesNotFactor."""
     if program.recursion.case is not RecursionCase.SET or len(program.relations) != 1:
         raise DoesNotFactor("it is not one relation without aggregates")
     (relation,) = program.relations
@@ -96,8 +96,8 @@ def factor(program: CyclicProgram) -> Factored:
 
 
 def relations_needed_whole(program: CyclicProgram) -> frozenset[str]:
-    """The relations that every worker needs all of, so that the recursion can be run by its factors; none if it has
-    no factors."""
+    """Returns the relations that every worker needs all of, so that the recursion can be run by its factors; none if it
+    has no factors."""
     try:
         return factor(program).relations_of_steps
     except DoesNotFactor:
@@ -164,7 +164,7 @@ class _Body:
         )
 
     def side(self, lanes: tuple[int, ...]) -> RuleChain | None:
-        """The chain of a side; None if it is handed through."""
+        """Returns the chain of a side; None if it is handed through."""
         if all(self.hands_through(lane) for lane in lanes):
             return None
         before = [self.delta[lane] for lane in lanes]
@@ -203,7 +203,7 @@ def _can_fail(step: Step, chain: RuleChain) -> bool:
 
 
 def _from_the_start(steps: list[Step]) -> Iterator[Step]:
-    """The steps in an order that begins with an atom and not with the delta."""
+    """Yields the steps in an order that begins with an atom and not with the delta."""
     atoms = [step.atom for step in steps if isinstance(step, Probe)]
     waiting = [step for step in steps if not isinstance(step, Probe)]
     bound: set[str] = set()
@@ -237,7 +237,7 @@ def _reads(step: Step) -> frozenset[str]:
 
 
 def _after_atoms(step: Step, bound: set[str]) -> Step:
-    """A value that an atom has brought already is compared, not assigned."""
+    """Compares a value that an atom has brought already, instead of assigning it."""
     match step:
         case Assign(variable, expression) if variable in bound:
             return Keep(Compare(ComparisonOperator.EQUAL, Variable(variable), expression))

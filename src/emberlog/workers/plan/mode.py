@@ -19,8 +19,8 @@ class Mode(Enum):
 
 
 def needs_rounds(program: CyclicProgram) -> str | None:
-    """Why a recursion cannot go on without rounds; None where it can, because its facts are only added or improved, so
-    that the order in which they are met does not matter."""
+    """Returns why a recursion cannot go on without rounds; None where it can, because its facts are only added or
+    improved, so that the order in which they are met does not matter."""
     match program.recursion.case:
         case RecursionCase.SET | RecursionCase.MEET | RecursionCase.MONOTONE_SUM:
             return None

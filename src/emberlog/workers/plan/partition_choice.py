@@ -28,7 +28,8 @@ class Walk:
 def walks_of(
     program: CyclicProgram, placement: Placement, definitions: Mapping[str, CyclicProgram] | None = None
 ) -> tuple[Walk, ...]:
-    """Arcs in relations that the job reads; `definitions` are those that it computes before the recursion."""
+    """Returns the arcs in relations that the job reads; `definitions` are those that it computes before the
+    recursion."""
     found: dict[Walk, None] = {}
     for chain in program.rules:
         first = chain.steps[0]
@@ -50,7 +51,7 @@ def _static_atoms(chain: RuleChain, program: CyclicProgram) -> list[Atom]:
 
 
 def _path(origin: str, target: str, atoms: Iterable[Atom]) -> tuple[Walk, ...]:
-    """The shortest way from one variable to another, an arc for each atom on it."""
+    """Returns the shortest way from one variable to another, an arc for each atom on it."""
     ways: dict[str, tuple[Walk, ...]] = {origin: ()}
     waiting = [origin]
     for variable in waiting:
@@ -66,7 +67,8 @@ def _path(origin: str, target: str, atoms: Iterable[Atom]) -> tuple[Walk, ...]:
 
 
 def _read(walk: Walk, definitions: Mapping[str, CyclicProgram]) -> Iterator[Walk]:
-    """The same arcs in relations that are read: `edge(Y, X) :- arc(X, Y).` has those of `arc` the other way round."""
+    """Yields the same arcs in relations that are read: `edge(Y, X) :- arc(X, Y).` has those of `arc` the other way
+    round."""
     if walk.relation not in definitions:
         # Which way an arc goes does not matter to where its ends should be.
         yield Walk(walk.relation, min(walk.origin, walk.target), max(walk.origin, walk.target))

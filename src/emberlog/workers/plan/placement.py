@@ -45,9 +45,9 @@ def place(
     even_alone: bool = False,
     preferred: Mapping[str, int | None] | None = None,
 ) -> Placement:
-    """The placement with the fewest moves; only without a mode, or with `DECOMPOSED`, has it the pivot, and unless
-    `even_alone` a program that gives it one value only does without. `preferred` says how relations that do not change
-    should be spread if that is possible; None for everywhere, which always is."""
+    """Returns the placement with the fewest moves; only without a mode, or with `DECOMPOSED`, has it the pivot, and
+    unless `even_alone` a program that gives it one value only does without. `preferred` says how relations that do not
+    change should be spread if that is possible; None for everywhere, which always is."""
     decompose = mode in (None, Mode.DECOMPOSED)
     pivots = _pivots(program)
     is_lone = pivots is not None and not even_alone and _has_one_value(program, pivots)
@@ -72,7 +72,7 @@ def place(
 
 
 def has_one_group(program: CyclicProgram) -> bool:
-    """Whether there is a pivot, and it has one value only."""
+    """Tells whether there is a pivot, and it has one value only."""
     pivots = _pivots(program)
     return pivots is not None and _has_one_value(program, pivots)
 
@@ -91,7 +91,7 @@ def _has_one_value(program: CyclicProgram, pivots: Mapping[str, int]) -> bool:
 
 
 def _constant_of(value: Expression, chain: RuleChain) -> Expression | None:
-    """The constant that a seed gives, written in its head or compared in its body."""
+    """Returns the constant that a seed gives, written in its head or compared in its body."""
     if isinstance(value, Constant):
         return value
     for step in chain.steps:
@@ -124,7 +124,8 @@ def _driver(chain: RuleChain) -> Start:
 
 
 def _pivots(program: CyclicProgram) -> dict[str, int] | None:
-    """A key column per relation that every rule hands from its delta to its head, if no rule joins two deltas."""
+    """Returns a key column per relation that every rule hands from its delta to its head, if no rule joins two
+    deltas."""
     names = {relation.name for relation in program.relations}
     for chain in program.rules:
         if any(isinstance(step, Probe) and step.atom.relation in names for step in chain.steps):
@@ -159,7 +160,7 @@ def _follow(chosen: dict[str, int], program: CyclicProgram, candidates: dict[str
 
 
 def _partner(chain: RuleChain, column: int, *, from_body: bool, program: CyclicProgram) -> int | None:
-    """The column of the head that has the body's value, or the other way round."""
+    """Returns the column of the head that has the body's value, or the other way round."""
     head = program.relation(chain.relation)
     driver = _driver(chain).atom
     heads = [chain.head[lane.lane] if lane.lane < head.keys else None for lane in head.columns]
@@ -174,13 +175,13 @@ def _partner(chain: RuleChain, column: int, *, from_body: bool, program: CyclicP
 
 
 def _places(relation: RelationLayout) -> list[int]:
-    """The columns that can say where a fact lives: keys, and only the one that `#` marks if it is a key."""
+    """Returns the columns that can say where a fact lives: keys, and only the one that `#` marks if it is a key."""
     keys = [column for column, lane in enumerate(relation.columns) if lane.lane < relation.keys]
     return [relation.location] if relation.location is not None and relation.location in keys else keys
 
 
 def _home(name: str, program: CyclicProgram) -> int:
-    """The column that most rules look their delta up by, so that a delta is joined where it lies."""
+    """Returns the column that most rules look their delta up by, so that a delta is joined where it lies."""
     keys = _places(program.relation(name))
     votes = dict.fromkeys(keys, 0)
     for chain in program.rules:

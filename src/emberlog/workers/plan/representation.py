@@ -6,6 +6,13 @@ from dataclasses import dataclass
 from enum import Enum
 
 from emberlog.workers.kernels.bits import words_for
+from emberlog.workers.kernels.tuning import (
+    FEWEST_FOR_LANES,
+    NS_PER_NUMBER_AND_WORD,
+    NS_PER_SOURCE,
+    NS_PER_STEP,
+    NS_PER_VISIT,
+)
 
 
 class Representation(Enum):
@@ -52,14 +59,7 @@ class Choice:
     why: str
 
 
-FEWEST_FOR_LANES = 8
-"""Without a sample: lanes then cost at most about twice as much as marks, and may cost a small part."""
-
 # Measured on graphs from trees to dense random ones, in nanoseconds; only their proportions matter.
-_NS_PER_STEP = 2.3
-_NS_PER_SOURCE = 30.0
-_NS_PER_VISIT = 6.0
-_NS_PER_NUMBER_AND_LANE_WORD = 4.0
 
 
 def choose_closure(sample: ClosureSample, domain: int) -> Choice:
@@ -71,15 +71,15 @@ def choose_closure(sample: ClosureSample, domain: int) -> Choice:
         return Choice(Representation.LANES, f"bit lanes: {shape}, too few to try some first")
     size = sample.facts / sample.sampled
     shape = f"{sample.sources:,} sources, about {size:,.0f} of {domain:,} values each"
-    alone = sample.steps * _NS_PER_STEP + sample.sampled * _NS_PER_SOURCE
-    together = sample.visits * _NS_PER_VISIT + sample.sampled / 64 * domain * _NS_PER_NUMBER_AND_LANE_WORD
+    alone = sample.steps * NS_PER_STEP + sample.sampled * NS_PER_SOURCE
+    together = sample.visits * NS_PER_VISIT + sample.sampled / 64 * domain * NS_PER_NUMBER_AND_WORD
     if together < alone:
         return Choice(Representation.LANES, f"bit lanes: {shape}, {alone / together:,.1f} times cheaper together")
     return Choice(Representation.MARKS, f"marks: {shape}, {together / alone:,.1f} times cheaper one by one")
 
 
 def choose_matrix(size: MatrixSize, workers: int, memory: int) -> Choice:
-    """A bit matrix or hashed rows, for a recursion in which both sides move."""
+    """Chooses a bit matrix or hashed rows, for a recursion in which both sides move."""
     needed = size.bytes_on_each(workers)
     shape = f"{size.left:,} x {size.right:,} values, {_megabytes(needed)} on each worker"
     if needed <= memory:

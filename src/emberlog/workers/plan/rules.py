@@ -115,7 +115,7 @@ class RuleChain:
 
 
 def columns_read(chain: RuleChain, relation: str) -> set[int]:
-    """The columns of a relation whose values make a difference to the rule."""
+    """Returns the columns of a relation whose values make a difference to the rule."""
     read: set[int] = set()
     for place, step in enumerate(chain.steps):
         match step:
@@ -134,7 +134,7 @@ def columns_read(chain: RuleChain, relation: str) -> set[int]:
 
 
 def variables_of(step: Step) -> frozenset[str]:
-    """All variables that a step reads or binds."""
+    """Returns all variables that a step reads or binds."""
     match step:
         case Start(atom) | Probe(atom):
             return frozenset(atom.variables)
@@ -154,7 +154,7 @@ def variables_of(step: Step) -> frozenset[str]:
 
 
 def binds(step: Step) -> frozenset[str]:
-    """The variables that have a value behind a step, and perhaps had none before."""
+    """Returns the variables that have a value behind a step, and perhaps had none before."""
     match step:
         case Start(atom) | Probe(atom):
             return frozenset(atom.variables)
@@ -167,7 +167,7 @@ def binds(step: Step) -> frozenset[str]:
 
 
 def reads(step: Step) -> frozenset[str]:
-    """The variables whose values a step needs."""
+    """Returns the variables whose values a step needs."""
     match step:
         case Start():
             return frozenset()
@@ -259,7 +259,8 @@ class RelationLayout:
 
     @property
     def is_lone_keyed(self) -> bool:
-        """One value by one key, so that contributions can be combined without being written out."""
+        """Tells whether it has one value by one key, so that contributions can be combined without being written
+        out."""
         lone = self.combine in ((Combine.MIN,), (Combine.MAX,), (Combine.SUM_FLOAT,))
         return self.keys == 1 and lone and not self.largest_per_key
 

@@ -58,7 +58,7 @@ def split_rule_by_location(chain: RuleChain, program: CyclicProgram, homes: Mapp
 
 
 def _probe_column(name: str, keys: tuple[int, ...], program: CyclicProgram, homes: Mapping[str, int]) -> int:
-    """The column by which the rows to be found are partitioned: the home if it is among the keys."""
+    """Returns the column by which the rows to be found are partitioned: the home if it is among the keys."""
     relation = program.relation(name)
     usable = [key for key in keys if relation.columns[key].lane < relation.keys]
     return homes[name] if homes[name] in usable else usable[0]
@@ -81,7 +81,7 @@ class LocatedRule:
 
 
 def located_rules(chain: RuleChain, homes: Mapping[str, int]) -> Iterator[LocatedRule]:
-    """The rules that a split rule is, one after the other; the heads of all but the last are exchanged."""
+    """Yields the rules that a split rule is, one after the other; the heads of all but the last are exchanged."""
     needed = needed_after(chain)
     at = _begin(chain, homes)
     number, body, bound = 1, list[str](), set[str]()

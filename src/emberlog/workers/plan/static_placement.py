@@ -44,7 +44,7 @@ def spread_statics(
 
 
 def home_variable(atom: Atom, homes: Mapping[str, int | None]) -> str | None:
-    """The variable whose value says on which worker a row of the atom is; None where none does."""
+    """Returns the variable whose value says on which worker a row of the atom is; None where none does."""
     home = homes.get(atom.relation)
     return None if home is None or home == NO_HOME else atom.variables[home]
 
@@ -56,7 +56,7 @@ def _chosen(allowed: set[int], preferred: int | None) -> int | None:
 
 
 def _looked_up(chain: RuleChain, homes: Mapping[str, int | None]) -> Iterable[tuple[str, set[int]]]:
-    """Each static relation that a rule looks up, with the columns whose value says where the valuation is."""
+    """Yields each static relation that a rule looks up, with the columns whose value says where the valuation is."""
     at: str | None = None
     for step in chain.steps:
         match step:

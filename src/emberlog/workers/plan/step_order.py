@@ -75,8 +75,8 @@ class Ordering:
             yield from self._ready()
 
     def _by_statistics(self, first: Atom) -> list[Atom] | None:
-        """All atoms in the order whose intermediate results are smallest; None where that cannot be told, or where
-        valuations move between workers on the way: then it counts more that they can be joined where they are."""
+        """Returns all atoms in the order whose intermediate results are smallest; None where that cannot be told, or
+        where valuations move between workers on the way: then it counts more that they can be joined where they are."""
         changing = sum(atom.relation in self.members for atom in self.atoms)
         if len(self.atoms) < 3 or changing > 1 or self._binds_by_computing():
             return None
@@ -90,7 +90,7 @@ class Ordering:
         return [order[place] for place in best.inputs]
 
     def _binds_by_computing(self) -> bool:
-        """Whether some variable of an atom can get its value from an expression, which no estimate knows of."""
+        """Tells whether some variable of an atom can get its value from an expression, which no estimate knows of."""
         in_atoms = {name for atom in self.atoms for name in atom.variables}
         equations = [
             one
@@ -127,8 +127,8 @@ class Ordering:
         return set().union(*map(columns_of, self.computed.values()), *map(condition_columns, self.conditions))
 
     def _ready(self) -> Iterator[Step]:
-        """Everything that the bound variables allow. What can fail waits until all else has had its say, so that it is
-        not tried for valuations that the rule does not have."""
+        """Yields everything that the bound variables allow. What can fail waits until all else has had its say, so that
+        it is not tried for valuations that the rule does not have."""
         is_last = not self.atoms
         while (step := self._next_safe() or (self._next_risky() if is_last else self._next_early())) is not None:
             yield step
@@ -170,7 +170,7 @@ class Ordering:
         return None
 
     def _next_early(self) -> Step | None:
-        """What can fail but most often does not is computed before a join repeats it."""
+        """Returns a step that can fail but most often does not, so that it comes before a join that repeats it."""
         for name, expression in self.computed.items():
             if self.may_be_early and name not in self.bound and columns_of(expression) <= self.bound:
                 del self.computed[name]
@@ -194,7 +194,7 @@ class Ordering:
         return None
 
     def _equations(self, condition: Condition) -> Iterator[tuple[str, Expression]]:
-        """The variables that can get their value from the condition."""
+        """Yields the variables that can get their value from the condition."""
         if isinstance(condition, Compare) and condition.operator is ComparisonOperator.EQUAL:
             for target, value in ((condition.left, condition.right), (condition.right, condition.left)):
                 if (
@@ -241,8 +241,8 @@ def estimate_of(atom: Atom, statistics: Statistics) -> Estimate:
 
 
 def solved(condition: Condition, bound: Set[str], types: Mapping[str, DataType]) -> tuple[str, tuple[Step, ...]] | None:
-    """The one unknown of an equation, and the steps that bind it: conditions without which it has no value, and its
-    value."""
+    """Returns the one unknown of an equation, and the steps that bind it: conditions without which it has no value, and
+    its value."""
     if not isinstance(condition, Compare) or condition.operator is not ComparisonOperator.EQUAL:
         return None
     for known, other in ((condition.left, condition.right), (condition.right, condition.left)):
@@ -255,7 +255,7 @@ def solved(condition: Condition, bound: Set[str], types: Mapping[str, DataType])
 
 
 def _steps(other: Expression, known: Expression) -> tuple[Step, ...] | None:
-    """The steps that make the variable of the expression such that the expression is what is known."""
+    """Returns the steps that make the variable of the expression such that the expression is what is known."""
     match other:
         case Variable(name):
             return (Assign(name, known),)
@@ -275,7 +275,7 @@ def _steps(other: Expression, known: Expression) -> tuple[Step, ...] | None:
 
 
 def _has_value(known: Expression, added: int) -> Compare:
-    """Whether the sum of both is an int."""
+    """Tells whether the sum of both is an int."""
     if added > 0:
         return Compare(ComparisonOperator.LESS_OR_EQUAL, known, Constant(INT_MAX - added))
     return Compare(ComparisonOperator.GREATER_OR_EQUAL, known, Constant(INT_MIN - added))

@@ -189,7 +189,7 @@ def plan_workers(
     statistics: Statistics = NO_STATISTICS,
 ) -> WorkerPlan:
     """Plans one of the strata by itself."""
-    return WorkerPlanner(strata, outputs, execution).plan(main, statistics)
+    return WorkerPlanner(strata, outputs, execution, without_data=True).plan(main, statistics)
 
 
 def unique_columns(program: CyclicProgram) -> dict[str, frozenset[int]]:

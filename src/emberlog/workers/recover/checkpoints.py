@@ -1,4 +1,4 @@
-"""A worker's state on disk, from time to time: lanes in files, only what changed, and a list of them.
+"""Writes a worker's state to disk from time to time: lanes in files, only what changed, and a list of them.
 
 The list of files appears by renaming it, when all of them are complete. A checkpoint of workers that go in step counts
 when all of them have it for the same iteration; one that works alone goes on from its own. docs/cyclic.md tells more.
@@ -23,16 +23,9 @@ from emberlog.config import Recovery
 from emberlog.workers.kernels.lanes import Lanes
 from emberlog.workers.kernels.memory import claim
 from emberlog.workers.kernels.narrow import Narrowed, narrowest
+from emberlog.workers.kernels.tuning import ENOUGH_TO_TELL, MOST_OF_THE_TIME, SECONDS_PER_ROW
 
 # When the next checkpoint is worth its time.
-
-MOST_OF_THE_TIME = 1 / 12
-"""That goes into checkpoints: where one would take long, more time has to pass before it."""
-
-SECONDS_PER_ROW = 1e-8
-"""Until it is known how long it takes."""
-ENOUGH_TO_TELL = 1 << 17
-"""Rows that have to be written to tell how long one takes."""
 
 
 class Pace:
@@ -45,21 +38,22 @@ class Pace:
         self._seconds_per_row = SECONDS_PER_ROW
 
     def is_due(self, rows: int | None) -> bool:
-        """`rows` is how many rows there are to save, of which those that were saved are not written again; None where
-        that is not how the state changes."""
+        """Tells whether the next checkpoint is worth its time. `rows` is how many rows there are to save, of which
+        those that were saved are not written again; None where that is not how the state changes."""
         if self._every is None:
             return False
         passed = time.monotonic() - self._last_at
         return passed >= self._every and passed * MOST_OF_THE_TIME >= self._price(rows)
 
     def _price(self, rows: int | None) -> float:
-        """What has to be earned before the next one: what the last one took, or the next one would, if that is less."""
+        """Returns what has to be earned before the next one: what the last one took, or the next one would, if that is
+        less."""
         if rows is None or self._rows is None:
             return self._took
         return min(self._took, (rows - self._rows) * self._seconds_per_row)
 
     def saved(self, seconds: float, written: int, rows: int | None) -> None:
-        """A checkpoint took so long, and so many rows were written for it."""
+        """Notes how long a checkpoint took, and how many rows were written for it."""
         self._last_at, self._took, self._rows = time.monotonic(), seconds, rows
         if written >= ENOUGH_TO_TELL:
             self._seconds_per_row = seconds / written
@@ -73,12 +67,12 @@ _log = logging.getLogger("emberlog")
 
 
 class Stale(Exception):
-    """A checkpoint that cannot be gone on from; the text says why."""
+    """Says that a checkpoint cannot be resumed from; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some rows of one piece of the state, in a file of their own."""
+    """Describes some rows of one piece of the state, in a file of their own."""
 
     file: str
     width: int
@@ -100,7 +94,7 @@ class Part:
 
 @dataclass(slots=True)
 class Manifest:
-    """What a checkpoint consists of."""
+    """Lists what a checkpoint consists of."""
 
     worker: int
     iteration: int
@@ -131,7 +125,7 @@ class Manifest:
 
 
 class Checkpoints:
-    """Of one worker in one attempt."""
+    """Writes and finds the checkpoints of one worker in one attempt."""
 
     def __init__(
         self,
@@ -164,13 +158,14 @@ class Checkpoints:
         return self._kept[-1] if self._kept else None
 
     def resume_state(self) -> SavedState | None:
-        """The state to begin with, if there is one; once."""
+        """Returns the checkpoint to resume from, or None. A second call returns None."""
         state = SavedState(self.folder, self._resume) if self._resume is not None else None
         self._resume = None
         return state
 
     def is_due(self, iteration: int, rows: int | None = None) -> bool:
-        """`rows` is how many there are to save, where rows only come; see `Pace`."""
+        """Tells whether it is time for a checkpoint. `rows` is how many there are to save, where rows only come; see
+        `Pace`."""
         if self.problem is not None:
             return False
         rounds = self.recovery.checkpoint_rounds
@@ -179,7 +174,7 @@ class Checkpoints:
         return self._pace.is_due(rows)
 
     def is_long(self, seconds: float) -> bool:
-        """Whether a round that lasts so long is worth checkpoints of its own."""
+        """Tells whether a round that lasts so long is worth checkpoints of its own."""
         every = self.recovery.checkpoint_seconds
         return every is not None and seconds >= every
 
@@ -187,7 +182,8 @@ class Checkpoints:
     def saving(
         self, iteration: int, swaps: int = 0, *, is_alone: bool, is_agreed: bool = True, rows: int | None = None
     ) -> Iterator[StateToSave]:
-        """A checkpoint that is valid when this is left. One that cannot be written is the last: the run goes on."""
+        """Opens a checkpoint, which is valid when this is left. One that cannot be written is the last: the run goes
+        on."""
         since = time.monotonic()
         manifest = Manifest(self.worker, iteration, swaps, is_alone, is_agreed)
         manifest.is_agreed |= any(one.is_agreed for one in self._kept if one.name == manifest.name)
@@ -224,8 +220,9 @@ class Checkpoints:
 
 
 def _still_needed(known: list[Manifest]) -> list[Manifest]:
-    """Who needs no others needs the last one only. Workers in step are all through with the last agreed one but one,
-    which stays until all have the last one, and of the others one may be at the iteration before."""
+    """Returns the checkpoints that may still be needed. Who needs no others needs the last one only. Workers in step
+    are all through with the last agreed one but one, which stays until all have the last one, and of the others one may
+    be at the iteration before."""
     newest = known[-1]
     if newest.is_alone:
         return [newest]
@@ -253,18 +250,18 @@ class StateToSave:
         self._manifest.numbers[name] = value
 
     def whole(self, name: str, lanes: Lanes) -> None:
-        """A piece that is written anew every time."""
+        """Saves a piece that is written anew every time."""
         self._manifest.pieces[name] = [self._written(lanes)]
 
     def grown(self, name: str, lanes: Lanes) -> None:
-        """A piece to which rows are only ever added."""
+        """Saves a piece to which rows are only ever added."""
         parts = self._last.get(name, [])
         known = sum(part.rows for part in parts)
         more = lanes[:, known:]
         self._manifest.pieces[name] = [*parts, self._written(more)] if more.shape[1] or not parts else parts
 
     def patched(self, name: str, lanes: Lanes, changed: Lanes) -> None:
-        """A piece in which rows were replaced or added since the last checkpoint: those with these numbers."""
+        """Saves a piece in which rows were replaced or added since the last checkpoint: those with these numbers."""
         parts = self._last.get(name)
         if parts is None or 2 * len(changed) > lanes.shape[1]:
             self.whole(name, lanes)
@@ -273,7 +270,7 @@ class StateToSave:
         self._manifest.pieces[name] = [*parts, self._written(patch, is_patch=True)] if len(changed) else parts
 
     def unchanged(self) -> None:
-        """All numbers and pieces are those of the last checkpoint."""
+        """Saves the numbers and pieces of the last checkpoint once more."""
         assert self._before is not None
         self._manifest.numbers, self._manifest.pieces = dict(self._before.numbers), dict(self._before.pieces)
 
@@ -295,7 +292,7 @@ class StateToSave:
 
 
 class SavedState:
-    """Gives the pieces back."""
+    """Reads the pieces of a checkpoint."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self._folder = folder
@@ -313,11 +310,11 @@ class SavedState:
         return name in self._manifest.pieces
 
     def rows(self, name: str) -> int:
-        """Of a piece to which rows were only ever added."""
+        """Returns the number of rows of a piece to which rows were only ever added."""
         return sum(part.rows for part in _known(self._manifest.pieces, name))
 
     def lanes(self, name: str, room: int = 0, skip: int = 0) -> Lanes:
-        """The rows of a piece, but for the first ones, and behind them room for more."""
+        """Returns the rows of a piece, but for the first ones, and behind them room for more."""
         parts = _known(self._manifest.pieces, name)
         grown = [part for part in parts if not part.is_patch]
         if skip and len(grown) < len(parts):
@@ -343,7 +340,7 @@ class SavedState:
         return self._manifest.results
 
     def _read(self, part: Part, out: Lanes) -> None:
-        """Straight to where it belongs: states are large."""
+        """Reads a part straight to where it belongs, because states are large."""
         checksum = size = 0
         try:
             with (self._folder / part.file).open("rb") as file:

@@ -1,4 +1,4 @@
-"""The driver's side of checkpoints: which of them are complete, and how the next attempt gets at them.
+"""Finds the checkpoints that are complete, for the driver, and brings them to the next attempt.
 
 Files are linked into the folder of the next attempt: nothing that a worker of an earlier one still does can spoil them,
 and its own folder can go.
@@ -30,7 +30,7 @@ FROM_THE_BEGINNING = 0
 
 
 def resumed(earlier: Path, place: Path, workers: int) -> Resume | None:
-    """What the last attempt left behind, brought to the place of the next one; None if nothing is complete."""
+    """Returns what the last attempt left behind, brought to the place of the next one; None if nothing is complete."""
     try:
         chosen = _latest(_manifests(earlier / FOLDER), workers)
         for manifest in chosen or ():

@@ -1,4 +1,4 @@
-"""The relations of a worker as pieces of a checkpoint, and back."""
+"""Saves the relations of a worker as pieces of a checkpoint, and restores them."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from emberlog.workers.store.stores import KeyedStore, SetStore, Store, ample_row
 _FACTS, _DELTA, _DELTA_END, _LARGEST = "facts", "delta", "delta end", "largest"
 
 
-def save_resident(state: StateToSave, name: str, resident: WorkerRelation, *, is_new: bool = False) -> None:
-    """Between two rounds. `is_new` where it is not the one that was saved under this name before."""
-    _save_store(state, f"{name}.{_FACTS}", resident.store, is_new=is_new)
-    if resident.largest is not None:
-        _save_store(state, f"{name}.{_LARGEST}", resident.largest, is_new=is_new)
+def save_relation(state: StateToSave, name: str, relation: WorkerRelation, *, is_new: bool = False) -> None:
+    """Saves a relation between two rounds. `is_new` where it is not the one that was saved under this name before."""
+    _save_store(state, f"{name}.{_FACTS}", relation.store, is_new=is_new)
+    if relation.largest is not None:
+        _save_store(state, f"{name}.{_LARGEST}", relation.largest, is_new=is_new)
 
 
-def restore_resident(state: SavedState, name: str, resident: WorkerRelation) -> None:
-    """Fills an empty one."""
-    _restore_store(state, f"{name}.{_FACTS}", resident.store)
-    if resident.largest is not None:
-        _restore_store(state, f"{name}.{_LARGEST}", resident.largest)
+def restore_relation(state: SavedState, name: str, relation: WorkerRelation) -> None:
+    """Fills an empty relation."""
+    _restore_store(state, f"{name}.{_FACTS}", relation.store)
+    if relation.largest is not None:
+        _restore_store(state, f"{name}.{_LARGEST}", relation.largest)
 
 
-def restore_rest(state: SavedState, name: str, resident: WorkerRelation, first: int) -> None:
-    """Fills an empty one of a recursion that is over with its rows from this one on."""
+def restore_rest(state: SavedState, name: str, relation: WorkerRelation, first: int) -> None:
+    """Fills an empty relation of a recursion that is over with its rows from this one on."""
     rows = state.lanes(f"{name}.{_FACTS}", skip=first)
-    match resident.store:
+    match relation.store:
         case SetStore() as store:
             store.take_over(rows, rows.shape[1])
             store.delta_begin = store.delta_end = store.count
@@ -39,13 +39,13 @@ def restore_rest(state: SavedState, name: str, resident: WorkerRelation, first: 
             raise _unknown(store)
 
 
-def refill_resident(state: SavedState, name: str, resident: WorkerRelation) -> None:
+def refill_relation(state: SavedState, name: str, relation: WorkerRelation) -> None:
     """Contributes all that was known: it is new once more, and joins what is there already."""
-    if resident.largest is not None:
+    if relation.largest is not None:
         # The last lane says how much of the largest value is counted: here nothing is.
-        resident.add(state.lanes(f"{name}.{_LARGEST}")[:-1])
+        relation.add(state.lanes(f"{name}.{_LARGEST}")[:-1])
     else:
-        resident.store.add(state.lanes(f"{name}.{_FACTS}"))
+        relation.store.add(state.lanes(f"{name}.{_FACTS}"))
 
 
 def _save_store(state: StateToSave, name: str, store: Store, *, is_new: bool) -> None:

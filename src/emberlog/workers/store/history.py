@@ -1,4 +1,4 @@
-"""In which iteration each fact of a recursion came: what workers keep of it for provenance.
+"""Records in which iteration each fact of a recursion came, for provenance.
 
 A set has its rows in the order in which they came, so a number per iteration is all there is to keep. A relation of
 groups forgets the values that it improves, so each of them is kept as it comes.
@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from emberlog.workers.kernels.lanes import Lane
-from emberlog.workers.store.relations import RESULT_BATCH, WorkerRelation
+from emberlog.workers.kernels.tuning import RESULT_BATCH
+from emberlog.workers.store.relations import WorkerRelation
 from emberlog.workers.store.stores import SetStore
 
 Iterations: TypeAlias = npt.NDArray[np.int32]
@@ -23,7 +24,7 @@ Iterations: TypeAlias = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class HistoryBatch:
-    """Some rows: a lane per column, and the iteration of each row."""
+    """Holds some rows: a lane per column, and the iteration of each row."""
 
     columns: list[Lane]
     iterations: Iterations
@@ -34,7 +35,7 @@ class HistoryBatch:
 
 
 class KeepsHistory(ABC):
-    """A worker that can tell in which iteration its facts came."""
+    """Marks a worker that can tell in which iteration its facts came."""
 
     @abstractmethod
     def history(self, relation: str) -> Iterator[HistoryBatch]:
@@ -42,31 +43,31 @@ class KeepsHistory(ABC):
 
 
 class RelationHistory:
-    """Of a relation whose facts come or improve round by round."""
+    """Records the history of a relation whose facts come or improve round by round."""
 
-    def __init__(self, resident: WorkerRelation) -> None:
-        self.resident = resident
+    def __init__(self, relation: WorkerRelation) -> None:
+        self.relation = relation
         self.ends: list[int] = []
         """Of a set: how many rows it had after each iteration."""
         self.values: list[HistoryBatch] = []
         """Of groups: what each iteration changed."""
 
     def note(self, iteration: int) -> None:
-        """The iteration is over, and its changes are the delta."""
-        store = self.resident.store
+        """Notes the changes of an iteration that is over; they are the delta."""
+        store = self.relation.store
         if isinstance(store, SetStore):
             self.ends.append(store.delta_end)
             return
         delta = store.delta
         if delta.shape[1]:
-            self.values.append(HistoryBatch.of_iteration(self.resident.visible(delta), iteration))
+            self.values.append(HistoryBatch.of_iteration(self.relation.visible(delta), iteration))
 
     def batches(self) -> Iterator[HistoryBatch]:
-        if not isinstance(self.resident.store, SetStore):
+        if not isinstance(self.relation.store, SetStore):
             yield from self.values
             return
         begin, ends = 0, np.array(self.ends)
-        for columns in self.resident.in_batches(self.resident.store.all, RESULT_BATCH):
+        for columns in self.relation.in_batches(self.relation.store.all, RESULT_BATCH):
             rows = np.arange(begin, begin + len(columns[0]))
             yield HistoryBatch(columns, np.searchsorted(ends, rows, side="right").astype(np.int32))
             begin += len(columns[0])

@@ -24,22 +24,15 @@ from emberlog.workers.kernels.intersections import intersect, narrow, sort_group
 from emberlog.workers.kernels.lanes import Lane, Lanes, Mask
 from emberlog.workers.kernels.memory import at_once, claim
 from emberlog.workers.kernels.tables import find_all, table_for
+from emberlog.workers.kernels.tuning import FEWEST_PAIRS, MOST_PAIRS, SMALL_RANGE
 from emberlog.workers.store.stores import StaticStore, Store, direct_range, grown_rows, touched
-
-MOST_PAIRS = 1 << 19
-"""Matches that are expanded at a time, so that a heavy key does not fill the memory."""
-
-FEWEST_PAIRS = 256
-
-SMALL_RANGE = 1 << 20
-"""Keys of a packed index in a range of at most this are looked up directly, however few they are."""
 
 Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Which probe found which row: its number, or its place in a packed index."""
+    """Says which probe found which row: its number, or its place in a packed index."""
 
     probes: Rows
     rows: Rows
@@ -63,7 +56,7 @@ def slices(counts: Rows) -> Iterator[tuple[int, int, int]]:
 
 
 class PackedIndex:
-    """Over a relation that does not change: the rows of a key lie next to each other."""
+    """Indexes a relation that does not change: the rows of a key lie next to each other."""
 
     def __init__(self, store: StaticStore, lanes: tuple[int, ...]) -> None:
         # The keys, their order twice while it is made, and where each begins.
@@ -86,7 +79,7 @@ class PackedIndex:
         self.starts, self.rows = pack(numbers, groups)
 
     def groups(self, keys: Lanes) -> Lane:
-        """The number of each key's group, -1 where there is none."""
+        """Returns the number of each key's group, -1 where there is none."""
         if self.dense:
             return look_up_dense(self.low, len(self.starts) - 1, keys[0])
         return find_all(self.table, self.distinct, len(keys), keys)
@@ -95,30 +88,30 @@ class PackedIndex:
         return self.pairs(self.groups(keys))
 
     def pairs(self, numbers: Lane) -> Iterator[Matches]:
-        """The pairs of probes, given by the numbers of their groups, and places."""
+        """Yields the pairs of probes, given by the numbers of their groups, and places."""
         for begin, end, total in slices(count_matches(numbers, self.starts)):
             yield Matches(*expand(numbers, self.starts, begin, end, total))
 
     def count(self, numbers: Lane) -> int:
-        """How many pairs there are."""
+        """Returns how many pairs there are."""
         return int(count_matches(numbers, self.starts).sum())
 
     def in_order(self, column: int) -> Lane:
-        """A column in the order of the keys: what lies together is read together."""
+        """Returns a column in the order of the keys: what lies together is read together."""
         if column not in self.ordered:
             claim(8 * self.store.count)
             self.ordered[column] = self.store.all[column][self.rows]
         return self.ordered[column]
 
     def range_of(self, column: int) -> tuple[int, int]:
-        """The smallest and the largest value of a column; the relation is not empty."""
+        """Returns the smallest and the largest value of a column; the relation is not empty."""
         if column not in self.ranges:
             lane = self.store.all[column]
             self.ranges[column] = int(lane.min()), int(lane.max())
         return self.ranges[column]
 
     def column(self, column: int, places: Rows) -> Lane:
-        """The values of a column in the rows that `matches` found."""
+        """Returns the values of a column in the rows that `matches` found."""
         lane: Lane = self.in_order(column)[places]
         return lane
 
@@ -127,7 +120,7 @@ class PackedIndex:
 
 
 class ChainedIndex:
-    """Over a relation that grows: rows are entered as they come. Keys of a keyed relation's row never change.
+    """Indexes a relation that grows: rows are entered as they come. Keys of a keyed relation's row never change.
 
     With one key lane whose values lie in a small range, there is a chain for each value; else for each of many buckets.
     """
@@ -180,7 +173,7 @@ class ChainedIndex:
             self.heads, self.low = wider, low
 
     def matches(self, keys: Lanes, below: int) -> Iterator[Matches]:
-        """Only rows with a number under `below`: what was known before the delta, or before the round."""
+        """Yields only rows with a number under `below`: what was known before the delta, or before the round."""
         probe, row, most = 0, NEW_PROBE, at_once(MOST_PAIRS)
         capacity = max(FEWEST_PAIRS, min(4 * keys.shape[1], most))
         while probe < keys.shape[1]:
@@ -200,7 +193,7 @@ class ChainedIndex:
 
 
 class SortedLists:
-    """Over a relation that does not change: for each key the values of one column, in order."""
+    """Lists, for each key of a relation that does not change, the values of one column in order."""
 
     def __init__(self, store: StaticStore, keys: tuple[int, ...], column: int) -> None:
         self.index = PackedIndex(store, keys)
@@ -208,7 +201,7 @@ class SortedLists:
         sort_groups(self.values, self.index.starts)
 
     def ranges(self, keys: Lanes) -> tuple[Lane, Lane]:
-        """Where the list of each key begins and ends; an empty one where there is none."""
+        """Returns where the list of each key begins and ends; an empty one where there is none."""
         groups = self.index.groups(keys)
         is_there = groups >= 0
         places = np.where(is_there, groups, 0)
@@ -217,7 +210,7 @@ class SortedLists:
 
 
 class Intersection:
-    """One step, prepared: the lists of all its atoms, one behind the other."""
+    """Finds what the lists of all atoms of a step have in common; they lie one behind the other."""
 
     def __init__(self, lists: Sequence[SortedLists]) -> None:
         self.lists = lists
@@ -228,7 +221,7 @@ class Intersection:
         self.values = distinct[0].values if len(distinct) == 1 else np.concatenate([one.values for one in distinct])
 
     def pairs(self, keys: Sequence[Lanes], lows: Lane | None, highs: Lane | None) -> Iterator[Matches]:
-        """The numbers of valuations, with the values that all lists of a valuation have."""
+        """Yields the numbers of valuations, with the values that all lists of a valuation have."""
         begins, ends = self._ranges(keys, lows, highs)
         longest = int((ends - begins).min(axis=0).max(initial=0))
         room = max(MOST_PAIRS, longest)
@@ -240,7 +233,7 @@ class Intersection:
                 yield Matches(probes[:count], found[:count])
 
     def count(self, keys: Sequence[Lanes], lows: Lane | None, highs: Lane | None) -> int:
-        """How many pairs there are, where nobody needs to know which."""
+        """Returns how many pairs there are, where nobody needs to know which."""
         begins, ends = self._ranges(keys, lows, highs)
         nothing = np.empty(0, np.int64)
         return intersect(self.values, begins, ends, 0, nothing, nothing, False)[1]

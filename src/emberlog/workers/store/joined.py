@@ -1,4 +1,4 @@
-"""The contributions of a rule whose last step is a join with a relation that does not change, not written out.
+"""Holds contributions of a rule that ends with a join with a relation that does not change, not written out.
 
 Most of the work of a recursion with a minimum or a sum by vertex is in that join. A store that looks its keys up
 directly combines the pairs as it meets them; for any other they are written out after all.
@@ -22,7 +22,7 @@ from emberlog.workers.store.indexes import PackedIndex
 
 @dataclass(frozen=True, slots=True)
 class LastJoin:
-    """How a rule ends: its head is a key from the joined relation, and a value."""
+    """Says how a rule ends: its head is a key from the joined relation, and a value."""
 
     position: int
     """Of the join among the steps."""
@@ -36,7 +36,7 @@ class LastJoin:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joined:
-    """Pairs of probes and rows of the index."""
+    """Holds pairs of probes and rows of the index."""
 
     rule: str
     index: PackedIndex
@@ -80,7 +80,7 @@ def written_out(contribution: Contribution) -> Iterator[Lanes]:
 
 
 def last_join(chain: RuleChain) -> LastJoin | None:
-    """How the rule ends, if it ends with a join that can be left unwritten."""
+    """Returns how the rule ends, if it ends with a join that can be left unwritten."""
     if len(chain.head) != 2:
         return None
     steps, (key, value) = chain.steps, chain.head

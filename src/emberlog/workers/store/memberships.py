@@ -44,12 +44,12 @@ class Packing:
 
 
 def within(rows: Lanes, lows: Lane, highs: Lane) -> bool:
-    """Whether every value lies in the range of its lane."""
+    """Tells whether every value lies in the range of its lane."""
     return bool((rows.min(axis=1) >= lows).all() and (rows.max(axis=1) <= highs).all())
 
 
 def ranges_of(parts: Sequence[Lanes]) -> tuple[list[int], list[int]] | None:
-    """The lowest and the highest value of each lane; None if there are no values."""
+    """Returns the lowest and the highest value of each lane; None if there are no values."""
     known = [part for part in parts if part.shape[1]]
     if not known or not known[0].shape[0]:
         return None
@@ -58,7 +58,7 @@ def ranges_of(parts: Sequence[Lanes]) -> tuple[list[int], list[int]] | None:
 
 
 def packing_for(lows: Sequence[int], highs: Sequence[int]) -> Packing | None:
-    """A packing for rows in these ranges, with some room around them; None if they do not fit into a word."""
+    """Returns a packing for rows in these ranges, with some room around them; None if they do not fit into a word."""
     widths = _widths(lows, highs)
     if sum(widths) > BITS:
         return None
@@ -83,13 +83,13 @@ WORD = 64
 
 
 class Membership(Protocol):
-    """Of the rows of one store."""
+    """Tells which rows one store has."""
 
     def takes(self, batch: Lanes, rows: int) -> bool:
-        """Whether these can be entered, when there may be so many rows then."""
+        """Tells whether these can be entered, when there may be so many rows then."""
 
     def enter_new(self, store: Lanes, count: int, batch: Lanes, begin: int, end: int) -> int:
-        """Appends those rows `[begin, end)` that the set does not have to the store, which has so many; gives the new
+        """Appends those rows `[begin, end)` that the set does not have to the store, which has so many; returns the new
         number of rows."""
 
     def enter_all(self, store: Lanes, count: int) -> None:
@@ -99,7 +99,7 @@ class Membership(Protocol):
 
 
 class _NotYet:
-    """In the place of one that is made when it is needed."""
+    """Stands in the place of a membership that is made when it is needed."""
 
     def takes(self, batch: Lanes, rows: int) -> bool:
         return False
@@ -118,7 +118,7 @@ NOT_YET: Membership = _NotYet()
 
 
 class RowNumbers:
-    """A table of the numbers of rows, for any rows."""
+    """Keeps a table of the numbers of rows, for any rows."""
 
     def __init__(self, rows: int) -> None:
         self._table = table_for(rows)
@@ -137,7 +137,7 @@ class RowNumbers:
 
 
 class PackedRows:
-    """A table of words, each of which is a row."""
+    """Keeps a table of words, each of which is a row."""
 
     def __init__(self, packing: Packing, rows: int) -> None:
         self._packing = packing
@@ -159,7 +159,7 @@ class PackedRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BitPerRow:
-    """A bit for every row whose values lie between the lows and the highs."""
+    """Keeps a bit for every row whose values lie between the lows and the highs."""
 
     words: npt.NDArray[np.uint64]
     lows: Lane
@@ -180,7 +180,7 @@ class BitPerRow:
 
 
 def membership_for(parts: Sequence[Lanes], rows: int) -> Membership:
-    """An empty one for up to so many rows like these."""
+    """Returns an empty membership for up to so many rows like these."""
     ranges = ranges_of(parts)
     if ranges is None:
         return RowNumbers(rows)

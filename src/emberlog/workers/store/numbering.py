@@ -1,4 +1,4 @@
-"""The values of a side as dense numbers, so that arrays and sets of bits can be indexed by them."""
+"""Gives the values of a side dense numbers, so that arrays and sets of bits can be indexed by them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from emberlog.workers.kernels.tables import Table, find_all, table_for
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """Different values, each with a number from 0 on. A value may have several lanes."""
+    """Holds different values, each with a number from 0 on. A value may have several lanes."""
 
     values: Lanes
     """By number."""
@@ -31,21 +31,22 @@ class Domain:
         return int(self.values.shape[1])
 
     def numbers(self, values: Lanes) -> Ranks:
-        """The number of each value, or -1."""
+        """Returns the number of each value, or -1."""
         if self.low is None:
             found = find_all(self.table, self.distinct, len(values), np.ascontiguousarray(values))
             return ranks_of(found, self.ranks)
         return numbers_in_range(values[0], self.low, self.low + len(self.ranks) - 1, self.ranks)
 
     def renumbered(self, ranks: Ranks) -> Domain:
-        """The same values in another order: the value with the number n gets the number ranks[n]."""
+        """Returns the same values in another order: the value with the number n gets the number ranks[n]."""
         values = np.empty_like(self.values)
         values[:, ranks] = self.values
         return Domain(values, ranks_of(self.ranks, ranks), self.low, self.table, self.distinct)
 
 
 def domain_of(batches: Sequence[Lanes], width: int) -> Domain:
-    """The domain of all values in the batches, numbered in their own order, so that neighbours stay neighbours."""
+    """Returns the domain of all values in the batches, numbered in their own order, so that neighbours stay
+    neighbours."""
     filled = [batch for batch in batches if batch.shape[1]]
     if width == 1 and filled:
         low, high = min(int(batch.min()) for batch in filled), max(int(batch.max()) for batch in filled)
@@ -74,7 +75,7 @@ def _domain_in_range(batches: Sequence[Lanes], low: int, high: int) -> Domain:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """A step relation over the numbers of a domain."""
+    """Holds a step relation over the numbers of a domain."""
 
     starts: Numbers
     targets: Numbers
@@ -84,31 +85,32 @@ class Steps:
         return len(self.targets)
 
     def origins(self) -> Ranks:
-        """The origin of each step."""
+        """Returns the origin of each step."""
         return np.repeat(np.arange(len(self.starts) - 1, dtype=np.int32), np.diff(self.starts))
 
     def backward(self) -> Steps:
         return packed(self.targets.astype(np.int32), self.origins(), len(self.starts) - 1)
 
     def has_steps(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """From which numbers a step goes on."""
+        """Returns from which numbers a step goes on."""
         result: np.ndarray[tuple[int], np.dtype[np.bool_]] = self.starts[1:] > self.starts[:-1]
         return result
 
 
 def packed(origins: Ranks, targets: Ranks, count: int) -> Steps:
-    """Steps between the numbers of a domain of this size; steps with an end outside it are left out."""
+    """Returns steps between the numbers of a domain of this size; steps with an end outside it are left out."""
     return Steps(*pack_steps(origins, targets, count, count))
 
 
 def standing_still(count: int) -> Steps:
-    """The steps of a side that is handed through."""
+    """Returns the steps of a side that is handed through."""
     return Steps(np.arange(count + 1, dtype=np.uint32), np.arange(count, dtype=np.uint32))
 
 
 @dataclass(frozen=True, slots=True)
 class NumberedSide:
-    """The values of a side, and the steps of each rule on it as numbers; None where a rule hands the side through."""
+    """Holds the values of a side, and the steps of each rule on it as numbers; None where a rule hands the side
+    through."""
 
     domain: Domain
     ends: tuple[tuple[Ranks, Ranks] | None, ...]
@@ -119,13 +121,13 @@ class NumberedSide:
         return standing_still(self.domain.count) if ends is None else packed(*ends, self.domain.count)
 
     def all_steps(self) -> Steps:
-        """The steps of all rules that take one, each once."""
+        """Returns the steps of all rules that take one, each once."""
         ends = [one for one in self.ends if one is not None]
         origins, targets = (np.concatenate(lanes) for lanes in zip(*ends, strict=True)) if ends else _NO_ENDS
         return packed(origins, targets, self.domain.count)
 
     def with_neighbours_together(self) -> NumberedSide:
-        """The same in an order in which what is reached together lies together.
+        """Returns the same side in an order in which what is reached together lies together.
 
         Closing many sources at once lives on this: sources next to each other then reach the same numbers in the
         same rounds, and a row of bits has its bits in few words.
@@ -142,7 +144,7 @@ _NO_ENDS = (np.empty(0, np.int32), np.empty(0, np.int32))
 
 
 def numbered(values: Lanes, step_lanes: Sequence[Lanes | None]) -> NumberedSide:
-    """A side that begins with these values and takes these steps: lanes of the origin, then of the target."""
+    """Returns a side that begins with these values and takes these steps: lanes of the origin, then of the target."""
     width = values.shape[0]
     domain = domain_of([values, *(lanes[width:] for lanes in step_lanes if lanes is not None)], width)
     ends = tuple(

@@ -1,4 +1,4 @@
-"""Which worker owns a value: by its hash, by ranges, or so that values that belong together are together.
+"""Tells which worker owns a value: by its hash, by ranges, or so that values that belong together are together.
 
 The last two are computed from the arcs that the recursion walks. With values that are linked on one worker, most of
 what it derives is its own, and a local fixpoint goes far before anything is sent (Datalography's super vertices).
@@ -40,7 +40,7 @@ class Ranged:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tabled:
-    """Every value that is linked has a place of its own; others go by their hash."""
+    """Places every value that is linked by itself; others go by their hash."""
 
     workers: int
     domain: Domain
@@ -58,7 +58,8 @@ Partitioning: TypeAlias = Hashed | Ranged | Tabled
 
 
 def divided(kind: Kind, arcs: Lanes, workers: int) -> Partitioning:
-    """The partitioning of values that these arcs link, so that each worker has about the same number of arcs."""
+    """Returns the partitioning of values that these arcs link, so that each worker has about the same number of
+    arcs."""
     if kind is Kind.HASH or not arcs.shape[1] or workers == 1:
         return Hashed(workers)
     domain = domain_of([arcs[:1], arcs[1:]], 1)
@@ -84,8 +85,8 @@ def _shares(weights: Lane, workers: int) -> Owners:
 
 
 def _neighbours_together(origins: Ranks, targets: Ranks, count: int) -> Lane:
-    """All numbers breadth first, each component from its edge: pieces of that order have few arcs between them. It is
-    the same in whichever order arcs come, so that a run that is tried again finds its facts where they were."""
+    """Returns all numbers breadth first, each component from its edge: pieces of that order have few arcs between them.
+    It is the same in whichever order arcs come, so that a run that is tried again finds its facts where they were."""
     # What is met last lies at the edge: a second search that begins there makes thin layers.
     ranks = count - 1 - _breadth_first(origins, targets, count)
     order = np.empty(count, np.int64)
@@ -101,7 +102,7 @@ def _breadth_first(origins: Ranks, targets: Ranks, count: int) -> Ranks:
 
 
 def as_lanes(partitioning: Partitioning) -> Lanes:
-    """A partitioning as it travels to other workers."""
+    """Returns a partitioning as it travels to other workers."""
     match partitioning:
         case Hashed():
             return np.empty((0, 0), np.int64)

@@ -1,4 +1,4 @@
-"""The relations of the recursion on one worker: contributions come in, deltas and indexes go out."""
+"""Holds the relations of the recursion on one worker: contributions come in, deltas and indexes go out."""
 
 from __future__ import annotations
 
@@ -13,17 +13,12 @@ from emberlog.logical.nodes import Version
 from emberlog.workers.kernels import tables
 from emberlog.workers.kernels.lanes import Floats, Lane, Lanes, floats_to_lane, lane_to_floats
 from emberlog.workers.kernels.memory import TooLarge, give_back, is_short
+from emberlog.workers.kernels.tuning import KNOWN_BATCH, RESULT_BATCH
 from emberlog.workers.plan.rules import Combine, RelationLayout, Shown
 from emberlog.workers.store.indexes import ChainedIndex, Matches
 from emberlog.workers.store.joined import Joined
 from emberlog.workers.store.sectioned_store import SectionedStore
 from emberlog.workers.store.stores import KeyedStore, SetStore, Store
-
-RESULT_BATCH = 1 << 20
-"""Rows of a result that are handed on at a time."""
-
-KNOWN_BATCH = 1 << 16
-"""Rows that are handed to another executor at a time, when memory is short."""
 
 _CODES = {
     Combine.MIN: tables.MIN,
@@ -39,7 +34,7 @@ _CODES = {
 
 
 def new_store(relation: RelationLayout, *, tracks: bool = True) -> SetStore | KeyedStore:
-    """An empty store of the relation's own lanes; `tracks=False` where nobody asks for its delta."""
+    """Returns an empty store of the relation's own lanes; `tracks=False` where nobody asks for its delta."""
     if not relation.combine:
         return SetStore(relation.width)
     return KeyedStore(relation.keys, tuple(_CODES[rule] for rule in relation.combine), tracks=tracks)
@@ -47,7 +42,7 @@ def new_store(relation: RelationLayout, *, tracks: bool = True) -> SetStore | Ke
 
 @dataclass(frozen=True, slots=True)
 class RoundBegin:
-    """What a relation was when a round began, whatever the round has improved since."""
+    """Holds what a relation was when a round began, whatever the round has improved since."""
 
     count: int
     delta: Lanes | None
@@ -55,22 +50,22 @@ class RoundBegin:
 
 
 class WorkerRelation:
-    """One relation: its store, its indexes, and for monotone sums the largest contribution of each key."""
+    """Holds one relation: its store, its indexes, and for monotone sums the largest contribution of each key."""
 
     def __init__(
-        self, relation: RelationLayout, *, tracks: bool = True, store: Store | None = None, spills: bool = False
+        self, layout: RelationLayout, *, tracks: bool = True, store: Store | None = None, spills: bool = False
     ) -> None:
         """`spills` where rows that are not new are only needed to know what is new: they can be on disk then."""
-        self.relation = relation
+        self.layout = layout
         self.spills = spills
-        self.store: Store = store or new_store(relation, tracks=tracks)
+        self.store: Store = store or new_store(layout, tracks=tracks)
         self.indexes: dict[tuple[int, ...], ChainedIndex] = {}
         self.began_with: RoundBegin | None = None
         """While rules read the delta, if somebody may have to begin the round again."""
         self.largest: KeyedStore | None = None
-        if relation.largest_per_key:
+        if layout.largest_per_key:
             # The lane behind the largest value is how much of it is counted already.
-            self.largest = KeyedStore(relation.keys + 1, (tables.MAX, tables.CHOICE))
+            self.largest = KeyedStore(layout.keys + 1, (tables.MAX, tables.CHOICE))
 
     @property
     def count(self) -> int:
@@ -78,7 +73,7 @@ class WorkerRelation:
 
     @property
     def fresh(self) -> int:
-        """How many facts came or changed since the last `advance`."""
+        """Returns how many facts came or changed since the last `advance`."""
         return self.store.fresh
 
     def add(self, contributions: Lanes) -> None:
@@ -87,9 +82,9 @@ class WorkerRelation:
         if self.largest is not None:
             contributions = self._growth_of_largest(self.largest, contributions)
         else:
-            contributions = with_plain_floats(self.relation, contributions)
+            contributions = with_plain_floats(self.layout, contributions)
         if not self._with_room(lambda store: store.add(contributions)):
-            raise Fault("DL502", f"a sum of `{self.relation.name}` does not fit in a 64-bit int")
+            raise Fault("DL502", f"a sum of `{self.layout.name}` does not fit in a 64-bit int")
 
     def add_joined(self, joined: Joined) -> bool:
         """Combines the pairs of a join as they are met; False if they have to be written out first."""
@@ -110,7 +105,7 @@ class WorkerRelation:
 
     def _spill(self) -> None:
         assert isinstance(self.store, SetStore | KeyedStore)
-        self.store = SectionedStore(lambda: new_store(self.relation), self.store)
+        self.store = SectionedStore(lambda: new_store(self.layout), self.store)
         self.spills = False
         give_back()
 
@@ -120,25 +115,25 @@ class WorkerRelation:
 
     def _growth_of_largest(self, largest: KeyedStore, contributions: Lanes) -> Lanes:
         """Contributions to the sum: by how much the largest value of each key grew."""
-        refuse_negative(self.relation, contributions)
-        keys = self.relation.keys + 1
+        refuse_negative(self.layout, contributions)
+        keys = self.layout.keys + 1
         if contributions.shape[0] == keys:  # mcount<Key>: every key counts as 1
             contributions = np.vstack([contributions, np.ones((1, contributions.shape[1]), np.int64)])
-        is_float = self.relation.combine[0] is Combine.SUM_FLOAT
+        is_float = self.layout.combine[0] is Combine.SUM_FLOAT
         largest.add(np.vstack([contributions, np.zeros((1, contributions.shape[1]), np.int64)]))
         largest.advance()
         rows = largest.delta_rows
         value, counted = largest.rows[keys, rows], largest.rows[keys + 1, rows]
         largest.rows[keys + 1, rows] = value
         growth = (lane_to_floats(value) - lane_to_floats(counted)).view(np.int64) if is_float else value - counted
-        return np.vstack([largest.rows[: self.relation.keys, rows], growth[None]])
+        return np.vstack([largest.rows[: self.layout.keys, rows], growth[None]])
 
     def begin_round(self) -> None:
         """Rules will read the delta: keeps what is needed to begin again with it."""
         self.began_with = RoundBegin(self.count, self.store.delta if isinstance(self.store, KeyedStore) else None)
 
     def end_round(self) -> int:
-        """What changed becomes the delta."""
+        """Makes what changed the delta; returns its number of rows."""
         changed = self.store.advance()
         self.began_with = None
         return changed
@@ -151,9 +146,9 @@ class WorkerRelation:
         return changed
 
     def index(self, keys: tuple[int, ...]) -> ChainedIndex:
-        """The index by these columns; made when it is first asked for."""
+        """Returns the index by these columns; made when it is first asked for."""
         if keys not in self.indexes:
-            lanes = tuple(self.relation.columns[key].lane for key in keys)
+            lanes = tuple(self.layout.columns[key].lane for key in keys)
             self.indexes[keys] = ChainedIndex(self.store, lanes)
             self.indexes[keys].catch_up()
         return self.indexes[keys]
@@ -166,34 +161,34 @@ class WorkerRelation:
         return self.index(keys).matches(values, below)
 
     def column(self, column: int, rows: Lane) -> Lane:
-        lane = self.relation.columns[column]
+        lane = self.layout.columns[column]
         return shown(lane.shown, self.store.rows, lane.lane, rows)
 
     def contributed(self) -> Lanes:
-        """The rows as contributions to the same relation on another worker."""
+        """Returns the rows as contributions to the same relation on another worker."""
         if not isinstance(self.store, KeyedStore):
             return self.store.all
-        return with_ordered_floats(self.relation, self.store.all)
+        return with_ordered_floats(self.layout, self.store.all)
 
     def known(self) -> Iterator[Lanes]:
-        """All rows as contributions, without more memory than for a few of them; the indexes are given up."""
+        """Yields all rows as contributions, without more memory than for a few of them; the indexes are given up."""
         if isinstance(self.store, SectionedStore):
             yield from self.store.contributions()
             return
         self.indexes.clear()
         store = self.store if self.largest is None else self.largest
-        lanes = store.rows[: len(self.relation.contribution_types)]
+        lanes = store.rows[: len(self.layout.contribution_types)]
         for begin in range(0, store.count, KNOWN_BATCH):
             yield lanes[:, begin : min(begin + KNOWN_BATCH, store.count)]
 
     def batches(self) -> Iterator[list[Lane]]:
-        """All rows as the relation's columns, some at a time."""
+        """Yields all rows as the relation's columns, some at a time."""
         if not isinstance(self.store, SectionedStore):
             return self.in_batches(self.store.all, RESULT_BATCH)
         return (self.visible(lanes) for lanes in self.store.parts())
 
     def delta_batches(self, size: int, begin: int = 0) -> Iterator[list[Lane]]:
-        """The delta as the relation's columns, so many rows at a time, from this row on."""
+        """Yields the delta as the relation's columns, so many rows at a time, from this row on."""
         if self.began_with is not None and self.began_with.delta is not None and not self.fresh:
             return self.in_batches(self.began_with.delta[:, begin:], size)  # it is the same, and there already
         if not isinstance(self.store, SectionedStore):
@@ -202,14 +197,14 @@ class WorkerRelation:
         return (self.visible(lanes) for lanes in self.store.delta_parts())
 
     def in_batches(self, lanes: Lanes, size: int) -> Iterator[list[Lane]]:
-        """Rows of the store as the relation's columns, so many at a time."""
+        """Yields rows of the store as the relation's columns, so many at a time."""
         for begin in range(0, lanes.shape[1], size):
             yield self.visible(lanes[:, begin : begin + size])
 
     def visible(self, lanes: Lanes) -> list[Lane]:
-        """Rows of the store as the relation's columns."""
+        """Returns rows of the store as the relation's columns."""
         everything = slice(None)
-        return [shown(column.shown, lanes, column.lane, everything) for column in self.relation.columns]
+        return [shown(column.shown, lanes, column.lane, everything) for column in self.layout.columns]
 
 
 def refuse_negative(relation: RelationLayout, contributions: Lanes) -> None:
@@ -220,7 +215,7 @@ def refuse_negative(relation: RelationLayout, contributions: Lanes) -> None:
 
 
 def shown(how: Shown, lanes: Lanes, lane: int, rows: Lane | slice) -> Lane:
-    """A column as rules and people see it."""
+    """Returns a column as rules and people see it."""
     match how:
         case Shown.LANE:
             return lanes[lane, rows]
@@ -262,7 +257,7 @@ def with_plain_floats(relation: RelationLayout, contributions: Lanes) -> Lanes:
 
 
 def with_ordered_floats(relation: RelationLayout, rows: Lanes) -> Lanes:
-    """The inverse: every float in the order of ints, as in all other lanes."""
+    """Returns the rows with every float in the order of ints, as in all other lanes."""
     return _with_sums(relation, rows, lambda lane: floats_to_lane(lane.view(np.float64)))
 
 

@@ -1,4 +1,4 @@
-"""A relation of a recursion that does not fit into memory: in sections on disk, of which one at a time is looked at.
+"""Keeps a relation that does not fit into memory in sections on disk, of which one at a time is looked at.
 
 Contributions of a round go to the section of their key and wait there. At the end of the round each section that got
 some is brought into memory, where they are combined with what is known. Sections for which there is room stay there;
@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, TypeVar
 from emberlog.workers.kernels.hashing import rows_of_owner, sections_of
 from emberlog.workers.kernels.lanes import Lanes, joined
 from emberlog.workers.kernels.memory import TooLarge, give_back, is_short
-from emberlog.workers.store.spilled_rows import BLOCK, SpilledRows, SpillFile
+from emberlog.workers.kernels.tuning import SECTIONS, SPILL_BLOCK
+from emberlog.workers.store.spilled_rows import SpilledRows, SpillFile
 from emberlog.workers.store.stores import KeyedStore, SetStore
 
 if TYPE_CHECKING:
     from emberlog.workers.store.joined import Joined
-
-SECTIONS = 32
 
 Done = TypeVar("Done")
 
@@ -36,15 +35,15 @@ class _Section:
         """All rows, if there is room for them."""
 
     def advance(self) -> int:
-        """Combines what waits with what is known; gives the number of rows that came or changed."""
+        """Combines what waits with what is known; returns the number of rows that came or changed."""
         if not self.inbox.count:
             return 0
         store = self.loaded()
         for lanes in self.inbox.batches():
             store.add(lanes)
         changed = store.advance()
-        for begin in range(0, changed, BLOCK):
-            part = _delta_rows(store, begin, min(begin + BLOCK, changed))
+        for begin in range(0, changed, SPILL_BLOCK):
+            part = _delta_rows(store, begin, min(begin + SPILL_BLOCK, changed))
             self.delta.add(part)
             self.known.add(part)
         self.inbox.clear()
@@ -77,8 +76,8 @@ class SectionedStore:
         self.known_file, self.inbox_file, self.delta_file = SpillFile(), SpillFile(), SpillFile()
         self.sections = [_Section(self) for _ in range(SECTIONS)]
         is_new, is_delta = store.new_rows(), store.rows_of_delta()
-        for begin in range(0, store.count, BLOCK):
-            end = min(begin + BLOCK, store.count)
+        for begin in range(0, store.count, SPILL_BLOCK):
+            end = min(begin + SPILL_BLOCK, store.count)
             lanes = store.rows[:, begin:end]
             for number, rows in self._by_section(lanes[:, ~is_new[begin:end]]):
                 self.sections[number].known.add(rows)
@@ -97,13 +96,13 @@ class SectionedStore:
                     yield number, rows
 
     def add(self, batch: Lanes) -> bool:
-        for begin in range(0, batch.shape[1], BLOCK):
-            for number, rows in self._by_section(batch[:, begin : begin + BLOCK]):
+        for begin in range(0, batch.shape[1], SPILL_BLOCK):
+            for number, rows in self._by_section(batch[:, begin : begin + SPILL_BLOCK]):
                 self.sections[number].inbox.add(rows)
         return True
 
     def add_joined(self, joined: Joined) -> bool:
-        """Rows have to go to their sections first."""
+        """Refuses, because rows have to go to their sections first."""
         return False
 
     def advance(self) -> int:
@@ -134,7 +133,7 @@ class SectionedStore:
         give_back()
 
     def parts(self) -> Iterator[Lanes]:
-        """All rows but those that are new, in batches."""
+        """Yields all rows but those that are new, in batches."""
         for section in self.sections:
             if self.is_set:
                 yield from section.known.batches()
@@ -146,7 +145,7 @@ class SectionedStore:
             yield from section.delta.batches()
 
     def contributions(self) -> Iterator[Lanes]:
-        """All that is known, as contributions, without memory for more than a few of them."""
+        """Yields all that is known, as contributions, without memory for more than a few of them."""
         for section in self.sections:
             yield from section.known.batches()
             yield from section.inbox.batches()
@@ -157,7 +156,7 @@ class SectionedStore:
 
     @property
     def fresh(self) -> int:
-        """How many contributions wait; some may turn out to be known."""
+        """Returns how many contributions wait; some may turn out to be known."""
         return sum(section.inbox.count for section in self.sections)
 
     @property

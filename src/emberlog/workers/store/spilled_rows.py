@@ -1,4 +1,4 @@
-"""Rows on disk instead of in memory: in files without a name, which go with the process however it ends."""
+"""Keeps rows on disk instead of in memory, in files without a name, which go with the process however it ends."""
 
 from __future__ import annotations
 
@@ -11,16 +11,11 @@ import numpy as np
 
 from emberlog.workers.kernels.lanes import Lanes, no_rows
 from emberlog.workers.kernels.memory import TooLarge
-
-BLOCK = 1 << 16
-"""Rows that are written, and read back, at a time at most."""
-
-WORTH_WRITING = 1 << 16
-"""Bytes: fewer wait for others."""
+from emberlog.workers.kernels.tuning import SPILL_BLOCK, WORTH_WRITING
 
 
 class SpillFile:
-    """Blocks of rows, one behind the other."""
+    """Holds blocks of rows, one behind the other."""
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile(prefix="emberlog-", buffering=0)  # noqa: SIM115
@@ -28,7 +23,7 @@ class SpillFile:
         self._end = 0
 
     def append(self, lanes: Lanes) -> int:
-        """Gives the place where they are."""
+        """Returns the place where they are."""
         begin = self._end
         try:
             self._file.seek(begin)
@@ -56,7 +51,8 @@ class SpillFile:
 
 
 class SpilledRows:
-    """Some rows of a file, in the order in which they came; of one of their own unless several share one."""
+    """Holds some rows of a file in the order in which they came; they have a file of their own unless several share
+    one."""
 
     def __init__(self, width: int, file: SpillFile | None = None) -> None:
         self.width = width
@@ -74,12 +70,12 @@ class SpilledRows:
         return self._own_file
 
     def add(self, lanes: Lanes) -> None:
-        for begin in range(0, lanes.shape[1], BLOCK):
-            part = lanes[:, begin : begin + BLOCK]
+        for begin in range(0, lanes.shape[1], SPILL_BLOCK):
+            part = lanes[:, begin : begin + SPILL_BLOCK]
             self._waiting.append(part.copy())
             self._waiting_rows += part.shape[1]
             self.count += part.shape[1]
-            if 8 * self.width * self._waiting_rows >= WORTH_WRITING or self._waiting_rows >= BLOCK:
+            if 8 * self.width * self._waiting_rows >= WORTH_WRITING or self._waiting_rows >= SPILL_BLOCK:
                 self._write()
 
     def _write(self) -> None:
@@ -90,7 +86,7 @@ class SpilledRows:
             self._waiting, self._waiting_rows = [], 0
 
     def batches(self) -> Iterator[Lanes]:
-        """All rows, a block at a time."""
+        """Yields all rows, a block at a time."""
         for begin, rows in self._blocks:
             yield self._file.read(begin, self.width, rows)
         yield from self._waiting

@@ -1,4 +1,4 @@
-"""The resident relations of a worker: rows that stay where they are for the whole recursion.
+"""Stores the relations of a worker: rows that stay where they are for the whole recursion.
 
 A set keeps its rows in the order in which they came, so `before`, `delta` and `new` are ranges of row numbers. A
 keyed relation keeps one row per key and improves it in place; its delta is a list of row numbers.
@@ -30,35 +30,29 @@ from emberlog.workers.kernels.tables import (
     upsert_dense_extreme,
     upsert_dense_sum,
 )
+from emberlog.workers.kernels.tuning import (
+    AMPLE_GROWTH,
+    CHUNK,
+    DENSE_RANGE,
+    FREE_RANGE,
+    FRUGAL_GROWTH,
+    LARGE_SET,
+    LARGEST_GROWTH,
+    WIDEST_RANGE,
+)
 from emberlog.workers.plan.faults import overflow
 from emberlog.workers.store.memberships import NOT_YET, Membership, RowNumbers, membership_for
 
 if TYPE_CHECKING:
     from emberlog.workers.store.joined import Joined
 
-CHUNK = 1 << 18
-"""Rows that are entered at a time, so that tables grow with what is new and not with what is derived."""
-
-FREE_RANGE = 1 << 22
-"""Keys in a range of at most this are looked up directly: memory that is never touched costs nothing."""
-DENSE_RANGE = 32
-"""Keys in a larger range are, too, while there is one for so many places."""
-WIDEST_RANGE = 1 << 28
-AMPLE = 8
-"""Memory that is not touched costs nothing, and to copy all rows into a larger place does: a set asks for so many times
-the room that it has."""
-LARGE_SET = 1 << 20
-"""Rows. A set that has so many asks for all the room that is left, but for no more than so many times its own."""
-MOST_AMPLE = 256
-FRUGAL = 8
-"""Where memory is short, a store grows by this part of itself."""
 PAGE = 4096
 """Bytes that the system hands out at a time."""
 
 
 def direct_range(low: int, high: int, own_low: int, own_places: int, rows: int) -> tuple[int, int] | None:
-    """The lowest key and the number of places for an array that has these and now needs keys from `low` to `high`, for
-    so many rows; None if keys that lie so far apart are not looked up directly."""
+    """Returns the lowest key and the number of places for an array that has these and now needs keys from `low` to
+    `high`, for so many rows; None if keys that lie so far apart are not looked up directly."""
     if own_places:
         low, high = min(low, own_low), max(high, own_low + own_places - 1)
     places = high - low + 1
@@ -71,7 +65,7 @@ def direct_range(low: int, high: int, own_low: int, own_places: int, rows: int) 
 
 
 def grown_rows(rows: Lanes, count: int, capacity: int) -> Lanes:
-    """The first rows, with room for more."""
+    """Returns the first rows, with room for more."""
     claim(8 * rows.shape[0] * capacity)
     grown = np.empty((rows.shape[0], capacity), np.int64)
     grown[:, :count] = rows[:, :count]
@@ -79,30 +73,31 @@ def grown_rows(rows: Lanes, count: int, capacity: int) -> Lanes:
 
 
 def more_rows(width: int, capacity: int, rows: int) -> int:
-    """The capacity of a store that now needs so many rows: twice as many if there is room, else a few more."""
+    """Returns the capacity of a store that now needs so many rows: twice as many if there is room, else a few more."""
     generous = max(rows, 2 * capacity)
-    return generous if has_room(8 * width * generous) else rows + rows // FRUGAL
+    return generous if has_room(8 * width * generous) else rows + rows // FRUGAL_GROWTH
 
 
 def ample_rows(width: int, capacity: int, rows: int) -> int:
-    """The same where nothing is written to rows before they come."""
+    """Returns the same for a store in which nothing is written to rows before they come."""
     if rows < LARGE_SET:
-        ample = AMPLE * capacity
+        ample = AMPLE_GROWTH * capacity
         fits = has_room(8 * width * ample)
     else:
         left = room()
-        ample = MOST_AMPLE * capacity if left is None else min(MOST_AMPLE * capacity, left // (8 * max(width, 1)))
+        most = LARGEST_GROWTH * capacity
+        ample = most if left is None else min(most, left // (8 * max(width, 1)))
         fits = True
     return ample if fits and ample >= max(rows, 2 * capacity) else more_rows(width, capacity, rows)
 
 
 def touched(size: int, entries: int) -> int:
-    """Bytes of an array that are used once it has so many entries in arbitrary places."""
+    """Returns the bytes of an array that are used once it has so many entries in arbitrary places."""
     return min(size, PAGE * entries)
 
 
 class SetStore:
-    """A set of rows."""
+    """Holds a set of rows."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -138,22 +133,22 @@ class SetStore:
         self.membership.enter_all(self.rows, self.count)
 
     def add_joined(self, joined: Joined) -> bool:
-        """A set wants rows."""
+        """Refuses, because a set wants rows."""
         return False
 
     def contains_all(self, rows: Lanes) -> bool:
-        """Whether all these rows are in the set."""
+        """Tells whether the set contains all of `rows`."""
         if self.membership is NOT_YET:
             self._enter_anew((self.all,), self.count)
         return self.membership.contains_all(self.rows, rows)
 
     def advance(self) -> int:
-        """Makes what is new the delta; gives its number of rows."""
+        """Makes what is new the delta; returns its number of rows."""
         self.delta_begin, self.delta_end = self.delta_end, self.count
         return self.delta_end - self.delta_begin
 
     def new_rows(self) -> Mask:
-        """Which rows came since the last `advance`."""
+        """Returns which rows came since the last `advance`."""
         return np.arange(self.count) >= self.delta_end
 
     def rows_of_delta(self) -> Mask:
@@ -162,7 +157,7 @@ class SetStore:
 
     @property
     def fresh(self) -> int:
-        """How many rows came since the last `advance`."""
+        """Returns how many rows came since the last `advance`."""
         return self.count - self.delta_end
 
     @property
@@ -175,14 +170,14 @@ class SetStore:
 
 
 def distinct_rows(rows: Lanes) -> Lanes:
-    """Each of the rows once."""
+    """Returns each of the rows once."""
     store = SetStore(rows.shape[0])
     store.add(rows)
     return store.all
 
 
 class KeyedStore:
-    """One row per key, the key in the first lanes; contributions improve the others."""
+    """Holds one row per key, the key in the first lanes; contributions improve the others."""
 
     def __init__(self, keys: int, rules: tuple[int, ...], *, tracks: bool = True) -> None:
         """`tracks=False` where nobody asks for the delta."""
@@ -205,7 +200,7 @@ class KeyedStore:
         self.delta_rows = np.empty(0, np.int64)
 
     def emptied(self) -> KeyedStore:
-        """A store without rows that has room for as many, with keys in the same range."""
+        """Returns a store without rows that has room for as many, with keys in the same range."""
         store = KeyedStore(self.keys, tuple(self.rules.tolist()), tracks=self.tracks)
         store._reserve(self.count)
         if self.dense is None:
@@ -326,7 +321,7 @@ class KeyedStore:
         return True
 
     def find(self, rows: Lanes) -> Lane:
-        """The numbers of the rows that have these keys, -1 where there is none."""
+        """Returns the numbers of the rows that have these keys, -1 where there is none."""
         if self.dense is None:
             return find_all(self.table, self.rows, self.keys, rows)
         places = rows[0] - self.low
@@ -335,14 +330,14 @@ class KeyedStore:
         return np.where(is_inside, found, -1)
 
     def advance(self) -> int:
-        """Makes the rows that changed the delta; gives their number."""
+        """Makes the rows that changed the delta; returns their number."""
         self.delta_rows = self.changed[: self.changes].copy()
         self.changes = 0
         self.round += 1
         return len(self.delta_rows)
 
     def new_rows(self) -> Mask:
-        """Which rows came or changed since the last `advance`."""
+        """Returns which rows came or changed since the last `advance`."""
         return self._marked(self.changed[: self.changes])
 
     def rows_of_delta(self) -> Mask:
@@ -355,7 +350,7 @@ class KeyedStore:
 
     @property
     def fresh(self) -> int:
-        """How many rows came or changed since the last `advance`."""
+        """Returns how many rows came or changed since the last `advance`."""
         return self.changes
 
     @property
@@ -368,11 +363,11 @@ class KeyedStore:
 
 
 class Store(Protocol):
-    """What the rounds of a recursion need of the place where a relation's rows are."""
+    """Lists what the rounds of a recursion need of the place where a relation's rows are."""
 
     @property
     def rows(self) -> Lanes:
-        """All rows that ever came, by number, and room for more."""
+        """Returns all rows that ever came, by number, and room for more."""
 
     @property
     def count(self) -> int: ...
@@ -384,11 +379,11 @@ class Store(Protocol):
         """Combines the pairs of a join as they are met; False if they have to be written out first."""
 
     def advance(self) -> int:
-        """Makes what came or changed the delta; gives its number of rows."""
+        """Makes what came or changed the delta; returns its number of rows."""
 
     @property
     def fresh(self) -> int:
-        """How many rows came or changed since the last `advance`."""
+        """Returns how many rows came or changed since the last `advance`."""
 
     @property
     def delta(self) -> Lanes: ...
@@ -398,7 +393,7 @@ class Store(Protocol):
 
 
 class StaticStore:
-    """A relation that the recursion does not change."""
+    """Holds a relation that the recursion does not change."""
 
     def __init__(self, rows: Lanes) -> None:
         self.all = rows
@@ -407,7 +402,8 @@ class StaticStore:
 
 
 class StreamedStatic:
-    """The result of an earlier stratum that is only read from its beginning to its end, and so never kept as rows."""
+    """Reads the result of an earlier stratum that is only read from its beginning to its end, and so never kept as
+    rows."""
 
     def __init__(self, count: Callable[[], int], batches: Callable[[], Iterator[list[Lane]]]) -> None:
         self.count = count

@@ -19,7 +19,7 @@ from emberlog.workers.plan.rules import Assign, Keep, Refute, RuleChain
 
 
 class TextCodes:
-    """Codes in the order in which texts come."""
+    """Gives codes in the order in which texts come."""
 
     def __init__(self) -> None:
         self.codes: dict[str, int] = {}
@@ -33,7 +33,7 @@ class TextCodes:
 
 
 def texts_of(program: CyclicProgram) -> Iterator[str]:
-    """The texts that the program itself writes."""
+    """Yields the texts that the program itself writes."""
     for facts in program.facts:
         yield from (cell for row in facts.rows for cell in row if isinstance(cell, str))
     for chain in (*program.seeds, *program.rules):
@@ -81,7 +81,7 @@ SEED = 0
 
 
 class SameHash(Exception):
-    """Two different texts have the same hash."""
+    """Says that two different texts have the same hash."""
 
 
 def hashes_of(texts: pa.LargeStringArray, seed: int = SEED) -> Lane:
@@ -94,7 +94,7 @@ def hashes_of(texts: pa.LargeStringArray, seed: int = SEED) -> Lane:
 
 
 class TextTable:
-    """The texts that a worker has seen, and after `merge` those of all workers."""
+    """Holds the texts that a worker has seen, and after `merge` those of all workers."""
 
     def __init__(self, texts: Iterable[str] = (), seed: int = SEED) -> None:
         self.seed = seed
@@ -110,7 +110,7 @@ class TextTable:
         return bool(self._parts)
 
     def encode(self, column: pa.ChunkedArray) -> Lane:
-        """The hashes of a column without nulls; its texts are remembered."""
+        """Returns the hashes of a column without nulls; its texts are remembered."""
         claim(column.nbytes + 16 * len(column))
         encoded: Any = column.cast(pa.large_string()).combine_chunks().dictionary_encode()
         if isinstance(encoded, pa.ChunkedArray):
@@ -121,7 +121,7 @@ class TextTable:
         return lane
 
     def codes(self, texts: Iterable[str]) -> dict[str, int]:
-        """What the lanes of some texts hold."""
+        """Returns what the lanes of some texts hold."""
         known = list(texts)
         return dict(zip(known, hashes_of(pa.array(known, pa.large_string()), self.seed).tolist(), strict=True))
 

@@ -11,22 +11,21 @@ import pyarrow.parquet as pq
 
 from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
 from emberlog.workers.kernels.lanes import Lane, lane_to_floats
+from emberlog.workers.kernels.tuning import LONGEST_FILE, RANGE_SAMPLE
 from emberlog.workers.store.texts import TextTable
-
-# Where workers write their results, and whether all of it is there: nobody relies on it before.
 
 
 class Lost(Exception):
-    """An attempt lost a worker or what it wrote; the text says how. The next one may come to its end."""
+    """Says that an attempt lost a worker or what it wrote; the text says how. The next one may come to its end."""
 
 
 def relation_folder(index: int) -> str:
-    """Of an output, by its place among them."""
+    """Returns the name of the folder of an output, by its place among them."""
     return f"relation-{index}"
 
 
 def check_files(place: Path, expected: Sequence[int]) -> None:
-    """Whether the files of each output have as many rows as the workers say that they wrote."""
+    """Raises Lost unless the files of each output have as many rows as the workers say that they wrote."""
     for index, rows in enumerate(expected):
         try:
             found = sum(int(pq.read_metadata(path).num_rows) for path in (place / relation_folder(index)).iterdir())
@@ -37,15 +36,11 @@ def check_files(place: Path, expected: Sequence[int]) -> None:
 
 
 _INT32 = np.iinfo(np.int32)
-_SAMPLE = 1 << 16
-
-LONGEST_FILE = 1 << 25
-"""Rows: several files can be read by several tasks, also without a splittable footer in between."""
 
 
 class ResultFiles:
-    """Parquet files whose names begin with `stem`, written batch by batch. Ints are as narrow as a batch allows, which
-    Spark reads back as what they are; columns that change rarely are encoded as runs."""
+    """Writes Parquet files whose names begin with `stem`, written batch by batch. Ints are as narrow as a batch allows,
+    which Spark reads back as what they are; columns that change rarely are encoded as runs."""
 
     def __init__(self, types: Sequence[DataType], names: Sequence[str], texts: TextTable, stem: Path) -> None:
         self.types = types
@@ -61,11 +56,11 @@ class ResultFiles:
 
     @property
     def paths(self) -> Iterator[str]:
-        """Of the files, below the folder of the attempt."""
+        """Lists the files, below the folder of the attempt."""
         return (f"{self.stem.parent.name}/{name}" for name in self.files)
 
     def go_on_from(self, files: Sequence[str], rows: int) -> None:
-        """Some are there already."""
+        """Goes on behind files that are there already."""
         self.files = [Path(file).name for file in files]
         self.rows = rows
 
@@ -89,7 +84,7 @@ class ResultFiles:
         self.files.append(path.name)
 
     def close_file(self) -> None:
-        """The next batch begins another one."""
+        """Closes the current Parquet file. The next batch opens a new one."""
         if self._writer is not None:
             writer, self._writer = self._writer, None
             writer.close()
@@ -108,5 +103,5 @@ def arrow_column(lane: Lane, data_type: DataType, texts: TextTable, *, narrow: b
 
 
 def _has_runs(lane: Lane) -> bool:
-    sample = lane[:_SAMPLE]
+    sample = lane[:RANGE_SAMPLE]
     return bool(np.count_nonzero(sample[1:] != sample[:-1]) * 8 < len(sample))

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from emberlog.workers.kernels.memory import claim
+from emberlog.workers.kernels.tuning import BUFFERS_PER_CALL, MOST_QUEUED
 from emberlog.workers.wire.messages import Mail, Message
 
 _HEADER = struct.Struct("<4sIQ")
@@ -29,22 +30,18 @@ MOST_WORDS = 1 << 16
 MOST_LANES = 1 << 10
 MOST_BYTES = 1 << 38
 """Of one frame; a worker that announces more is broken."""
-MOST_QUEUED = 1 << 28
-"""Bytes on their way out before a worker waits for others to read them."""
-_PIECES = 64
-"""Buffers handed to the system in one call; there is a limit to it everywhere."""
 
 
 class PeerLost(Exception):
-    """A worker is gone, or does not speak as it should."""
+    """Says that a worker is gone, or breaks the protocol."""
 
 
 class PeerStopped(PeerLost):
-    """A worker has no memory left, and said so: what is known is worth keeping."""
+    """Says that a worker has no memory left, and said so: what is known is worth keeping."""
 
 
 class Outgoing:
-    """A frame on its way out."""
+    """Sends a frame bit by bit."""
 
     def __init__(self, number: int, message: Message) -> None:
         batches = {channel: np.ascontiguousarray(lanes) for channel, lanes in message.batches.items()}
@@ -60,7 +57,7 @@ class Outgoing:
         """Sends what the connection takes now; True when all is sent."""
         while self.pieces:
             try:
-                sent = connection.sendmsg(self.pieces[:_PIECES])
+                sent = connection.sendmsg(self.pieces[:BUFFERS_PER_CALL])
             except BlockingIOError:
                 return False
             while self.pieces and sent >= len(self.pieces[0]):
@@ -71,7 +68,7 @@ class Outgoing:
 
 
 class Incoming:
-    """A frame on its way in: header, directory, then each batch straight into its array."""
+    """Receives a frame bit by bit: header, directory, then each batch straight into its array."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -139,7 +136,7 @@ class Incoming:
 
 
 class Exchange:
-    """This worker's connections to all others."""
+    """Holds this worker's connections to all others."""
 
     def __init__(self, number: int, connections: Mapping[int, socket.socket]) -> None:
         self.number = number
@@ -256,7 +253,7 @@ class Exchange:
         return frame
 
     def _complete(self, peer: int) -> Message:
-        """The frame that has come; the next one is expected."""
+        """Returns the frame that has come; the next one is expected."""
         message = self._incoming[peer].message
         self._incoming[peer] = Incoming(self._incoming[peer].number + 1)
         return message

@@ -1,4 +1,4 @@
-"""What the recursion reads, brought to the workers: each reads its share, and rows go to those who need them."""
+"""Brings what the recursion reads to the workers: each reads its share, and rows go to those who need them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
 from emberlog.workers.kernels.hashing import rows_of_owner
 from emberlog.workers.kernels.lanes import Lane, Lanes, floats_to_lane, joined
 from emberlog.workers.kernels.memory import claim
+from emberlog.workers.kernels.tuning import COPIES_IN_MEMORY
 from emberlog.workers.store.partitioning import Partitioning
 from emberlog.workers.store.stores import StaticStore, distinct_rows
 from emberlog.workers.store.texts import TextTable
@@ -52,7 +53,7 @@ Source: TypeAlias = InlineRows | ParquetFiles | StageRows
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """One relation that the recursion reads."""
+    """Describes one relation that the recursion reads."""
 
     relation: str
     types: tuple[DataType, ...]
@@ -65,21 +66,17 @@ class Feed:
     """The columns that somebody reads; the others are not brought."""
 
 
-COPIES = 4
-"""Of a relation in memory: its rows, their order by key, and columns in that order, while they are made."""
-
-
 def bytes_on_each(one: Feed, workers: int) -> int:
-    """About how much memory a relation takes on each worker, if its files tell how long it is."""
+    """Estimates how much memory a relation takes on each worker, if its files tell how long it is."""
     if not isinstance(one.source, ParquetFiles):
         return 0
     rows = one.source.rows
     share = rows if one.partitioned_by is None else -(-rows // workers)
-    return 8 * len(one.types) * share * COPIES
+    return 8 * len(one.types) * share * COPIES_IN_MEMORY
 
 
 class Unfit(Exception):
-    """The data has something that this executor cannot keep; the text says what."""
+    """Says that the data has something that this executor cannot keep; the text says what."""
 
 
 def feed(
@@ -91,8 +88,8 @@ def feed(
     texts: TextTable,
     divide: Callable[[Mapping[str, Lanes]], Partitioning],
 ) -> tuple[dict[str, StaticStore], Partitioning]:
-    """The relations as this worker keeps them, and how they are spread, which `divide` says when everyone has read its
-    part of them; `texts` knows all texts afterwards."""
+    """Returns the relations as this worker keeps them, and how they are spread, which `divide` says when everyone has
+    read its part of them; `texts` knows all texts afterwards."""
     has_texts = texts.is_used or any(one.types[column] == STRING for one in feeds for column in one.used)
     shares = {one.relation: encoded(one, _share(one, number, workers, stage_rows), texts) for one in feeds}
     partitioning = divide(shares)
@@ -117,7 +114,7 @@ def feed(
 def spread_rows(
     exchange: Exchange, workers: int, lanes: Lanes, column: int | None, partitioning: Partitioning
 ) -> Lanes:
-    """Rows that arose somewhere, where they are needed."""
+    """Returns rows that arose somewhere, where they are needed."""
     mail = [Message() for _ in range(workers)]
     _address(mail, 0, lanes, column, partitioning)
     received = exchange.swap(mail)
@@ -188,7 +185,7 @@ def _read_parquet(paths: Iterable[str], columns: Sequence[str], number: int, wor
 
 
 def encoded(one: Feed, columns: Sequence[pa.ChunkedArray], texts: TextTable) -> Lanes:
-    """Columns of values as lanes."""
+    """Returns columns of values as lanes."""
     rows = len(columns[0]) if columns else 0
     claim(8 * len(one.types) * rows)
     lanes = np.zeros((len(one.types), rows), np.int64)

@@ -1,4 +1,4 @@
-"""Both ends of a connection prove that they belong to the run, and who they are, before anything else is read.
+"""Lets both ends of a connection prove that they belong to the run, and who they are, before anything else is read.
 
 The key is made by the driver for one run and reaches the workers as a property of Spark's own tasks. A proof covers
 the run, the attempt, both ends and a fresh number of each, so a recorded one is worth nothing later.
@@ -14,6 +14,8 @@ import struct
 import time
 from dataclasses import dataclass
 
+from emberlog.workers.kernels.tuning import HANDSHAKE_SECONDS
+
 DRIVER = -1
 """The number of the driver's end."""
 
@@ -22,17 +24,14 @@ _PROOF = 32
 _HELLO = struct.Struct(f"<8sqq{_NONCE}s")
 _MAGIC = b"EMBERLG1"
 
-SECONDS = 20.0
-"""A stranger that says nothing is not waited for any longer."""
-
 
 class Refused(Exception):
-    """The other end could not prove who it is."""
+    """Says that the other end could not prove who it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Of one attempt at one run."""
+    """Holds what the workers of one attempt at one run prove themselves with."""
 
     run: str
     attempt: int
@@ -49,10 +48,10 @@ def new_key() -> bytes:
 
 
 def greet(connection: socket.socket, credentials: Credentials, number: int, listener: int) -> None:
-    """The dialing end."""
-    until = time.monotonic() + SECONDS
+    """Proves who this is, at the dialing end."""
+    until = time.monotonic() + HANDSHAKE_SECONDS
     mine = secrets.token_bytes(_NONCE)
-    connection.settimeout(SECONDS)
+    connection.settimeout(HANDSHAKE_SECONDS)
     connection.sendall(_HELLO.pack(_MAGIC, credentials.attempt, number, mine))
     answer = receive_exactly(connection, _NONCE + _PROOF, until)
     theirs, proof = answer[:_NONCE], answer[_NONCE:]
@@ -63,12 +62,13 @@ def greet(connection: socket.socket, credentials: Credentials, number: int, list
 
 
 class Newcomer:
-    """The listening end of a connection that has proved nothing yet. It never waits: `go_on` takes what is there."""
+    """Checks the listening end of a connection that has proved nothing yet. It never waits: `go_on` takes what is
+    there."""
 
     def __init__(self, connection: socket.socket, credentials: Credentials, listener: int) -> None:
         connection.setblocking(False)
         self.connection = connection
-        self.until = time.monotonic() + SECONDS
+        self.until = time.monotonic() + HANDSHAKE_SECONDS
         """Of the whole handshake: who sends a byte now and then is not waited for either."""
         self._credentials = credentials
         self._listener = listener
@@ -77,7 +77,7 @@ class Newcomer:
         self._number = 0
 
     def go_on(self) -> int | None:
-        """The number of the worker at the other end, once that is proved."""
+        """Returns the number of the worker at the other end, once that is proved."""
         while True:
             missing = (_HELLO.size if self._expected is None else _PROOF) - len(self._said)
             try:
@@ -108,7 +108,7 @@ class Newcomer:
 
 
 def receive_exactly(connection: socket.socket, size: int, until: float | None = None) -> bytes:
-    """So many bytes; if there is an end to the waiting, it is that of all of them."""
+    """Receives so many bytes; if there is an end to the waiting, it is that of all of them."""
     parts = bytearray()
     while len(parts) < size:
         if until is not None:

@@ -1,4 +1,4 @@
-"""Rows that go through the stage itself, in and out, where workers and driver share no disk.
+"""Sends rows through the Spark stage itself, in and out, where workers and driver share no disk.
 
 All relations go as one frame: a tag that says which relation a row belongs to, then columns of each kind, as many as
 the widest relation needs. What a relation does not use is null.
@@ -29,7 +29,7 @@ def kind_of(data_type: DataType) -> str:
 
 
 def columns_for(types: Sequence[DataType]) -> list[str]:
-    """The stage's columns that hold the columns of a relation, in their order."""
+    """Returns the stage's columns that hold the columns of a relation, in their order."""
     used = dict.fromkeys(KINDS, 0)
     names = []
     for data_type in types:
@@ -41,7 +41,7 @@ def columns_for(types: Sequence[DataType]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class InlineLayout:
-    """Which relation has which tag, on the way in and on the way out; both are empty where files are used."""
+    """Says which relation has which tag, on the way in and on the way out; both are empty where files are used."""
 
     inputs: Mapping[int, tuple[DataType, ...]]
     outputs: Mapping[str, tuple[DataType, ...]]
@@ -64,7 +64,7 @@ class InlineLayout:
         return list(self.outputs).index(output)
 
     def collect(self, batches: Iterator[pa.RecordBatch]) -> dict[int, list[pa.RecordBatch]]:
-        """The rows that came with the stage, by tag, with the columns of their relation."""
+        """Returns the rows that came with the stage, by tag, with the columns of their relation."""
         found: dict[int, list[pa.RecordBatch]] = {tag: [] for tag in self.inputs}
         for batch in batches:
             if not self.inputs:

@@ -1,4 +1,4 @@
-"""Where a run can be dialed: lets in those who prove that they belong to it, and nobody waits for a stranger.
+"""Listens for connections: lets in those who prove that they belong to the run, without waiting for strangers.
 
 All handshakes go on at the same time, each with an end. There is room for so many of them; when it is used up, the
 oldest has to go: one of ours takes milliseconds.
@@ -13,18 +13,14 @@ import socket
 import time
 from collections.abc import Iterator
 
+from emberlog.workers.kernels.tuning import BACKLOG, MOST_HANDSHAKES
 from emberlog.workers.wire.handshake import Credentials, Newcomer, Refused
 
 _log = logging.getLogger("emberlog")
 
-ROOM = 256
-"""Handshakes at a time."""
-
-BACKLOG = 128
-
 
 class SocketListener:
-    """A listening connection of one worker, or of the driver."""
+    """Listens for one worker, or for the driver."""
 
     def __init__(self, host: str, number: int) -> None:
         self._number = number
@@ -39,7 +35,7 @@ class SocketListener:
         self.port: int = self._listener.getsockname()[1]
 
     def let_in(self, credentials: Credentials, until: float | None = None) -> Iterator[tuple[int, socket.socket]]:
-        """Those who have the key, with their numbers, as they come: until that time, or until `stop`."""
+        """Yields those who have the key, with their numbers, as they come: until that time, or until `stop`."""
         while True:
             for key, _ in self._selector.select(self._patience(until)):
                 if key.fileobj is self._bell:
@@ -68,7 +64,7 @@ class SocketListener:
             connection, _ = self._listener.accept()
         except OSError:  # it is gone again
             return
-        if len(self._newcomers) >= ROOM:
+        if len(self._newcomers) >= MOST_HANDSHAKES:
             self._turn_away(next(iter(self._newcomers.values())), "too many at a time")
         self._newcomers[connection] = Newcomer(connection, credentials, self._number)
         self._selector.register(connection, selectors.EVENT_READ, connection)

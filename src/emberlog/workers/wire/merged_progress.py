@@ -1,4 +1,4 @@
-"""What the workers of a recursion report, as one account for all of them."""
+"""Merges what the workers of a recursion report into one account for all of them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class MergedProgress:
 
     @property
     def iterations(self) -> int:
-        """How many were told of."""
+        """Returns how many iterations were told of."""
         return self._told
 
     def report(self, worker: int, progress: Progress) -> None:
@@ -65,7 +65,7 @@ class MergedProgress:
                 self._tell_what_is_complete()
 
     def _tell_where_they_are(self) -> None:
-        """Of workers that go on by themselves: what changed on any of them since the last time."""
+        """Tells of workers that go on by themselves what changed on any of them since the last time."""
         if self._ahead > self._told:
             at = [progress for reports in self._reports for progress in reports]
             total, sent = sum(progress.total for progress in at), sum(progress.bytes_sent for progress in at)

@@ -1,4 +1,4 @@
-"""What workers tell each other and the driver."""
+"""Defines what workers tell each other and the driver."""
 
 from __future__ import annotations
 

@@ -6,22 +6,16 @@ import os
 import threading
 from collections.abc import Callable
 
+from emberlog.workers.kernels.tuning import BEATS_PER_STALL, SLOWEST_BEAT
 from emberlog.workers.wire.exchange import PeerLost
 from emberlog.workers.wire.handshake import Credentials
 from emberlog.workers.wire.rendezvous import Address, Gathering, Met, meet
 
-# Signs of life: told to the driver by a thread of their own, also while a worker computes for long.
-#
-# Kernels leave the interpreter to other threads, so only a worker that is stopped, stuck or cut off falls silent. The
-# same thread sees when the driver hangs up: the attempt is over then, and what the worker does is for nobody.
-
-BEATS_PER_STALL = 8
-"""How many signs in a row have to be missing before a worker counts as lost."""
-SLOWEST_BEAT = 5.0
-
 
 class Heartbeat:
-    """Of one worker, from the time it has met the others."""
+    """Tells the driver that one worker is alive, from the time it has met the others, by a thread of its own. Kernels
+    leave the interpreter to other threads, so only a worker that is stopped, stuck or cut off falls silent. The same
+    thread sees when the driver hangs up: the attempt is over then, and nobody needs what the worker does."""
 
     def __init__(self, met: Met, stall_seconds: float, abandoned: Callable[[], None]) -> None:
         """`abandoned` is called when the driver hangs up, in the thread of the heartbeat."""
@@ -65,7 +59,7 @@ class Presence:
         return self._met
 
     def leave_peers(self) -> None:
-        """Those who wait for this worker learn that nothing comes any more."""
+        """Tells those who wait for this worker that nothing comes any more."""
         if self._met is not None:
             self._met.leave_peers()
 
@@ -77,6 +71,6 @@ class Presence:
 
 
 def _end_process() -> None:
-    """Spark would do so, too, some seconds later. Until then the next attempt would have to share the machine with a
-    worker of the last one."""
+    """Ends this process. Spark would do so, too, some seconds later. Until then the next attempt would have to share
+    the machine with a worker of the last one."""
     os._exit(1)

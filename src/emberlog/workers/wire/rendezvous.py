@@ -1,4 +1,4 @@
-"""How the workers of a run find each other.
+"""Lets the workers of a run find each other.
 
 With a session in this process, a small tracker in the driver introduces them, which takes a millisecond, and then
 hears of their progress. Where the driver may be out of reach (Spark Connect), they meet by Spark's barrier, which
@@ -20,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from emberlog.workers.kernels.tuning import LAST_WORDS_SECONDS, SILENT_SECONDS, WAIT_SECONDS
 from emberlog.workers.wire.handshake import DRIVER, Credentials, Refused, greet, receive_exactly
 from emberlog.workers.wire.listener import SocketListener
 from emberlog.workers.wire.merged_progress import MergedProgress
@@ -31,17 +32,8 @@ _LENGTH = struct.Struct("<I")
 _PROGRESS = struct.Struct("<qqqq")
 MOST_TEXT = 1 << 20
 
-WAIT_SECONDS = 120.0
-"""For workers that Spark has started already, but that may still be importing."""
-
-
-LAST_WORDS_SECONDS = 1.0
-
 _PULSE, _GOODBYE = -1, -2
 """In the place of an iteration: a sign of life, and the last word of a worker that ends in good order."""
-
-SILENT_SECONDS = 60
-"""After about so long the system itself gives up a connection to a machine that answers nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +43,7 @@ class Address:
 
 
 class Gathering(Protocol):
-    """Spark's own way to meet."""
+    """Gathers texts of all workers in Spark's own way."""
 
     def __call__(self, text: str, /) -> list[str]: ...
 
@@ -162,7 +154,7 @@ class Tracker:
 
 @dataclass(slots=True)
 class Met:
-    """All connections of a worker."""
+    """Holds all connections of a worker."""
 
     peers: dict[int, socket.socket]
     tracker: socket.socket | None
@@ -172,7 +164,7 @@ class Met:
         self._say(progress.iteration, progress.changed, progress.total, progress.bytes_sent)
 
     def beat(self) -> None:
-        """A sign of life; from any thread."""
+        """Sends a sign of life; from any thread."""
         self._say(_PULSE, 0, 0, 0)
 
     def _say(self, *numbers: int) -> None:
@@ -246,7 +238,8 @@ def meet(
 
 
 def _notice_silence(connection: socket.socket) -> None:
-    """A machine that is gone sends nothing, not even that it is gone: the system asks from time to time."""
+    """Lets the system ask from time to time whether the other machine is there: one that is gone does not even say
+    so."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in (("TCP_KEEPIDLE", SILENT_SECONDS // 4), ("TCP_KEEPINTVL", SILENT_SECONDS // 4)):
         if hasattr(socket, name):  # not on every system

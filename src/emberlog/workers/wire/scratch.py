@@ -1,4 +1,4 @@
-"""Folders for facts on their way, and for results that frames read: gone when released, or with the process."""
+"""Makes folders for facts on their way, and for results that frames read: gone when released, or with the process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _folders: set[Path] = set()
 
 
 def new_folder() -> Path:
-    """An empty folder that nobody else can read."""
+    """Makes an empty folder that nobody else can read."""
     folder = Path(tempfile.mkdtemp(prefix="emberlog-run-"))
     _folders.add(folder)
     return folder
@@ -29,7 +29,7 @@ def delete(folder: Path) -> None:
 
 
 def existing_folders() -> frozenset[Path]:
-    """Those that are not deleted yet."""
+    """Lists the scratch folders of this process that still exist."""
     return frozenset(_folders)
 
 
