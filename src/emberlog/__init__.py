@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from emberlog.result import Result as Result
     from emberlog.syntax.ast import Program as Program
 
-__version__ = "0.1.1"
+__version__ = "0.2.0"
 
 _HOME_OF = {
     "Database": "emberlog.database",
