@@ -90,7 +90,6 @@ class Slices:
         """Facts of slices that are done."""
         self.waiting: list[Slice] = []
         """The last one is at work."""
-        self.closed = 0
 
     def run(self, worker: SlicedWorker, iteration: int, total: int) -> Generator[Mail, Mail, list[Progress]]:
         """Goes on after an iteration, with so many facts; returns what there is to tell of the iterations since."""
@@ -164,7 +163,6 @@ class Slices:
         for name, relation in relations.items():
             self.finished[name].add(relation.store.all)
         self.waiting.pop()
-        self.closed += 1
 
     def known(self, relation: str) -> Iterator[Lanes]:
         """Yields what is known of all slices, but for what the one at work has found."""

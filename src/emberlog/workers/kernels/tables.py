@@ -47,7 +47,6 @@ Table: TypeAlias = npt.NDArray[np.uint64]
 Rows: TypeAlias = npt.NDArray[np.int64]
 """Numbers of rows, or one number per row."""
 
-ROW_BITS = np.uint64(40)
 ROW_MASK = np.uint64((1 << 40) - 1)
 
 MIN, MAX, ARG_MIN, ARG_MAX, CHOICE, SUM_INT, SUM_FLOAT, SUM_WIDE, CARRY = range(9)
