@@ -6,12 +6,16 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from emberlog import Database, Execution
+from emberlog.engines.local import encoding
 from emberlog.logical.nodes import Fixpoint
+from emberlog.workers.kernels.lanes import Lanes
 from emberlog.workers.plan import capabilities
 from emberlog.workers.plan.compile import CyclicProgram, compile_fixpoint
+from emberlog.workers.store.stores import distinct_rows
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -60,3 +64,22 @@ def test_a_run_is_explained_as_it_was_run() -> None:
     program = "tc(X, Y) :- arc(X, Y). tc(X, Z) :- tc(X, Y), arc(Y, Z). tc(1, Y)?"
     result = db.datalog(program, execution=Execution(workers=3, mode="bsp"))
     assert "3 workers in this process, bsp" in result.explain()
+
+
+def test_an_input_that_several_strata_read_is_made_a_set_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: Counter[int] = Counter()
+
+    def counting(rows: Lanes) -> Lanes:
+        counted[rows.shape[0]] += 1
+        return distinct_rows(rows)
+
+    monkeypatch.setattr(encoding, "distinct_rows", counting)
+    db = Database(engine="local")
+    arcs = [(number % 500, number) for number in range(30_000)]
+    db["arc"] = pa.table({"x": [x for x, _ in arcs + arcs], "y": [y for _, y in arcs + arcs]})
+    program = "degree(X, count<Y>) :- arc(X, Y). reach(0). reach(Y) :- reach(X), arc(X, Y), degree(X, _). reach(X)?"
+    reached = {0}
+    while more := {y for x, y in arcs if x in reached} - reached:
+        reached |= more
+    assert {x for (x,) in db.datalog(program)["reach"]} == reached
+    assert counted == {2: 1}

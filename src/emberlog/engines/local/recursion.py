@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from emberlog.config import Execution, Limits
+from emberlog.datatypes import STRING
 from emberlog.diagnostics import fail
 from emberlog.engines.local.encoding import decoded, decoded_history, encoded
 from emberlog.engines.local.run import columns_of
@@ -32,6 +33,30 @@ from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Progress
 
 
+class EncodedInputs:
+    """Keeps inputs as lanes, each once if it must be a set, for as long as strata to come read them too. Texts are not
+    kept: their codes are those of one job."""
+
+    def __init__(self, readers: Mapping[str, int]) -> None:
+        """`readers` says how many strata read each input."""
+        self._left = dict(readers)
+        self._lanes: dict[str, Lanes] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._lanes
+
+    def take(self, name: str) -> Lanes:
+        return self._lanes[name]
+
+    def keep(self, lanes: Mapping[str, Lanes]) -> None:
+        """Keeps what more strata will read, and lets go what none will."""
+        for name in self._left.keys() & lanes.keys():
+            self._left[name] -= 1
+            self._lanes[name] = lanes[name]
+            if self._left[name] <= 0:
+                del self._lanes[name]
+
+
 class LocalJob:
     """Computes a stratum and what folds it, by workers of this process."""
 
@@ -55,18 +80,20 @@ class LocalJob:
         self,
         relations: Mapping[str, LocalRelation],
         must_be_sets: frozenset[str],
+        known: EncodedInputs,
         limits: Limits,
         tell: Callable[[Progress], None],
         began: float,
     ) -> Outcome[LocalRelation]:
         """Computes the relations. `relations` has those that it reads; `must_be_sets` are those whose repeated rows
-        somebody would notice; `began` is the time that the timeout counts from."""
+        somebody would notice; `known` has inputs that an earlier stratum read; `began` is the time that the timeout
+        counts from."""
         memory = self.execution.memory
         if memory is not None:
             load_libraries()
         try:
             with allowed(memory * self.workers if memory is not None else memory_for_each(1)):
-                return self._facts(relations, must_be_sets, limits, tell, began)
+                return self._facts(relations, must_be_sets, known, limits, tell, began)
         except (TooLarge, MemoryError) as problem:
             names = ", ".join(relation.name for relation in self.worker_plan.main.program.relations)
             raise fail(
@@ -82,6 +109,7 @@ class LocalJob:
         self,
         relations: Mapping[str, LocalRelation],
         must_be_sets: frozenset[str],
+        known: EncodedInputs,
         limits: Limits,
         tell: Callable[[Progress], None],
         began: float,
@@ -91,9 +119,12 @@ class LocalJob:
             for text in texts_of(stratum.program):
                 codes.code(text)
         statics = {
-            name: encoded(name, relations[name], types, codes, must_be_set=name in must_be_sets)
+            name: known.take(name)
+            if name in known
+            else encoded(name, relations[name], types, codes, must_be_set=name in must_be_sets)
             for name, types in self.worker_plan.inputs.items()
         }
+        known.keep({name: rows for name, rows in statics.items() if STRING not in self.worker_plan.inputs[name]})
         main = self.worker_plan.main
         progress = MergedProgress(self.workers, tell, main.placement.mode)
         teams = self._run_teams(statics, codes, limits, progress, began)

@@ -7,9 +7,10 @@ a recursive one as long as it stays small: loading the kernels takes about a sec
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits, refuse_options
 from emberlog.datatypes import INT
@@ -34,6 +35,9 @@ from emberlog.workers.plan.faults import Refused
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.plan.placement import Placement
 from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerPlanner
+
+if TYPE_CHECKING:
+    from emberlog.engines.local.recursion import EncodedInputs
 
 INTERPRETER = "the plan interpreter"
 
@@ -136,6 +140,7 @@ class LocalBackend(Backend[LocalRelation]):
         self.histories = recording.histories
         self.watch = Watch(limits, self._heard, self._saw)
         self.progress: _Progress
+        self.encoded: EncodedInputs | None = None
         timeout = limits.timeout
         self.timed_from = time.monotonic() if timeout is None else end_of(timeout) - timeout
         """When the time began that the timeout is for: what came before the run counts, too."""
@@ -186,8 +191,11 @@ class LocalBackend(Backend[LocalRelation]):
         return Outcome(found, rows, self.progress.iterations, histories)
 
     def compute_by_workers(self, stratum: PlannedStratum, plan: WorkerPlan, why: str) -> Outcome[LocalRelation]:
-        from emberlog.engines.local.recursion import LocalJob
+        from emberlog.engines.local.recursion import EncodedInputs, LocalJob
 
+        if self.encoded is None:
+            reads = Counter(name for one in self.plan.strata for name in self._read(one.root))
+            self.encoded = EncodedInputs({name: reads[name] for name in self.inputs})
         job = LocalJob(plan, self.plan.strata, self.execution)
         how = how_it_runs(plan.main.placement, job.workers, is_recursive=plan.main.is_recursive)
         reasons = "; ".join((why, *job.folded))
@@ -195,6 +203,7 @@ class LocalBackend(Backend[LocalRelation]):
         return job.run(
             self.relations,
             self.must_be_sets,
+            self.encoded,
             self.limits,
             lambda progress: self._heard(progress.iteration, progress.changed, progress.total),
             self.timed_from,
