@@ -78,21 +78,29 @@ def join_sum(
     store: Lanes,
     count: int,
 ) -> int:
-    """Joins into a lone sum of floats whose changes nobody asks for; see `upsert_dense_sum`."""
-    sums = store[1].view(np.float64)
+    """Joins into a lone sum of floats whose changes nobody asks for; see `upsert_dense_sum`. Pairs are added up by key
+    first, which is one look into memory for each of them: where there is nothing yet, there is a -0.0, which no value
+    is and which changes none."""
+    totals = np.full(rows_of.shape[0], -0.0)
     for probe in range(numbers.shape[0]):
         group = numbers[probe]
         if group < 0:
             continue
         own = base[probe]
         for place in range(starts[group], starts[group + 1]):
-            position = keys[place] - low
-            known = int(rows_of[position]) - 1
-            if known < 0:
-                store[0, count] = keys[place]
-                sums[count] = own
-                count += 1
-                rows_of[position] = count
-            else:
-                sums[known] += own
+            totals[keys[place] - low] += own
+    nothing = np.iinfo(np.int64).min
+    bits = totals.view(np.int64)
+    sums = store[1].view(np.float64)
+    for position in range(totals.shape[0]):
+        if bits[position] == nothing:
+            continue
+        known = int(rows_of[position]) - 1
+        if known < 0:
+            store[0, count] = position + low
+            sums[count] = totals[position]
+            count += 1
+            rows_of[position] = count
+        else:
+            sums[known] += totals[position]
     return count

@@ -245,7 +245,7 @@ class KeyedStore:
         pairs = joined.rows
         if not pairs:
             return True
-        if not self._widen(*joined.index.range_of(joined.key), pairs):
+        if not self._widen(*joined.index.range_of(joined.key), pairs) or (is_sum and pairs < len(self.dense)):
             return False
         self._reserve(self.count + min(pairs, len(self.dense) - self.count))
         keys, starts = joined.index.in_order(joined.key), joined.index.starts
