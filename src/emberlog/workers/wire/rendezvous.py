@@ -210,9 +210,9 @@ def meet(
     """Connects this worker with all others: it dials those with smaller numbers and is dialed by the rest."""
     to_tracker: socket.socket | None = None
     peers: dict[int, socket.socket] = {}
-    with contextlib.closing(SocketListener(host, number)) as door:
+    with contextlib.closing(SocketListener(host, number)) as listener:
         # Spark may try a stage again: what one attempt said is worth nothing in the next.
-        mine = json.dumps([host, door.port, secrets.randbits(62)])
+        mine = json.dumps([host, listener.port, secrets.randbits(62)])
         try:
             if tracker is not None:
                 to_tracker = socket.create_connection((tracker.host, tracker.port), timeout=WAIT_SECONDS)
@@ -228,7 +228,7 @@ def meet(
                 address, port, _ = json.loads(everyone[peer])
                 peers[peer] = socket.create_connection((address, port), timeout=WAIT_SECONDS)
                 greet(peers[peer], credentials, number, peer)
-            _be_dialed(door, peers, number, workers, credentials)
+            _be_dialed(listener, peers, number, workers, credentials)
         except BaseException:
             Met(peers, to_tracker).close()
             raise
@@ -249,11 +249,11 @@ def _notice_silence(connection: socket.socket) -> None:
 
 
 def _be_dialed(
-    door: SocketListener, peers: dict[int, socket.socket], number: int, workers: int, credentials: Credentials
+    listener: SocketListener, peers: dict[int, socket.socket], number: int, workers: int, credentials: Credentials
 ) -> None:
     if len(peers) == workers - 1:
         return
-    for peer, connection in door.let_in(credentials, time.monotonic() + WAIT_SECONDS):
+    for peer, connection in listener.let_in(credentials, time.monotonic() + WAIT_SECONDS):
         if not number < peer < workers or peer in peers:
             connection.close()
             continue
