@@ -25,6 +25,12 @@ MODES = {
 
 WITH_ANSWERS = [case for case in chosen("by workers") if case.expected_answers]
 FAILING = [case for case in chosen("by workers") if case.fails_while_running]
+IN_EACH_MODE = [
+    pytest.param(case, mode, marks=() if number % 2 == place else pytest.mark.slow, id=f"{case.name}-{mode}")
+    for number, case in enumerate(WITH_ANSWERS)
+    for place, mode in enumerate(("auto", "bsp"))
+]
+"""Every program is part of the default run in one of the modes; `python3 dev.py spark-full` runs it in both."""
 THROUGH_SPARK = WITH_ANSWERS[::12]
 """That way is slower, and the same for every program."""
 
@@ -33,8 +39,7 @@ def by_name(case: GoldenCase) -> str:
     return case.name
 
 
-@pytest.mark.parametrize("mode", ["auto", "bsp"])
-@pytest.mark.parametrize("case", WITH_ANSWERS, ids=by_name)
+@pytest.mark.parametrize(("case", "mode"), IN_EACH_MODE)
 def test_answers(case: GoldenCase, mode: str, spark: SparkSession) -> None:
     assert_answers(case, mode, spark)
 
