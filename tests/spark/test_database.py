@@ -139,7 +139,7 @@ def test_a_result_that_is_closed_gives_its_memory_back(database: Database[DataFr
     with database.datalog(TC, execution=Execution(executor="dataframe")) as result:
         assert facts_of(result["tc"]) == CLOSURE
         assert kept_frames(spark) > before
-    assert kept_frames(spark) == before
+    assert kept_frames(spark) <= before
 
 
 @pytest.mark.parametrize("executor", ["dataframe", "cyclic"])

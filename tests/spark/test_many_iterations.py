@@ -40,6 +40,7 @@ class Sizes:
     ids=["set", "short-min", "min"],
 )
 def test_nothing_grows(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, program: str, length: int) -> None:
+    left = kept_frames(spark)  # by other tests
     sizes: list[Sizes] = []
     frames: list[int] = []
     blocks: list[int] = []
@@ -64,7 +65,7 @@ def test_nothing_grows(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, pro
     for series in (frames, blocks, [one.plan for one in sizes], [one.lineage for one in sizes]):
         assert max(series[end]) <= max(series[middle]), series
     assert max(frames) <= 12
-    assert kept_frames(spark) == 0
+    assert kept_frames(spark) <= left
 
 
 def _lines_of_plan(frame: DataFrame) -> int:

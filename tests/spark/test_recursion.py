@@ -61,6 +61,12 @@ rank(Y, J, sum<V>) :- rank(X, I, V), arc(X, Y), I < 6, J = I + 1.
 """
 
 
+@pytest.fixture
+def frames_before(spark: SparkSession) -> int:
+    """What other tests have left behind, which may go at any time."""
+    return kept_frames(spark)
+
+
 def chain(length: int) -> list[Fact]:
     return [(index, index + 1) for index in range(length)]
 
@@ -119,7 +125,7 @@ def test_improved_facts_are_not_counted_twice(spark: SparkSession) -> None:
         (Limits(timeout=3), "DL512"),
     ],
 )
-def test_a_recursion_that_never_ends(spark: SparkSession, limits: Limits, code: str) -> None:
+def test_a_recursion_that_never_ends(spark: SparkSession, limits: Limits, code: str, frames_before: int) -> None:
     with pytest.raises(EmberlogError) as caught:
         run_dataframe(spark, checked(ENDLESS), {}, limits)
     (diagnostic,) = caught.value.diagnostics
@@ -127,10 +133,10 @@ def test_a_recursion_that_never_ends(spark: SparkSession, limits: Limits, code: 
     assert "stratum 1: n" in diagnostic.message
     assert diagnostic.span is not None and diagnostic.span.begin.line == 2
     assert diagnostic.notes[0].text.startswith("iteration ")
-    assert kept_frames(spark) == 0
+    assert kept_frames(spark) <= frames_before
 
 
-def test_a_job_that_takes_too_long_is_stopped(spark: SparkSession) -> None:
+def test_a_job_that_takes_too_long_is_stopped(spark: SparkSession, frames_before: int) -> None:
     """Not only between rounds: one job alone can take for ever."""
 
     def slow(number: int) -> int:
@@ -147,10 +153,10 @@ def test_a_job_that_takes_too_long_is_stopped(spark: SparkSession) -> None:
         run_dataframe(spark, program, {"arc": chain(60)}, Limits(timeout=5))
     assert time.monotonic() - since < 30
     assert jobs_end(spark)
-    assert kept_frames(spark) == 0
+    assert kept_frames(spark) <= frames_before
 
 
-def test_ctrl_c_stops_the_running_job_and_leaves_nothing(spark: SparkSession) -> None:
+def test_ctrl_c_stops_the_running_job_and_leaves_nothing(spark: SparkSession, frames_before: int) -> None:
     before = {name: spark.conf.get(name) for name in CHANGED}
     rounds = 0
 
@@ -163,12 +169,12 @@ def test_ctrl_c_stops_the_running_job_and_leaves_nothing(spark: SparkSession) ->
     with pytest.raises(KeyboardInterrupt):
         run_dataframe(spark, checked(ENDLESS), {}, listener=listen)
     assert jobs_end(spark)
-    assert kept_frames(spark) == 0
+    assert kept_frames(spark) <= frames_before
     assert {name: spark.conf.get(name) for name in before} == before
     assert run_dataframe(spark, checked(CLOSURE), {"arc": chain(2)})["tc"] == {(0, 1), (1, 2), (0, 2)}
 
 
-def test_ctrl_c_that_the_bridge_stumbles_over_is_still_ctrl_c(spark: SparkSession) -> None:
+def test_ctrl_c_that_the_bridge_stumbles_over_is_still_ctrl_c(spark: SparkSession, frames_before: int) -> None:
     def listen(event: Event) -> None:
         if isinstance(event, IterationFinished):
             try:
@@ -178,7 +184,7 @@ def test_ctrl_c_that_the_bridge_stumbles_over_is_still_ctrl_c(spark: SparkSessio
 
     with pytest.raises(KeyboardInterrupt):
         run_dataframe(spark, checked(ENDLESS), {}, listener=listen)
-    assert kept_frames(spark) == 0
+    assert kept_frames(spark) <= frames_before
 
 
 def test_settings_are_restored(spark: SparkSession) -> None:
@@ -189,14 +195,14 @@ def test_settings_are_restored(spark: SparkSession) -> None:
     assert {name: spark.conf.get(name) for name in before} == before
 
 
-def test_a_fault_in_a_round_is_told_and_leaves_nothing(spark: SparkSession) -> None:
+def test_a_fault_in_a_round_is_told_and_leaves_nothing(spark: SparkSession, frames_before: int) -> None:
     text = "p(X) :- X = 3.\np(Y) :- p(X), Y = X - 1, _Z = 1 div X.\n"
     with pytest.raises(EmberlogError) as caught:
         run_dataframe(spark, checked(text), {})
     (diagnostic,) = caught.value.diagnostics
     assert (diagnostic.code, diagnostic.message) == ("DL501", "division by zero in rule r2")
     assert diagnostic.span is not None and diagnostic.span.begin.line == 2
-    assert kept_frames(spark) == 0
+    assert kept_frames(spark) <= frames_before
 
 
 # --- strategies -----------------------------------------------------------------------------------------------------
@@ -254,10 +260,10 @@ def test_a_count_of_nothing_in_a_recursion(spark: SparkSession) -> None:
         assert run_dataframe(spark, program, facts) == evaluate(program, facts)
 
 
-def test_definitions_that_double_are_computed_on_the_way(spark: SparkSession) -> None:
+def test_definitions_that_double_are_computed_on_the_way(spark: SparkSession, frames_before: int) -> None:
     """Written out as one query, twenty such relations would read the input a million times."""
     rules = ["p0(X, Y) :- arc(X, Y)."]
     rules += [f"p{n + 1}(X, Y) :- p{n}(X, Z), p{n}(Z, Y)." for n in range(10)]
     program = checked("declare arc(int a, int b).\n" + "\n".join(rules) + "\np10(X, Y)?\n")
     assert run_dataframe(spark, program, {"arc": [(1, 1), (1, 2)]})["p10"] == {(1, 1), (1, 2)}
-    assert kept_frames(spark) == 0
+    assert kept_frames(spark) <= frames_before

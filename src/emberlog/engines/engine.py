@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -69,18 +69,12 @@ class RunOutputs(Outputs[Frame]):
     """Holds the relations of a run that is over, and what it recorded."""
 
     def __init__(
-        self,
-        checked: CheckedProgram,
-        relations: Mapping[str, Frame],
-        recording: Recording[Frame] | None,
-        rerun: Callable[[LogicalPlan], Recording[Frame]],
+        self, checked: CheckedProgram, relations: Mapping[str, Frame], recording: Recording[Frame] | None
     ) -> None:
-        """`rerun` runs another plan on the same inputs, and gives what it recorded."""
         self._known = checked.relations
         self._cases = recursion_cases(checked)
         self._relations = relations
         self._recording = recording
-        self._rerun = rerun
 
     def __getitem__(self, name: str) -> Frame:
         return self._relations[name]
@@ -116,6 +110,10 @@ class RunOutputs(Outputs[Frame]):
     def _history(self, relation: Relation, frame: Frame) -> Frame:
         """Returns a history as people look at it."""
         return frame
+
+    @abstractmethod
+    def _rerun(self, plan: LogicalPlan) -> Recording[Frame]:
+        """Runs another plan on the same inputs, and returns what it recorded."""
 
     @abstractmethod
     def _dated(self, facts: Frame, history: Frame, case: RecursionCase) -> Frame:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,3 +85,19 @@ def test_an_input_that_several_strata_read_is_made_a_set_once(monkeypatch: pytes
         reached |= more
     assert {x for (x,) in db.datalog(program)["reach"]} == reached
     assert counted == {2: 1}
+
+
+@pytest.mark.parametrize("provenance", [False, True])
+def test_a_result_that_nobody_holds_is_gone_at_once(provenance: bool) -> None:
+    """What it holds in Spark's memory goes with it; nobody should have to wait for the garbage collector."""
+    db = Database(engine="local")
+    db["arc"] = [(1, 2), (2, 3)]
+    program = "tc(X, Y) :- arc(X, Y). tc(X, Z) :- tc(X, Y), arc(Y, Z)."
+    gc.disable()
+    try:
+        result = db.datalog(program, provenance=provenance)
+        held = weakref.ref(result._outputs)
+        del result
+        assert held() is None
+    finally:
+        gc.enable()

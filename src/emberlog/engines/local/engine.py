@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -141,13 +141,7 @@ class LocalEngine(Engine[LocalRelation]):
         )
         found = run_plan(request.plan, listener=request.listener, recording=recording, planner=request.planner)
         outputs = {name: relation.with_times(plain=inputs.plain_times) for name, relation in found.items()}
-
-        def rerun(plan: LogicalPlan) -> Recording[LocalRelation]:
-            again: Recording[LocalRelation] = Recording()
-            run_plan(plan, recording=again)
-            return again
-
-        return LocalOutputs(request.checked, outputs, recording if execution.provenance else None, rerun)
+        return LocalOutputs(request.checked, outputs, recording if execution.provenance else None, run_plan)
 
     def counted(self, request: Request) -> Counted:
         """Counts by the interpreter, which counts every node, or by the workers where much is read: they count
@@ -173,6 +167,21 @@ class LocalEngine(Engine[LocalRelation]):
 
 class LocalOutputs(RunOutputs[LocalRelation]):
     """Holds the relations of a run in this process."""
+
+    def __init__(
+        self,
+        checked: CheckedProgram,
+        relations: Mapping[str, LocalRelation],
+        recording: Recording[LocalRelation] | None,
+        run_plan: Callable[..., object],
+    ) -> None:
+        super().__init__(checked, relations, recording)
+        self._run_plan = run_plan
+
+    def _rerun(self, plan: LogicalPlan) -> Recording[LocalRelation]:
+        recording: Recording[LocalRelation] = Recording()
+        self._run_plan(plan, recording=recording)
+        return recording
 
     def header(self, name: str) -> str:
         return self[name].header

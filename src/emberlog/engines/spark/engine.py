@@ -173,13 +173,13 @@ class SparkOutputs(RunOutputs[DataFrame]):
             name: as_result(frame, request.checked.relations[name], plain_times=plain_times)
             for name, frame in run.answers.items()
         }
-        super().__init__(request.checked, frames, run.recording, self._run_again)
+        super().__init__(request.checked, frames, run.recording)
         self._runs = [run]
         self._run_plan = run_plan
         self._places = request.places
         self._plain_times = plain_times
 
-    def _run_again(self, plan: LogicalPlan) -> Recording[DataFrame]:
+    def _rerun(self, plan: LogicalPlan) -> Recording[DataFrame]:
         run = self._run_plan(plan)
         self._runs.append(run)
         assert run.recording is not None
