@@ -264,7 +264,7 @@ def main(arguments: list[str]) -> int:
         print("\n".join(f"  {name:{width}}  {task.__doc__}" for name, task in TASKS.items()))
         return 0 if not arguments or arguments[0] in ("-h", "--help", "help") else 2
     check_python()
-    if arguments[0] != "clean":
+    if arguments[0] not in ("clean", "pythons"):
         prepare()
     return TASKS[arguments[0]](arguments[1:])
 
