@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from emberlog.config import DEFAULT_LIMITS, Execution, Limits
+from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits
 from emberlog.engines.interpreter.interpreter import read_input
 from emberlog.engines.local.run import run
 from emberlog.events import Listener, ignore
 from emberlog.io.local_relation import LocalRelation
-from emberlog.logical.nodes import LogicalPlan
+from emberlog.logical.nodes import LogicalPlan, PlannedStratum
+from emberlog.logical.statistics import NO_STATISTICS, Statistics
 from emberlog.semantics.model import Fact
+from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerPlanner
 
 SETUPS: Mapping[str, Execution] = {
     "cyclic-1": Execution(workers=1),
@@ -40,3 +42,14 @@ def as_relations(plan: LogicalPlan, inputs: Mapping[str, Iterable[Fact]]) -> dic
         for name, columns in plan.inputs.items()
         if name in inputs
     }
+
+
+def plan_workers(
+    strata: Sequence[PlannedStratum],
+    main: PlannedStratum,
+    outputs: Sequence[str],
+    execution: Execution = DEFAULT_EXECUTION,
+    statistics: Statistics = NO_STATISTICS,
+) -> WorkerPlan:
+    """Plans one of the strata for workers by itself, whatever its types are."""
+    return WorkerPlanner(strata, outputs, execution, without_data=True).plan(main, statistics)

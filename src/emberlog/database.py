@@ -224,16 +224,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             refuse_options("a program over streams", given, _REFUSED_BY_STREAMS)
         _check_iterations(checked, iterations)
         self._check_inputs(explained)
-        request = Request(
-            checked,
-            explained.optimized.plan,
-            explained.inputs,
-            explained.places,
-            limits,
-            listener,
-            execution,
-            planner,
-        )
+        request = _request(explained, limits, listener, execution, planner)
         outputs = self._engine.run(request) if stream is None else self._stream(request, stream, explained._maintenance)
         return Result(explained, outputs)
 
@@ -273,7 +264,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             hint = 'ask the query that start() gives, or use Database(engine="local")'
             raise fail("DL508", "only a local database has whole streams", None, hint)
         explained = self.check(program, params=params, iterations=iterations)
-        if not _has_streams(explained.checked):
+        if not explained.checked.has_streams:
             raise fail("DL342", "this program reads no stream", None, "datalog(…, provenance=True) answers questions")
         _check_iterations(explained.checked, iterations)
         self._check_inputs(explained)
@@ -353,7 +344,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         self, checked: CheckedProgram, optimized: Optimized, planner: WorkerPlanner, provenance: bool
     ) -> Explained:
         maintenance = None
-        if _has_streams(checked):
+        if checked.has_streams:
             from emberlog.streams.plan.maintenance import plan_maintenance
 
             maintenance = plan_maintenance(checked)
@@ -377,7 +368,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         ordered and why. With `analyze`, the program is run, and the rows that were counted stand beside them: those of
         each node of a query, and of each step of a rule that workers ran."""
         explained = self.check(program, params=params, iterations=iterations, off=off)
-        if any(relation.is_stream for relation in explained.checked.relations.values()):
+        if explained.checked.has_streams:
             raise fail("DL508", "the costs of a program over streams are not known", None, "explain tells the rest")
         self._check_inputs(explained)
         known = self._known(explained.checked)
@@ -387,16 +378,8 @@ class Database(MutableMapping[str, object], Generic[Frame]):
                 refuse_options("an estimate of costs", ["limits"], {"limits": reason})
             return cost_text(explained.optimized, known)
         _check_iterations(explained.checked, iterations)
-        request = Request(
-            explained.checked,
-            explained.optimized.plan,
-            explained.inputs,
-            explained.places,
-            limits,
-            ignore,
-            DEFAULT_EXECUTION,
-            self._engine.planner(explained.optimized.plan, DEFAULT_EXECUTION, without_data=False),
-        )
+        planner = self._engine.planner(explained.optimized.plan, DEFAULT_EXECUTION, without_data=False)
+        request = _request(explained, limits, ignore, DEFAULT_EXECUTION, planner)
         return cost_text(explained.optimized, known, self._engine.counted(request))
 
     def _input_columns(self, program: ast.Program) -> dict[str, Sequence[Column]]:
@@ -416,7 +399,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
     def _statistics(self, checked: CheckedProgram) -> Statistics:
         """Of the registered data, if some body joins anything: a plan has no use for them otherwise."""
         joins = [rule for rule in checked.rules if sum(isinstance(one, Match) for one in rule.body) > 1]
-        if not joins or any(relation.is_stream for relation in checked.relations.values()):
+        if not joins or checked.has_streams:
             return NO_STATISTICS
         return self._known(checked)
 
@@ -528,5 +511,8 @@ def _check_iterations(checked: CheckedProgram, iterations: int | None) -> None:
         refuse_options("this program", ["iterations"], {"iterations": reason})
 
 
-def _has_streams(checked: CheckedProgram) -> bool:
-    return any(relation.is_stream for relation in checked.relations.values())
+def _request(
+    explained: Explained, limits: Limits, listener: Listener, execution: Execution, planner: WorkerPlanner
+) -> Request:
+    plan, inputs, places = explained.optimized.plan, explained.inputs, explained.places
+    return Request(explained.checked, plan, inputs, places, limits, listener, execution, planner)

@@ -17,8 +17,8 @@ from emberlog.engines.engine import Outputs
 from emberlog.engines.recording import Recording, what_is_recorded
 from emberlog.io.shelves import Shelf
 from emberlog.logical.build import build
+from emberlog.logical.needed_strata import needed_inputs
 from emberlog.logical.nodes import LogicalPlan
-from emberlog.logical.traverse import plans_of, scans
 from emberlog.optimize.pipeline import Optimized, plan_program
 from emberlog.provenance.explanation import Proof, Refutation
 from emberlog.provenance.questions import Origin, Questions
@@ -79,10 +79,7 @@ class Explained:
     def inputs(self) -> list[str]:
         """The relations that have to be registered for it to run."""
         plan = self.optimized.plan
-        if self.provenance:
-            return list(plan.inputs)
-        read = {scan.relation for stratum in plan.strata for one in plans_of(stratum.root) for scan in scans(one)}
-        return [name for name in plan.inputs if name in read or name in plan.outputs]
+        return list(plan.inputs) if self.provenance else needed_inputs(plan)
 
     def passes(self) -> str:
         """What each pass of the optimizer changed, line by line."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,10 +11,8 @@ from pyspark.sql import SparkSession
 from emberlog.config import Execution
 from emberlog.database import Database
 from emberlog.events import Event, ExecutorChosen
-from emberlog.logical.nodes import Fixpoint
 from emberlog.logical.statistics import Statistics
-from emberlog.workers.plan import capabilities
-from emberlog.workers.plan.compile import CyclicProgram, compile_fixpoint
+from tests.compilations import counted_compilations
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -103,13 +100,7 @@ def test_rows_are_counted_where_spark_runs_a_query_and_where_workers_run_a_rule(
 
 
 def test_a_stratum_is_compiled_once_on_spark(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    counted: Counter[tuple[str, ...]] = Counter()
-
-    def counting(fixpoint: Fixpoint, *arguments: object) -> CyclicProgram:
-        counted[tuple(relation.name for relation in fixpoint.relations)] += 1
-        return compile_fixpoint(fixpoint, *arguments)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(capabilities, "compile_fixpoint", counting)
+    counted = counted_compilations(monkeypatch)
     folder = EXAMPLES / "access_rights"
     for path in sorted((folder / "facts").iterdir()):
         database.register(path.stem, path)

@@ -97,7 +97,7 @@ def _answering(
     database: Any, task: Task, arguments: argparse.Namespace
 ) -> AbstractContextManager[Result[Any] | StreamQuestions]:
     options = {"params": task.params, "iterations": task.iterations, "limits": limits_of(arguments)}
-    if any(relation.is_stream for relation in task.checked.relations.values()):
+    if task.checked.has_streams:
         return nullcontext(database.window(task.program, at=_moment(arguments.at), **options))
     if arguments.at is not None:
         refuse("this program", {"--at": True}, "leave it out: it is a moment of a stream, and no stream is read")

@@ -136,7 +136,7 @@ def explanation(
     plan = build(checked)
     optimized = plan_program(checked, off=off)
     title = checked.program.source.name
-    is_stream = any(relation.is_stream for relation in checked.relations.values())
+    is_stream = checked.has_streams
     if form == "text":
         from emberlog.render.plan_text import explain_text
 

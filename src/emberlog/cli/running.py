@@ -21,9 +21,8 @@ from emberlog.config import Execution, Limits
 from emberlog.diagnostics import Diagnostics, fail, nearest
 from emberlog.events import Event, Listener
 from emberlog.logical.build import build
-from emberlog.logical.nodes import LogicalPlan
+from emberlog.logical.needed_strata import needed_inputs
 from emberlog.logical.summary import counted, program_summary
-from emberlog.logical.traverse import plans_of, scans
 from emberlog.optimize.pipeline import optimize
 from emberlog.profile import RunProfile
 from emberlog.render.answer_text import answer_text
@@ -72,7 +71,7 @@ def prepare(
     facts, inputs = arguments.facts, dict(arguments.inputs)
     program = _with_queries(parse(read_source(name)), queries)
     checked = analyze(program, params=params, iterations=iterations)
-    needed = _needed_inputs(optimize(build(checked), off=frozenset(off)).plan)
+    needed = needed_inputs(optimize(build(checked), off=frozenset(off)).plan)
     if output is not None and "://" not in output and os.path.exists(output):
         raise fail("DL408", f"`{output}` is there already", None, "choose another folder, or take it away")
     beside = facts_beside(program_path(name)) if facts is None and name != STANDARD_INPUT else None
@@ -177,12 +176,6 @@ def _with_queries(program: ast.Program, queries: Sequence[str]) -> ast.Program:
         asked += statements
     others = tuple(one for one in program.statements if not isinstance(one, ast.Query))
     return ast.Program(program.source, (*others, *asked), program.comments)
-
-
-def _needed_inputs(plan: LogicalPlan) -> list[str]:
-    """Lists the relations without which the outputs cannot be computed."""
-    read = {scan.relation for stratum in plan.strata for one in plans_of(stratum.root) for scan in scans(one)}
-    return [name for name in plan.inputs if name in read or name in plan.outputs]
 
 
 def _check_inputs(

@@ -117,7 +117,8 @@ class RunOutputs(Outputs[Frame]):
 
     @abstractmethod
     def _dated(self, facts: Frame, history: Frame, case: RecursionCase) -> Frame:
-        """Returns facts with the iteration in which each came, in a column behind their own."""
+        """Returns facts with the iteration in which each came, in a column behind their own. `history` has these facts,
+        and perhaps others."""
 
     @abstractmethod
     def _shelf(self, frame: Frame) -> Shelf: ...

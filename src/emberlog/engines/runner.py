@@ -11,9 +11,9 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Generic, TypeVar, assert_never
+from typing import Any, ClassVar, Generic, TypeVar, assert_never
 
-from emberlog.config import DEFAULT_EXECUTION, Execution
+from emberlog.config import DEFAULT_EXECUTION
 from emberlog.diagnostics import fail
 from emberlog.events import (
     ExecutorChosen,
@@ -76,7 +76,7 @@ class Outcome(Generic[Frame]):
     iterations: int = 0
     histories: Mapping[str, Frame] = field(default_factory=dict)
     """With provenance: in which iteration each fact came."""
-    kept: tuple[object, ...] = ()
+    kept: tuple[Any, ...] = ()
     """What has to stay for the relations to be read."""
     bytes_sent: int = 0
     """Between workers."""
@@ -140,7 +140,6 @@ class Runner(Generic[Frame]):
         plan: LogicalPlan,
         backend: Backend[Frame],
         planner: WorkerPlanner | None,
-        execution: Execution = DEFAULT_EXECUTION,
         listener: Listener = ignore,
         places: Mapping[str, Span] | None = None,
     ) -> None:
@@ -148,7 +147,7 @@ class Runner(Generic[Frame]):
         self.plan = plan
         self.backend = backend
         self.planner = planner
-        self.execution = execution
+        self.execution = DEFAULT_EXECUTION if planner is None else planner.execution
         self.listener = listener
         self.places = places or {}
         self.refinement = Refinement(plan)
@@ -186,7 +185,7 @@ class Runner(Generic[Frame]):
                 outcome = self._definition(stratum)
             case Fixpoint():
                 self.backend.begin(stratum)
-                outcome = self._fixpoint(stratum, stratum.root)
+                outcome = self._fixpoint(stratum)
             case _:
                 assert_never(stratum.root)
         self.backend.take(stratum, outcome)
@@ -218,7 +217,7 @@ class Runner(Generic[Frame]):
                     self._tell(stratum, str(refused))
         return self.backend.compute(stratum, None)
 
-    def _fixpoint(self, stratum: PlannedStratum, fixpoint: Fixpoint) -> Outcome[Frame]:
+    def _fixpoint(self, stratum: PlannedStratum) -> Outcome[Frame]:
         if self.planner is None:
             return self.backend.compute(stratum, None)
         refused: Refused | None = None

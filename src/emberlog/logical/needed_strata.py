@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from emberlog.logical.nodes import LogicalPlan, PlannedStratum
-from emberlog.logical.traverse import plans_of, scans
+from emberlog.logical.traverse import relations_read
 
 
 def needed_strata(plan: LogicalPlan) -> tuple[list[PlannedStratum], set[str]]:
@@ -21,8 +21,14 @@ def needed_strata(plan: LogicalPlan) -> tuple[list[PlannedStratum], set[str]]:
     for stratum in reversed(plan.strata):
         if names.intersection(stratum.relations):
             strata.insert(0, stratum)
-            names.update(scan.relation for one in plans_of(stratum.root) for scan in scans(one))
+            names |= relations_read(stratum.root)
     return strata, names
+
+
+def needed_inputs(plan: LogicalPlan) -> list[str]:
+    """Lists the inputs without which the outputs of a plan cannot be computed."""
+    read = {name for stratum in plan.strata for name in relations_read(stratum.root)}
+    return [name for name in plan.inputs if name in read or name in plan.outputs]
 
 
 def only_what_is_needed(plan: LogicalPlan) -> LogicalPlan:

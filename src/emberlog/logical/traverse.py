@@ -14,6 +14,7 @@ from emberlog.logical.nodes import (
     AntiJoin,
     Definition,
     Distinct,
+    Field,
     Filter,
     Fixpoint,
     FixpointRelation,
@@ -129,6 +130,21 @@ def plans_of(root: Definition | Fixpoint) -> Iterator[Plan]:
                     yield from rule.deltas
         case _:
             assert_never(root)
+
+
+def relations_read(root: Definition | Fixpoint) -> set[str]:
+    """Returns the names of all relations that the plans of a stratum scan."""
+    return {scan.relation for plan in plans_of(root) for scan in scans(plan)}
+
+
+def relation_columns(root: Definition | Fixpoint) -> dict[str, tuple[Field, ...]]:
+    """Returns the relations of a stratum with their columns."""
+    match root:
+        case Definition(relation, plan):
+            return {relation: plan.columns}
+        case Fixpoint(relations):
+            return {relation.name: relation.columns for relation in relations}
+    assert_never(root)
 
 
 def map_plans(logical: LogicalPlan, rewrite: Rewrite) -> LogicalPlan:

@@ -19,7 +19,7 @@ from typing import TypeAlias
 from emberlog.logical.statistics import NO_STATISTICS
 from emberlog.optimize.demand_calls import Calls
 from emberlog.optimize.rewrite_demand import DemandWriter
-from emberlog.optimize.rewritten import has_streams, with_rules
+from emberlog.optimize.rewritten import with_rules
 from emberlog.semantics.model import Absent, CheckedProgram, CoreRule, Fact, Match, RecursionCase, Relation
 
 Demands: TypeAlias = Mapping[str, tuple[tuple[str, str], ...]]
@@ -29,7 +29,7 @@ Demands: TypeAlias = Mapping[str, tuple[tuple[str, str], ...]]
 def demand_for_proofs(checked: CheckedProgram) -> tuple[CheckedProgram, Demands, str]:
     """Gives the program that derives what its queries need, in the iterations of the written one, what is demanded of
     each relation, and a few words; the very same program and no demands where nothing can be restricted."""
-    if not checked.queries or has_streams(checked):
+    if not checked.queries or checked.has_streams:
         return checked, {}, "there is no query" if not checked.queries else "a stream keeps all its facts"
     calls = Calls(checked, NO_STATISTICS)
     if not calls.versions:

@@ -17,14 +17,14 @@ from emberlog.logical.expressions import substitute
 from emberlog.logical.statistics import Statistics
 from emberlog.optimize.closures import Closure, Names, PlainRule, closure_of, plain
 from emberlog.optimize.demand_calls import Calls
-from emberlog.optimize.rewritten import Rewritten, has_streams, with_rules
+from emberlog.optimize.rewritten import Rewritten, with_rules
 from emberlog.optimize.rule_substitution import fresh_name, literal_with, variable_names
 from emberlog.semantics.model import CheckedProgram, Contribution, CoreRule, Fact, HeadValue, Literal, Match, Relation
 from emberlog.syntax.ast import Binary, BinaryOperator, Call, Expression, Variable
 
 
 def linearise(checked: CheckedProgram, statistics: Statistics) -> Rewritten:
-    if has_streams(checked):
+    if checked.has_streams:
         return Rewritten(checked, "a stream keeps all its facts")
     calls = Calls(checked, statistics)
     relations, facts = dict(checked.relations), dict(checked.facts)

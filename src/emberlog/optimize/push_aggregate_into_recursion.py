@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from emberlog.language.registry import AGGREGATES
 from emberlog.logical.expressions import columns_of
 from emberlog.logical.statistics import Statistics
-from emberlog.optimize.rewritten import Rewritten, has_streams, with_rules
+from emberlog.optimize.rewritten import Rewritten, with_rules
 from emberlog.semantics.model import (
     Absent,
     Bind,
@@ -37,7 +37,7 @@ _MOVED_AS = {"min": "min", "mmin": "min", "max": "max", "mmax": "max"}
 
 
 def push_aggregate_into_recursion(checked: CheckedProgram, _statistics: Statistics) -> Rewritten:
-    if has_streams(checked):
+    if checked.has_streams:
         return Rewritten(checked, "a stream keeps all its facts")
     moved = []
     program = checked

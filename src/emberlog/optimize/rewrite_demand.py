@@ -20,7 +20,7 @@ from emberlog.datatypes import DataType
 from emberlog.logical.statistics import NO_STATISTICS, Statistics
 from emberlog.optimize.demand_calls import Calls, Version, binding_of
 from emberlog.optimize.demand_search import answers_on_the_way
-from emberlog.optimize.rewritten import Rewritten, has_streams, with_rules
+from emberlog.optimize.rewritten import Rewritten, with_rules
 from emberlog.optimize.rule_substitution import head_with, literal_with
 from emberlog.semantics.model import (
     CheckedProgram,
@@ -41,7 +41,7 @@ def rewrite_demand(checked: CheckedProgram, statistics: Statistics) -> Rewritten
     """Returns the program that computes only what its queries need, or the same program."""
     if not checked.queries:
         return Rewritten(checked, "there is no query")
-    if has_streams(checked):
+    if checked.has_streams:
         return Rewritten(checked, "a stream keeps all its facts")
     calls = Calls(checked, statistics)
     rewritten = DemandWriter(checked, calls).run() if calls.versions else None

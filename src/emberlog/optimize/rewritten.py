@@ -46,10 +46,6 @@ def with_rules(
     return replace(checked, relations=relations, facts=facts, rules=tuple(rules), strata=strata)
 
 
-def has_streams(checked: CheckedProgram) -> bool:
-    return any(relation.is_stream for relation in checked.relations.values())
-
-
 def _bounded(strata: Sequence[Stratum]) -> set[str]:
     return {
         name

@@ -19,7 +19,7 @@ from emberlog.language.registry import AGGREGATES
 from emberlog.logical.expressions import columns_of
 from emberlog.logical.statistics import Statistics
 from emberlog.logical.traverse import PLANNING
-from emberlog.optimize.rewritten import Rewritten, has_streams, with_rules
+from emberlog.optimize.rewritten import Rewritten, with_rules
 from emberlog.optimize.rule_substitution import literal_with, variable_names
 from emberlog.semantics.dependencies import dependencies_of, rules_by_relation
 from emberlog.semantics.model import (
@@ -41,7 +41,7 @@ LONGEST_BODY = 12
 
 
 def share_common_bodies(checked: CheckedProgram, statistics: Statistics) -> Rewritten:
-    if has_streams(checked):
+    if checked.has_streams:
         return Rewritten(checked, "a stream keeps all its facts")
     needed = _needed(checked)
     recursive = {name for stratum in checked.strata if stratum.recursion for name in stratum.relations}

@@ -15,7 +15,7 @@ from math import prod
 
 from emberlog.logical.expressions import columns_of
 from emberlog.logical.statistics import RelationStatistics, Statistics
-from emberlog.optimize.rewritten import Rewritten, has_streams, with_rules
+from emberlog.optimize.rewritten import Rewritten, with_rules
 from emberlog.optimize.rule_substitution import variable_names
 from emberlog.semantics.model import (
     Bind,
@@ -38,7 +38,7 @@ sixth of it."""
 
 
 def split_between_joins(checked: CheckedProgram, statistics: Statistics) -> Rewritten:
-    if has_streams(checked):
+    if checked.has_streams:
         return Rewritten(checked, "a stream keeps all its facts")
     if not statistics:
         return Rewritten(checked, "nothing is known of the data")

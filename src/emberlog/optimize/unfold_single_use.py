@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from emberlog.logical.statistics import Statistics
 from emberlog.optimize.information_order import bound_by
-from emberlog.optimize.rewritten import Rewritten, has_streams, with_rules
+from emberlog.optimize.rewritten import Rewritten, with_rules
 from emberlog.optimize.rule_substitution import fresh_name, literal_with, variable_names
 from emberlog.semantics.dependencies import rules_by_relation
 from emberlog.semantics.model import Absent, Bind, CheckedProgram, CoreRule, Literal, Match, Term
@@ -26,7 +26,7 @@ LONGEST_BODY = 12
 
 
 def unfold_single_use(checked: CheckedProgram, _statistics: Statistics) -> Rewritten:
-    if has_streams(checked):
+    if checked.has_streams:
         return Rewritten(checked, "a stream keeps all its facts")
     rules_of = rules_by_relation(checked.rules)
     recursive = {name for stratum in checked.strata if stratum.recursion for name in stratum.relations}

@@ -225,6 +225,10 @@ class CheckedProgram:
         return tuple(name for name, relation in self.relations.items() if not relation.is_derived)
 
     @property
+    def has_streams(self) -> bool:
+        return any(relation.is_stream for relation in self.relations.values())
+
+    @property
     def outputs(self) -> tuple[str, ...]:
         """What is computed for the caller: the queried relations, or every relation that rules derive,
         or, in a program of facts alone, those."""

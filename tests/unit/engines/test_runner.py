@@ -5,40 +5,27 @@ from __future__ import annotations
 import gc
 import weakref
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from emberlog import Database, Execution
+from emberlog import Database, EmberlogError, Execution
 from emberlog.engines.local import encoding
-from emberlog.logical.nodes import Fixpoint
 from emberlog.workers.kernels.lanes import Lanes
-from emberlog.workers.plan import capabilities
-from emberlog.workers.plan.compile import CyclicProgram, compile_fixpoint
 from emberlog.workers.store.stores import distinct_rows
+from tests.compilations import Compilations, counted_compilations
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 @pytest.fixture
-def compilations(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[tuple[str, ...]]]:
-    """How often each stratum was compiled."""
-    counted: Counter[tuple[str, ...]] = Counter()
-
-    def counting(fixpoint: Fixpoint, *arguments: object) -> CyclicProgram:
-        counted[tuple(relation.name for relation in fixpoint.relations)] += 1
-        return compile_fixpoint(fixpoint, *arguments)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(capabilities, "compile_fixpoint", counting)
-    yield counted
+def compilations(monkeypatch: pytest.MonkeyPatch) -> Compilations:
+    return counted_compilations(monkeypatch)
 
 
 @pytest.mark.parametrize("name", ["access_rights", "data_lineage", "bill_of_materials"])
-def test_a_stratum_is_compiled_once_however_it_is_explained_and_run(
-    name: str, compilations: Counter[tuple[str, ...]]
-) -> None:
+def test_a_stratum_is_compiled_once_however_it_is_explained_and_run(name: str, compilations: Compilations) -> None:
     db = Database(engine="local")
     folder = EXAMPLES / name
     for path in sorted((folder / "facts").iterdir()):
@@ -50,7 +37,7 @@ def test_a_stratum_is_compiled_once_however_it_is_explained_and_run(
     assert set(compilations.values()) == {1}
 
 
-def test_nothing_is_compiled_for_an_explanation_that_nobody_asks_for(compilations: Counter[tuple[str, ...]]) -> None:
+def test_nothing_is_compiled_for_an_explanation_that_nobody_asks_for(compilations: Compilations) -> None:
     db = Database(engine="local")
     db["arc"] = [(1, 2), (2, 3)]
     program = "tc(X, Y) :- arc(X, Y). tc(X, Z) :- tc(X, Y), arc(Y, Z)."
@@ -101,3 +88,14 @@ def test_a_result_that_nobody_holds_is_gone_at_once(provenance: bool) -> None:
         assert held() is None
     finally:
         gc.enable()
+
+
+def test_what_is_planned_is_planned_for_the_workers_that_run_it() -> None:
+    """A local database has one worker unless it is told otherwise, and one worker exchanges nothing with others."""
+    db = Database(engine="local")
+    db["arc"] = [(1, 2), (2, 3), (3, 1)]
+    located = "tc(X, #Y) :- arc(X, Y). tc(X, #Z) :- tc(X, Y), arc(Y, Z)."
+    for execution in (Execution(representation="marks"), Execution(representation="marks", workers=1)):
+        assert len(db.datalog(located, execution=execution)["tc"]) == 9
+    with pytest.raises(EmberlogError, match="DL337"):
+        db.datalog(located, execution=Execution(representation="marks", workers=2))

@@ -19,11 +19,10 @@ from emberlog.workers.fixpoint.team import share_of
 from emberlog.workers.fixpoint.worker import WorkerTask
 from emberlog.workers.kernels.lanes import Lanes, no_rows
 from emberlog.workers.plan.mode import Mode
-from emberlog.workers.plan.worker_plan import plan_workers
 from emberlog.workers.store.partitioning import Hashed
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Mail, Message, Progress
-from tests.local_runs import run_locally
+from tests.local_runs import plan_workers, run_locally
 from tests.oracle import evaluate as reference
 from tests.programs import checked
 from tests.simulated_post import SimulatedPost, simulated

@@ -18,9 +18,9 @@ from emberlog.workers.fixpoint.definitions import DefinitionWorker
 from emberlog.workers.fixpoint.team import run_workers, share_of
 from emberlog.workers.fixpoint.worker import WorkerTask
 from emberlog.workers.plan.multiway import Multiway, multiway_of
-from emberlog.workers.plan.worker_plan import WorkerPlanner, plan_workers
+from emberlog.workers.plan.worker_plan import WorkerPlanner
 from emberlog.workers.store.partitioning import Hashed
-from tests.local_runs import run_locally
+from tests.local_runs import plan_workers, run_locally
 from tests.programs import checked
 from tests.statistics import written
 

@@ -14,9 +14,8 @@ from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import Fact
 from emberlog.workers.kernels.lanes import Lanes
 from emberlog.workers.plan.partition_choice import Kind, Walk
-from emberlog.workers.plan.worker_plan import plan_workers
 from emberlog.workers.store.partitioning import Hashed, as_lanes, divided, from_lanes
-from tests.local_runs import run_locally
+from tests.local_runs import plan_workers, run_locally
 from tests.programs import checked
 
 Arc = tuple[int, int]

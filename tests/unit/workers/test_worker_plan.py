@@ -5,7 +5,8 @@ from __future__ import annotations
 from emberlog.config import DEFAULT_EXECUTION, Execution
 from emberlog.logical.nodes import Fixpoint
 from emberlog.optimize.pipeline import plan_program
-from emberlog.workers.plan.worker_plan import WorkerPlan, plan_workers
+from emberlog.workers.plan.worker_plan import WorkerPlan
+from tests.local_runs import plan_workers
 from tests.programs import checked
 
 CLOSURE = """\

@@ -88,6 +88,10 @@ def _misfit(name: str, field: Field, value: CellValue) -> EmberlogError:
     return fail("DL403", f"{shown(value)} in the column `{field.name}` of `{name}` does not fit its type {field.type}")
 
 
+INTERPRETER = "the plan interpreter"
+"""What the executor is called where people read of it."""
+
+
 def run(
     plan: LogicalPlan,
     inputs: Mapping[str, Iterable[Fact]],
@@ -116,7 +120,7 @@ class Known(Facts):
 class _Interpreter(Backend[frozenset[Fact]]):
     """Computes every stratum in plain Python."""
 
-    without_workers = ("interpreter", "the plan interpreter")
+    without_workers = ("interpreter", INTERPRETER)
 
     def __init__(self, plan: LogicalPlan, known: dict[str, frozenset[Fact]], watch: Watch) -> None:
         self._plan = plan

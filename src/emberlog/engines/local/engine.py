@@ -14,11 +14,11 @@ from emberlog.config import Execution
 from emberlog.datatypes import INT
 from emberlog.engines.engine import Counted, Engine, Inputs, Outputs, Request, RunOutputs
 from emberlog.engines.interpreter import interpreter
+from emberlog.engines.interpreter.interpreter import INTERPRETER
 from emberlog.engines.local.run import (
     FEW_DERIVED,
     FEW_HANDLED,
     FEW_READ,
-    INTERPRETER,
     MANY_READ,
     how_it_runs,
     planner_of,
@@ -39,31 +39,8 @@ from emberlog.semantics.model import CheckedProgram, Column, Fact, RecursionCase
 from emberlog.workers.plan.worker_plan import WorkerPlanner
 
 
-def dated(facts: LocalRelation, history: LocalRelation, case: RecursionCase) -> LocalRelation:
-    """Returns facts with the iteration in which each came, in a column behind their own. `history` has these facts, and
-    perhaps others."""
-    names = [*facts.columns, free_name(ITERATION, facts.columns)]
-    types = (*facts.types, INT)
-    if any(type_.parts for type_ in facts.types):
-        return LocalRelation(names, types, _one_by_one(facts, history, case), plain_times=facts.plain_times)
-    # A group is a fact of both: unlike a join, that takes null for null.
-    keys = [f"c{place}" for place in range(len(facts.types))]
-    asked = facts.table.rename_columns(keys).append_column(ITERATION, pa.nulls(len(facts), pa.int64()))
-    known = history.table.rename_columns([*keys, ITERATION])
-    both = pa.concat_tables(
-        [
-            one.append_column("is_asked", pa.repeat(is_asked, one.num_rows))
-            for one, is_asked in ((asked, True), (known.cast(asked.schema), False))
-        ]
-    )
-    found = both.group_by(keys).aggregate([(ITERATION, "max" if is_latest(case) else "min"), ("is_asked", "any")])
-    rows = found.filter(found.column("is_asked_any")).drop_columns(["is_asked_any"])
-    rows = rows.select([*keys, next(name for name in rows.column_names if name not in keys)])
-    return LocalRelation(names, types, rows, plain_times=facts.plain_times)
-
-
 def _one_by_one(facts: LocalRelation, history: LocalRelation, case: RecursionCase) -> list[Fact]:
-    """Does the same fact by fact: Arrow makes no groups of lists and pairs."""
+    """Returns facts with their iterations, fact by fact: Arrow makes no groups of lists and pairs."""
     chosen = max if is_latest(case) else min
     came: dict[Fact, int] = {}
     for *fact, iteration in history.facts:
@@ -100,7 +77,8 @@ class LocalEngine(Engine[LocalRelation]):
         return statistics_of(self._registered[name].relation(relation))
 
     def planner(self, plan: LogicalPlan, execution: Execution, *, without_data: bool) -> WorkerPlanner:
-        return planner_of(plan, execution, without_data=without_data)
+        workers = execution.workers or self._workers
+        return planner_of(plan, replace(execution, workers=workers), without_data=without_data)
 
     def choices(self, plan: LogicalPlan, planner: WorkerPlanner) -> tuple[str, ...]:
         from emberlog.engines.local.recursion import LocalJob
@@ -116,7 +94,7 @@ class LocalEngine(Engine[LocalRelation]):
                 planned = planner.plan(stratum, plan.statistics)
                 job = LocalJob(planned, planner.strata, planner.execution)
                 why = "; ".join((planned.main.placement.why, *job.folded))
-                how = how_it_runs(planned.main.placement, planner.execution.workers or self._workers)
+                how = how_it_runs(planned.main.placement, job.workers)
                 lines.append(f"{names}: {how}; {why}")
         if any(isinstance(stratum.root, Fixpoint) for stratum in planner.strata):
             small = f"reads up to {FEW_READ:,} facts and derives up to {FEW_DERIVED:,}"
@@ -129,19 +107,18 @@ class LocalEngine(Engine[LocalRelation]):
 
     def run(self, request: Request) -> Outputs[LocalRelation]:
         inputs = self.inputs(request.checked, request.inputs)
-        execution = replace(request.execution, workers=request.execution.workers or self._workers)
         recording: Recording[LocalRelation] = Recording()
         run_plan = partial(
             run,
             inputs=inputs.relations,
             limits=request.limits,
-            execution=execution,
+            execution=request.planner.execution,
             places=request.places,
             interpret_small=not request.execution.asks_for_workers,
         )
         found = run_plan(request.plan, listener=request.listener, recording=recording, planner=request.planner)
         outputs = {name: relation.with_times(plain=inputs.plain_times) for name, relation in found.items()}
-        return LocalOutputs(request.checked, outputs, recording if execution.provenance else None, run_plan)
+        return LocalOutputs(request.checked, outputs, recording if request.execution.provenance else None, run_plan)
 
     def counted(self, request: Request) -> Counted:
         """Counts by the interpreter, which counts every node, or by the workers where much is read: they count
@@ -151,7 +128,8 @@ class LocalEngine(Engine[LocalRelation]):
             heard = WorkerCounts()
             # Bits are not counted one by one, and rows are.
             execution = replace(request.execution, profile=True, representation="hash")
-            self.run(replace(request, listener=heard, execution=execution))
+            planner = self.planner(request.plan, execution, without_data=False)
+            self.run(replace(request, listener=heard, execution=execution, planner=planner))
             return Counted(request.plan, {}, heard.facts, tuple(heard.rounds), tuple(heard.steps))
         counts: Counter[int] = Counter()
 
@@ -190,7 +168,24 @@ class LocalOutputs(RunOutputs[LocalRelation]):
         write_relations(relations, folder, format, header=header)
 
     def _dated(self, facts: LocalRelation, history: LocalRelation, case: RecursionCase) -> LocalRelation:
-        return dated(facts, history, case)
+        names = [*facts.columns, free_name(ITERATION, facts.columns)]
+        types = (*facts.types, INT)
+        if any(type_.parts for type_ in facts.types):
+            return LocalRelation(names, types, _one_by_one(facts, history, case), plain_times=facts.plain_times)
+        # A group is a fact of both: unlike a join, that takes null for null.
+        keys = [f"c{place}" for place in range(len(facts.types))]
+        asked = facts.table.rename_columns(keys).append_column(ITERATION, pa.nulls(len(facts), pa.int64()))
+        known = history.table.rename_columns([*keys, ITERATION])
+        both = pa.concat_tables(
+            [
+                one.append_column("is_asked", pa.repeat(is_asked, one.num_rows))
+                for one, is_asked in ((asked, True), (known.cast(asked.schema), False))
+            ]
+        )
+        found = both.group_by(keys).aggregate([(ITERATION, "max" if is_latest(case) else "min"), ("is_asked", "any")])
+        rows = found.filter(found.column("is_asked_any")).drop_columns(["is_asked_any"])
+        rows = rows.select([*keys, next(name for name in rows.column_names if name not in keys)])
+        return LocalRelation(names, types, rows, plain_times=facts.plain_times)
 
     def _shelf(self, frame: LocalRelation) -> Shelf:
         return shelf_of(frame)

@@ -10,11 +10,11 @@ from emberlog.config import Execution, Limits
 from emberlog.datatypes import STRING
 from emberlog.diagnostics import fail
 from emberlog.engines.local.encoding import decoded, decoded_history, encoded
-from emberlog.engines.local.run import columns_of
 from emberlog.engines.recording import has_history, is_one_with_result
 from emberlog.engines.runner import Outcome
 from emberlog.io.local_relation import LocalRelation
 from emberlog.logical.nodes import PlannedStratum
+from emberlog.logical.traverse import relation_columns
 from emberlog.workers.fixpoint.definitions import DefinitionWorker
 from emberlog.workers.fixpoint.factored_worker import FactoredWorker
 from emberlog.workers.fixpoint.profile import Profile
@@ -33,30 +33,6 @@ from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Progress
 
 
-class EncodedInputs:
-    """Keeps inputs as lanes, each once if it must be a set, for as long as strata to come read them too. Texts are not
-    kept: their codes are those of one job."""
-
-    def __init__(self, readers: Mapping[str, int]) -> None:
-        """`readers` says how many strata read each input."""
-        self._left = dict(readers)
-        self._lanes: dict[str, Lanes] = {}
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._lanes
-
-    def take(self, name: str) -> Lanes:
-        return self._lanes[name]
-
-    def keep(self, lanes: Mapping[str, Lanes]) -> None:
-        """Keeps what more strata will read, and lets go what none will."""
-        for name in self._left.keys() & lanes.keys():
-            self._left[name] -= 1
-            self._lanes[name] = lanes[name]
-            if self._left[name] <= 0:
-                del self._lanes[name]
-
-
 class LocalJob:
     """Computes a stratum and what folds it, by workers of this process."""
 
@@ -66,7 +42,9 @@ class LocalJob:
         self.workers = execution.workers or 1
         listed = {relation.name for one in worker_plan.strata for relation in one.program.relations}
         listed -= worker_plan.streamed
-        self.columns = {name: fields for one in strata for name, fields in columns_of(one) if name in listed}
+        self.columns = {
+            name: fields for one in strata for name, fields in relation_columns(one.root).items() if name in listed
+        }
         """Of the relations that are listed."""
 
     @property
@@ -80,20 +58,21 @@ class LocalJob:
         self,
         relations: Mapping[str, LocalRelation],
         must_be_sets: frozenset[str],
-        known: EncodedInputs,
+        lanes: dict[str, Lanes],
         limits: Limits,
         tell: Callable[[Progress], None],
         began: float,
     ) -> Outcome[LocalRelation]:
         """Computes the relations. `relations` has those that it reads; `must_be_sets` are those whose repeated rows
-        somebody would notice; `known` has inputs that an earlier stratum read; `began` is the time that the timeout
+        somebody would notice; `lanes` has relations that an earlier
+        stratum read, and gets those that this one does; `began` is the time that the timeout
         counts from."""
         memory = self.execution.memory
         if memory is not None:
             load_libraries()
         try:
             with allowed(memory * self.workers if memory is not None else memory_for_each(1)):
-                return self._facts(relations, must_be_sets, known, limits, tell, began)
+                return self._facts(relations, must_be_sets, lanes, limits, tell, began)
         except (TooLarge, MemoryError) as problem:
             names = ", ".join(relation.name for relation in self.worker_plan.main.program.relations)
             raise fail(
@@ -109,7 +88,7 @@ class LocalJob:
         self,
         relations: Mapping[str, LocalRelation],
         must_be_sets: frozenset[str],
-        known: EncodedInputs,
+        lanes: dict[str, Lanes],
         limits: Limits,
         tell: Callable[[Progress], None],
         began: float,
@@ -118,13 +97,14 @@ class LocalJob:
         for stratum in self.worker_plan.strata:
             for text in texts_of(stratum.program):
                 codes.code(text)
-        statics = {
-            name: known.take(name)
-            if name in known
-            else encoded(name, relations[name], types, codes, must_be_set=name in must_be_sets)
-            for name, types in self.worker_plan.inputs.items()
-        }
-        known.keep({name: rows for name, rows in statics.items() if STRING not in self.worker_plan.inputs[name]})
+        inputs = self.worker_plan.inputs
+        for name, types in inputs.items():
+            if name not in lanes:
+                lanes[name] = encoded(name, relations[name], types, codes, must_be_set=name in must_be_sets)
+        statics = {name: lanes[name] for name in inputs}
+        for name, types in inputs.items():
+            if STRING in types:
+                del lanes[name]  # its codes are those of this job
         main = self.worker_plan.main
         progress = MergedProgress(self.workers, tell, main.placement.mode)
         teams = self._run_teams(statics, codes, limits, progress, began)

@@ -7,17 +7,16 @@ a recursive one as long as it stays small: loading the kernels takes about a sec
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits, refuse_options
 from emberlog.datatypes import INT
 from emberlog.deadline import end_of
 from emberlog.diagnostics import fail
 from emberlog.engines.interpreter.fixpoint import Histories
-from emberlog.engines.interpreter.interpreter import Known, answers, run_stratum
+from emberlog.engines.interpreter.interpreter import INTERPRETER, Known, answers, run_stratum
 from emberlog.engines.interpreter.limits import Watch
 from emberlog.engines.recording import ITERATION, Recording
 from emberlog.engines.runner import Backend, Outcome, Runner
@@ -27,7 +26,7 @@ from emberlog.logical.needed_strata import needed_strata
 from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, Plan, PlannedStratum
 from emberlog.logical.repeated_rows import inputs_that_must_be_sets
 from emberlog.logical.statistics import Statistics
-from emberlog.logical.traverse import plans_of, scans
+from emberlog.logical.traverse import relation_columns, relations_read
 from emberlog.semantics.model import Fact
 from emberlog.source import Span
 from emberlog.syntax.ast import Variable
@@ -37,9 +36,7 @@ from emberlog.workers.plan.placement import Placement
 from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerPlanner
 
 if TYPE_CHECKING:
-    from emberlog.engines.local.recursion import EncodedInputs
-
-INTERPRETER = "the plan interpreter"
+    from emberlog.workers.kernels.lanes import Lanes
 
 FEW_READ = 1_000
 FEW_DERIVED = 20_000
@@ -69,14 +66,16 @@ def run(
     planner: WorkerPlanner | None = None,
 ) -> dict[str, LocalRelation]:
     """Returns the facts of every output, restricted by the queries. Inputs may hold a fact twice. `places` say where
-    the rules stand, for errors. `recording` is filled if the execution asks for provenance."""
+    the rules stand, for errors. `recording` is filled if the execution asks for provenance. A `planner` brings an
+    execution of its own."""
+    planner = planner or planner_of(plan, execution)
+    execution = planner.execution
     if execution.executor == "dataframe":
         raise fail("DL336", "a local database has no executor `dataframe`", None, "it is one of auto, cyclic")
     refuse_options("a local database", execution.chosen, _REFUSED)
     small = interpret_small and execution.executor == "auto"
     backend = LocalBackend(plan, inputs, limits, listener, execution, places or {}, small, recording or Recording())
-    planner = planner or planner_of(plan, execution)
-    return Runner(plan, backend, planner, execution, listener, places).run()
+    return Runner(plan, backend, planner, listener, places).run()
 
 
 def planner_of(plan: LogicalPlan, execution: Execution, *, without_data: bool = False) -> WorkerPlanner:
@@ -140,7 +139,8 @@ class LocalBackend(Backend[LocalRelation]):
         self.histories = recording.histories
         self.watch = Watch(limits, self._heard, self._saw)
         self.progress: _Progress
-        self.encoded: EncodedInputs | None = None
+        self.lanes: dict[str, Lanes] = {}
+        """Inputs as workers read them, each row once if it must be a set, for strata that read them again."""
         timeout = limits.timeout
         self.timed_from = time.monotonic() if timeout is None else end_of(timeout) - timeout
         """When the time began that the timeout is for: what came before the run counts, too."""
@@ -181,7 +181,7 @@ class LocalBackend(Backend[LocalRelation]):
         new = run_stratum(
             stratum, Known(lambda name: self.relations[name].facts), self.watch, self.plan.functions, recorded
         )
-        columns = dict(columns_of(stratum))
+        columns = relation_columns(stratum.root)
         found = {name: _relation(columns[name], facts) for name, facts in new.items()}
         histories = {
             name: _relation((*columns[name], Field(ITERATION, INT)), frozenset(facts))
@@ -191,23 +191,28 @@ class LocalBackend(Backend[LocalRelation]):
         return Outcome(found, rows, self.progress.iterations, histories)
 
     def compute_by_workers(self, stratum: PlannedStratum, plan: WorkerPlan, why: str) -> Outcome[LocalRelation]:
-        from emberlog.engines.local.recursion import EncodedInputs, LocalJob
+        from emberlog.engines.local.recursion import LocalJob
 
-        if self.encoded is None:
-            reads = Counter(name for one in self.plan.strata for name in self._read(one.root))
-            self.encoded = EncodedInputs({name: reads[name] for name in self.inputs})
         job = LocalJob(plan, self.plan.strata, self.execution)
         how = how_it_runs(plan.main.placement, job.workers, is_recursive=plan.main.is_recursive)
         reasons = "; ".join((why, *job.folded))
         self.listener(ExecutorChosen(stratum.index, stratum.relations, "cyclic", how, reasons))
-        return job.run(
+        outcome = job.run(
             self.relations,
             self.must_be_sets,
-            self.encoded,
+            self.lanes,
             self.limits,
             lambda progress: self._heard(progress.iteration, progress.changed, progress.total),
             self.timed_from,
         )
+        self._keep_lanes(stratum)
+        return outcome
+
+    def _keep_lanes(self, stratum: PlannedStratum) -> None:
+        """Lets go of inputs in lanes that no stratum behind this one reads."""
+        place = [one.relations for one in self.plan.strata].index(stratum.relations)
+        read = {name for one in self.plan.strata[place + 1 :] for name in relations_read(one.root)}
+        self.lanes = {name: rows for name, rows in self.lanes.items() if name in read and name in self.inputs}
 
     def take(self, stratum: PlannedStratum, outcome: Outcome[LocalRelation]) -> None:
         self.relations.update(outcome.relations)
@@ -228,8 +233,7 @@ class LocalBackend(Backend[LocalRelation]):
 
     def _read(self, root: Definition | Fixpoint) -> list[str]:
         """Lists the complete relations that a stratum reads."""
-        names = {scan.relation for one in plans_of(root) for scan in scans(one)}
-        return sorted(names.intersection(self.relations))
+        return sorted(relations_read(root).intersection(self.relations))
 
     def _read_rows(self, root: Definition | Fixpoint) -> int:
         return sum(len(self.relations[name]) for name in self._read(root))
@@ -256,14 +260,3 @@ class LocalBackend(Backend[LocalRelation]):
 
 def _relation(columns: tuple[Field, ...], facts: frozenset[Fact]) -> LocalRelation:
     return LocalRelation([column.name for column in columns], [column.type for column in columns], facts)
-
-
-def columns_of(stratum: PlannedStratum) -> Iterator[tuple[str, tuple[Field, ...]]]:
-    """Yields the relations of a stratum with their columns."""
-    match stratum.root:
-        case Definition(name, plan):
-            yield name, plan.columns
-        case Fixpoint(relations):
-            yield from ((relation.name, relation.columns) for relation in relations)
-        case _:
-            assert_never(stratum.root)

@@ -60,19 +60,6 @@ def _of_frame(frame: DataFrame, width: int) -> RelationStatistics | None:
 _IS_ASKED = "is asked"
 
 
-def dated(facts: DataFrame, history: DataFrame, case: RecursionCase) -> DataFrame:
-    """Returns facts with the iteration in which each came, in a column behind their own. `history` has these facts, and
-    perhaps others; its columns are theirs and the iteration."""
-    names = [*facts.columns, free_name(ITERATION, facts.columns)]
-    keys = [f"c{place}" for place in range(len(facts.columns))]
-    came = F.max(ITERATION) if is_latest(case) else F.min(ITERATION)
-    # A group is a fact of both: unlike a join, that takes null for null.
-    asked = facts.toDF(*keys).withColumns({ITERATION: F.lit(None).cast("long"), _IS_ASKED: F.lit(True)})
-    known = history.toDF(*keys, ITERATION).withColumn(_IS_ASKED, F.lit(False))
-    groups = asked.unionByName(known).groupBy(*keys).agg(came.alias(ITERATION), F.bool_or(_IS_ASKED).alias(_IS_ASKED))
-    return groups.where(F.col(_IS_ASKED)).drop(_IS_ASKED).toDF(*names)
-
-
 class SparkEngine(Engine[DataFrame]):
     """Uses the session given, or the active one, and leaves it as it was; or starts one, and stops it in the end."""
 
@@ -194,7 +181,16 @@ class SparkOutputs(RunOutputs[DataFrame]):
             write_relations(relations, folder, format, header=header)
 
     def _dated(self, facts: DataFrame, history: DataFrame, case: RecursionCase) -> DataFrame:
-        return dated(facts, history, case)
+        names = [*facts.columns, free_name(ITERATION, facts.columns)]
+        keys = [f"c{place}" for place in range(len(facts.columns))]
+        came = F.max(ITERATION) if is_latest(case) else F.min(ITERATION)
+        # A group is a fact of both: unlike a join, that takes null for null.
+        asked = facts.toDF(*keys).withColumns({ITERATION: F.lit(None).cast("long"), _IS_ASKED: F.lit(True)})
+        known = history.toDF(*keys, ITERATION).withColumn(_IS_ASKED, F.lit(False))
+        groups = (
+            asked.unionByName(known).groupBy(*keys).agg(came.alias(ITERATION), F.bool_or(_IS_ASKED).alias(_IS_ASKED))
+        )
+        return groups.where(F.col(_IS_ASKED)).drop(_IS_ASKED).toDF(*names)
 
     def _shelf(self, frame: DataFrame) -> Shelf:
         return shelf_of_frame(frame, self._runs[-1].resources)

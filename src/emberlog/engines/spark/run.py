@@ -33,7 +33,7 @@ from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, Pla
 from emberlog.logical.properties import plan_can_fail
 from emberlog.logical.repeated_rows import inputs_that_must_be_sets
 from emberlog.logical.statistics import Statistics
-from emberlog.logical.traverse import scans
+from emberlog.logical.traverse import relation_columns, scans
 from emberlog.semantics.model import CheckedQuery
 from emberlog.syntax.ast import Constant, Parameter
 from emberlog.workers.plan.faults import Refused
@@ -91,15 +91,16 @@ def run(
 ) -> SparkRun:
     """Runs a plan. An input has the columns of its relation in order, in the types of `spark_type`; its names do not
     matter, and it may hold rows twice. `places` say where the rules stand, for errors. With `counts`, every relation is
-    computed at once, and the nodes of queries are counted."""
+    computed at once, and the nodes of queries are counted. A `planner` brings an execution of its own."""
     places = places or {}
     resources = Resources(spark)
     watch = Watch(spark, limits, listener, places)
     planner = planner or planner_of(plan, execution)
+    execution = planner.execution
     try:
         with watch.guarded(), coded_errors(places):
             backend = SparkBackend(plan, inputs, spark, functions, resources, watch, listener, execution, counts)
-            runner = Runner(plan, backend, planner, execution, listener, places)
+            runner = Runner(plan, backend, planner, listener, places)
             answers = runner.run()
     except BaseException:
         resources.release_all()
@@ -206,16 +207,12 @@ class SparkBackend(Backend[DataFrame]):
         return launcher.run()
 
     def take(self, stratum: PlannedStratum, outcome: Outcome[DataFrame]) -> None:
-        match stratum.root:
-            case Definition(relation, plan):
-                self.fields[relation] = plan.columns
-            case Fixpoint(relations):
-                self.fields.update({one.name: one.columns for one in relations})
+        self.fields.update(relation_columns(stratum.root))
         self.sources.frames.update(outcome.relations)
         self.recording.histories.update(outcome.histories)
         if outcome.rows:
             self.session.watch.leave(sum(outcome.rows.values()))
-            self.lasting.update(one for one in outcome.kept if isinstance(one, Kept))
+            self.lasting.update(outcome.kept)
             self.session.resources.release_all(but=self.lasting)
             self.weights.update(dict.fromkeys(outcome.relations, 1))
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from emberlog.config import Limits
-from emberlog.engines.interpreter.interpreter import run_stratum
+from emberlog.engines.interpreter.interpreter import INTERPRETER, Known, run_stratum
 from emberlog.engines.interpreter.limits import Watch
 from emberlog.engines.runner import Backend, Outcome, Runner
 from emberlog.logical.nodes import LogicalPlan, PlannedStratum
 from emberlog.logical.statistics import Statistics
-from emberlog.logical.traverse import plans_of, scans
+from emberlog.logical.traverse import relations_read
 from emberlog.source import Span
 from emberlog.streams.state.lane_relations import LaneRelations
 from emberlog.workers.fixpoint.definitions import DefinitionWorker
@@ -28,7 +28,7 @@ from emberlog.workers.store.texts import texts_of
 class CompleteStrata(Backend[None]):
     """Computes the strata of a plan at each slide, by a worker if it can, else by the interpreter."""
 
-    without_workers = ("interpreter", "the plan interpreter")
+    without_workers = ("interpreter", INTERPRETER)
 
     def __init__(
         self, plan: LogicalPlan, limits: Limits, places: Mapping[str, Span], unique: Mapping[str, frozenset[int]]
@@ -54,7 +54,7 @@ class CompleteStrata(Backend[None]):
     @property
     def reads(self) -> set[str]:
         """All relations that its rules read."""
-        return {scan.relation for one in self.plan.strata for plan in plans_of(one.root) for scan in scans(plan)}
+        return {name for one in self.plan.strata for name in relations_read(one.root)}
 
     def run(self, relations: LaneRelations, codes: Mapping[str, int]) -> None:
         """Puts the facts of every stratum into `relations`, which has all that they read."""
@@ -78,7 +78,7 @@ class CompleteStrata(Backend[None]):
     def compute(self, stratum: PlannedStratum, refused: Refused | None) -> Outcome[None]:
         watch = Watch(self._limits)
         watch.enter(stratum.index, stratum.relations)
-        for name, facts in run_stratum(stratum, self._relations, watch, self.plan.functions).items():
+        for name, facts in run_stratum(stratum, Known(self._relations.facts), watch, self.plan.functions).items():
             self._relations.put(name, facts)
         return Outcome({})
 

@@ -8,9 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from emberlog.diagnostics import InternalError, fail
-from emberlog.engines.interpreter.operators import Facts, Rows
 from emberlog.io.local_relation import LocalRelation
-from emberlog.logical.nodes import Field, Version
+from emberlog.logical.nodes import Field
 from emberlog.semantics.model import CheckedQuery, Fact
 from emberlog.streams.state.stream_texts import StreamTexts
 from emberlog.syntax.ast import Constant, Parameter
@@ -89,7 +88,7 @@ def difference(now: Lanes, before: Lanes) -> tuple[Lanes, Lanes]:
     return now[:, is_added], before[:, found < 0]
 
 
-class LaneRelations(Facts):
+class LaneRelations:
     """Holds what a slide has computed so far. A relation is put in as lanes, or as facts where lanes cannot hold it;
     the other form is made when it is first asked for."""
 
@@ -132,8 +131,3 @@ class LaneRelations(Facts):
             fields = self._fields[name]
             self._others[name] = relation_of(fields, table_of_lanes(self._lanes[name], fields, self._texts))
         return self._others[name].facts
-
-    def read(self, relation: str, version: Version) -> Rows:
-        if version is not Version.FULL:
-            raise InternalError(f"DL902: {relation} is complete and has no {version.value} version")
-        return self.facts(relation)

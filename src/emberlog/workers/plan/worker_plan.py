@@ -17,7 +17,7 @@ from emberlog.datatypes import DataType
 from emberlog.diagnostics import fail
 from emberlog.logical.nodes import Aggregate, Definition, Fixpoint, Plan, PlannedStratum
 from emberlog.logical.statistics import NO_STATISTICS, Statistics
-from emberlog.logical.traverse import plans_of, scans, walk
+from emberlog.logical.traverse import relations_read, walk
 from emberlog.workers.plan.capabilities import Compiled, compile_stratum
 from emberlog.workers.plan.compile import CyclicProgram
 from emberlog.workers.plan.definition_plans import as_fixpoint
@@ -181,17 +181,6 @@ class WorkerPlanner:
         )
 
 
-def plan_workers(
-    strata: Sequence[PlannedStratum],
-    main: PlannedStratum,
-    outputs: Sequence[str],
-    execution: Execution = DEFAULT_EXECUTION,
-    statistics: Statistics = NO_STATISTICS,
-) -> WorkerPlan:
-    """Plans one of the strata by itself."""
-    return WorkerPlanner(strata, outputs, execution, without_data=True).plan(main, statistics)
-
-
 def unique_columns(program: CyclicProgram) -> dict[str, frozenset[int]]:
     """Returns, for each relation that is aggregated, the columns that it is grouped by: no two facts agree in them."""
     return {
@@ -256,7 +245,7 @@ def _can_fold(fold: CyclicProgram, members: set[str], available: set[str]) -> bo
 
 
 def _read_by(strata: Iterable[PlannedStratum]) -> set[str]:
-    return {scan.relation for one in strata for plan in plans_of(one.root) for scan in scans(plan)}
+    return {name for one in strata for name in relations_read(one.root)}
 
 
 def _placements(programs: Sequence[CyclicProgram], streamed: set[str], execution: Execution) -> list[Placement]:
