@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from emberlog.database import Database as Database
     from emberlog.diagnostics import Diagnostic as Diagnostic
     from emberlog.diagnostics import EmberlogError as EmberlogError
+    from emberlog.diagnostics import EmberlogWarning as EmberlogWarning
     from emberlog.io.local_relation import LocalRelation as LocalRelation
     from emberlog.provenance.explanation import Proof as Proof
     from emberlog.provenance.explanation import Refutation as Refutation
@@ -30,6 +31,7 @@ _HOME_OF = {
     "Database": "emberlog.database",
     "Diagnostic": "emberlog.diagnostics",
     "EmberlogError": "emberlog.diagnostics",
+    "EmberlogWarning": "emberlog.diagnostics",
     "Execution": "emberlog.config",
     "Explained": "emberlog.result",
     "Limits": "emberlog.config",
@@ -46,6 +48,7 @@ __all__ = (
     "Database",
     "Diagnostic",
     "EmberlogError",
+    "EmberlogWarning",
     "Execution",
     "Explained",
     "Limits",

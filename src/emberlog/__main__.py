@@ -10,7 +10,13 @@ from collections.abc import Sequence
 from emberlog import __version__
 from emberlog.cli import check, doctor, exit_codes, explain, format, run, stream, trace, why, why_not
 from emberlog.cli.interactive import repl
-from emberlog.cli.terminal import survive_narrow_encodings
+from emberlog.cli.terminal import (
+    WarningAction,
+    survive_narrow_encodings,
+    wants_colour,
+    warnings_told,
+    write_above_the_line,
+)
 
 COMMANDS = (run, stream, repl, check, explain, why, why_not, trace, format, doctor)
 """One module per command; a new one needs `register` and its place here."""
@@ -76,7 +82,9 @@ def _run(arguments: Sequence[str]) -> int:
     _check_command(parser, arguments[0])
     parsed = parser.parse_args(arguments)
     try:
-        code: int = parsed.run(parsed)
+        action: WarningAction = getattr(parsed, "warnings", "show")
+        with warnings_told(write_above_the_line, set(), colour=wants_colour(sys.stderr), action=action):
+            code: int = parsed.run(parsed)
         return code
     except BrokenPipeError:
         raise
@@ -115,9 +123,10 @@ def _check_command(parser: argparse.ArgumentParser, first: str) -> None:
 
 def _report(error: Exception) -> int:
     """What a command did not handle: a person's mistake as a diagnostic, one of ours as a single line."""
-    from emberlog.cli.terminal import wants_colour
-    from emberlog.diagnostics import EmberlogError, render
+    from emberlog.diagnostics import EmberlogError, EmberlogWarning, render
 
+    if isinstance(error, EmberlogWarning):
+        error = EmberlogError((error.diagnostic,))
     if isinstance(error, EmberlogError):
         print(render(error.diagnostics, colour=wants_colour(sys.stderr)), file=sys.stderr)
         return exit_codes.ERRORS

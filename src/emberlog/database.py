@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar, cast, overload
 from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits, refuse_options
 from emberlog.datatypes import TYPE_NAMES, DataType
 from emberlog.deadline import within
-from emberlog.diagnostics import Diagnostics, EmberlogError, fail, nearest
+from emberlog.diagnostics import Diagnostics, EmberlogError, fail, nearest, warn
 from emberlog.engines.engine import Engine, Outputs, Request
 from emberlog.events import Listener, ignore
 from emberlog.language.registry import BUILT_IN
@@ -337,6 +337,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             iterations=iterations,
             functions=self._functions,
         )
+        warn(checked.warnings)
         statistics = self._statistics(checked)
         return checked, plan_program(checked, off=frozenset(off), statistics=statistics, provenance=provenance)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import json
+import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -46,6 +48,14 @@ class EmberlogError(Exception):
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
         super().__init__(render(self.diagnostics))
+
+
+class EmberlogWarning(UserWarning):
+    """What is worth a second look in a program, its data or its answers. Carries its diagnostic."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        self.diagnostic = diagnostic
+        super().__init__(render((diagnostic,)))
 
 
 class InternalError(AssertionError):
@@ -98,6 +108,27 @@ def fail(code: str, message: str, span: Span | None = None, *notes: str | Note) 
     diagnostics = Diagnostics()
     diagnostics.error(code, message, span, *notes)
     return EmberlogError(diagnostics.found)
+
+
+def warn(diagnostics: Iterable[Diagnostic]) -> None:
+    """Tells warnings as Python does, at the line of the person who called Emberlog. Whoever made warnings errors gets
+    the first of them as an exception."""
+    for diagnostic in diagnostics:
+        warnings.warn(EmberlogWarning(diagnostic), stacklevel=_frames_of_ours())
+
+
+def _frames_of_ours() -> int:
+    """Counts the frames between the caller of this function and the first one that is not Emberlog's."""
+    depth = 1
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in _BETWEEN:
+        frame = frame.f_back
+        depth += 1
+    return depth
+
+
+_BETWEEN = {"emberlog", "contextlib", "functools"}
+"""Packages whose frames stand between a warning and the person that it is for."""
 
 
 def nearest(name: str, candidates: Iterable[str], *, sure: bool = False) -> str | None:

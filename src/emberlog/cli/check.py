@@ -56,12 +56,14 @@ def run(arguments: argparse.Namespace) -> int:
             diagnostics += error.diagnostics
             programs.append((name, None))
         else:
-            diagnostics += checked.warnings
+            diagnostics += checked.warnings if arguments.warnings != "ignore" else ()
             programs.append((name, checked))
     if arguments.json:
         print(_as_json(programs, diagnostics))
     else:
         _print_text(programs, diagnostics)
+    if arguments.warnings == "error" and diagnostics:
+        return exit_codes.ERRORS
     return exit_codes.FINE if all(checked is not None for _, checked in programs) else exit_codes.ERRORS
 
 

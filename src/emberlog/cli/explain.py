@@ -125,6 +125,7 @@ def explanation(
 ) -> str:
     """Returns the explanation of a program in one of the formats, with a final line break."""
     from emberlog.cli.check import check_file
+    from emberlog.diagnostics import warn
     from emberlog.engines.spark.description import described
     from emberlog.logical.build import build
     from emberlog.optimize.pipeline import plan_program
@@ -132,6 +133,7 @@ def explanation(
     from emberlog.streams.plan.maintenance import plan_maintenance
 
     checked = check_file(name, params, iterations)
+    warn(checked.warnings)
     graph = build_connection_graph(checked)
     plan = build(checked)
     optimized = plan_program(checked, off=off)

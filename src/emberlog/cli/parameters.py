@@ -31,13 +31,24 @@ def add_command(
 
 
 def add_program_options(parser: argparse.ArgumentParser) -> None:
-    """Adds what a program may ask of its caller."""
+    """Adds what a program may ask of its caller, and what becomes of warnings about it."""
     add_parameter_option(parser)
+    add_warning_option(parser)
     parser.add_argument(
         "--iterations",
         metavar="N",
         type=positive_int,
         help="N rounds at most, for recursions that are legal only with a bound, as @iterations(N). says in a program",
+    )
+
+
+def add_warning_option(parser: argparse.ArgumentParser) -> None:
+    """Adds what becomes of warnings."""
+    parser.add_argument(
+        "--warnings",
+        choices=("show", "error", "ignore"),
+        default="show",
+        help="show them, end with exit code 1 at the first one, or leave them out (show)",
     )
 
 

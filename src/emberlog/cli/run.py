@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emberlog.cli import exit_codes
 from emberlog.cli.parameters import (
@@ -19,9 +18,6 @@ from emberlog.cli.parameters import (
     whole_number,
 )
 from emberlog.config import EXECUTORS, MODES, PARTITIONINGS, REPRESENTATIONS
-
-if TYPE_CHECKING:
-    from emberlog.cli.running import Task
 
 NAME = "run"
 
@@ -103,6 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
     from emberlog.cli.running import carry_out, prepare
     from emberlog.config import Execution
     from emberlog.deadline import within
+    from emberlog.diagnostics import warn
 
     refuse_spark_options(arguments)
     if arguments.output is None:
@@ -123,14 +120,6 @@ def run(arguments: argparse.Namespace) -> int:
         task = prepare(
             arguments.program, arguments, queries=arguments.query, off=arguments.off, output=arguments.output
         )
-    _tell_warnings(task)
+    warn(task.checked.warnings)
     carry_out(task, arguments, form=arguments.format or FORMATS[0], limits=limits, execution=execution)
     return exit_codes.FINE
-
-
-def _tell_warnings(task: Task) -> None:
-    from emberlog.cli.terminal import wants_colour
-    from emberlog.diagnostics import render
-
-    if task.checked.warnings:
-        print(render(task.checked.warnings, colour=wants_colour(sys.stderr)), file=sys.stderr)

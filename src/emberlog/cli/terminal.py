@@ -5,10 +5,17 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, TextIO
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 if TYPE_CHECKING:
     from logging import LogRecord
+
+    from emberlog.diagnostics import Diagnostic
+
+WarningAction = Literal["show", "error", "ignore"]
 
 _HEADING = re.compile(r"^(?=\S)(.+)$", re.MULTILINE)
 
@@ -25,6 +32,33 @@ def wants_colour(stream: TextIO) -> bool:
 def with_bold_headings(text: str, stream: TextIO) -> str:
     """Returns the text with its headings, the lines that are not indented, in bold if the stream shows colours."""
     return _HEADING.sub("\x1b[1m\\1\x1b[0m", text) if wants_colour(stream) else text
+
+
+@contextmanager
+def warnings_told(
+    write: Callable[[str], None], told: set[Diagnostic], *, colour: bool, action: WarningAction = "show"
+) -> Iterator[None]:
+    """Writes each warning of Emberlog that is not `told` yet as the diagnostic that it is, or makes it an error."""
+    from emberlog.diagnostics import EmberlogWarning, render
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always" if action == "show" else action, EmberlogWarning)
+        show_others = warnings.showwarning
+
+        def show(message: Warning | str, *others: Any, **more: Any) -> None:
+            if not isinstance(message, EmberlogWarning):
+                show_others(message, *others, **more)
+            elif message.diagnostic not in told:
+                told.add(message.diagnostic)
+                write(render((message.diagnostic,), colour=colour))
+
+        warnings.showwarning = show
+        yield
+
+
+def write_above_the_line(text: str) -> None:
+    """Writes to standard error what shall stay, in the place of a line that changes."""
+    print(f"\r\x1b[K{text}" if sys.stderr.isatty() else text, file=sys.stderr)
 
 
 def survive_narrow_encodings() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from emberlog.cli.interactive.commands import COMMANDS
 from emberlog.cli.interactive.engine import Engine
 from emberlog.cli.interactive.workbook import Entry, Workbook
+from emberlog.cli.terminal import warnings_told
 from emberlog.diagnostics import Diagnostic, Diagnostics, EmberlogError, nearest, render
 from emberlog.logical.summary import counted
 from emberlog.render.answer_text import answer_text
@@ -41,6 +42,7 @@ class Console:
         self._colour = colour
         self._lines: list[str] = []
         self._texts_read = 0
+        self._warned: set[Diagnostic] = set()
 
     @property
     def is_in_a_statement(self) -> bool:
@@ -71,10 +73,8 @@ class Console:
         others = tuple(one for one in statements if not isinstance(one, ast.Query))
         if others or files:
             entry = Entry(others, files or {})
-            checked = self._checked(self.workbook.program(others), {**self.workbook.files, **entry.files})
+            self._checked(self.workbook.program(others), {**self.workbook.files, **entry.files})
             self.workbook.entries.append(entry)
-            sources = {statement.span.source for statement in others}
-            self._tell([one for one in checked.warnings if one.span is not None and one.span.source in sources])
             for name in entry.relations:
                 self.write(self.described(name))
         for query in queries:
@@ -121,7 +121,8 @@ class Console:
 
     def _guarded(self, action: Callable[[], None]) -> None:
         try:
-            action()
+            with warnings_told(self.write, self._warned, colour=self._colour):
+                action()
         except EmberlogError as error:
             self._tell(error.diagnostics)
             self.mistakes += 1
