@@ -42,6 +42,7 @@ from emberlog.provenance.refutations import (
     Refuted,
     Refuter,
 )
+from emberlog.semantics.data_beside_rules import data_of
 from emberlog.semantics.model import (
     Absent,
     Bind,
@@ -183,7 +184,8 @@ class Checker:
     def _check_step(self, goal: Goal, step: Step) -> None:
         match step:
             case InputFact():
-                assert goal.fact in self.inputs[goal.relation]
+                beside = self.inputs.get(data_of(goal.relation), ())
+                assert goal.fact in (*self.inputs.get(goal.relation, ()), *beside)
             case WrittenFact(fact):
                 assert fact == goal.fact
                 assert fact in self.checked.facts[goal.relation]

@@ -22,8 +22,9 @@ from emberlog.optimize.pipeline import Optimized, plan_program
 from emberlog.render.cost_text import cost_text
 from emberlog.result import Explained, Result
 from emberlog.semantics.analysis import analyze
+from emberlog.semantics.missing_inputs import report_missing_inputs
 from emberlog.semantics.model import CheckedProgram, Column, Match, Relation
-from emberlog.source import NOWHERE, Source
+from emberlog.source import Source
 from emberlog.syntax import ast
 from emberlog.syntax.parser import parse
 from emberlog.workers.plan.worker_plan import WorkerPlanner
@@ -405,33 +406,27 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         return self._known(checked)
 
     def _known(self, checked: CheckedProgram) -> Statistics:
-        names = [name for name in checked.inputs if name in self]
-        found = {name: self._statistics_of(name, checked.relations[name]) for name in names}
+        inputs = [one for name in checked.inputs if (one := checked.relations[name]).data_name in self]
+        found = {one.name: self._statistics_of(one) for one in inputs}
         return {name: one for name, one in found.items() if one is not None}
 
-    def _statistics_of(self, name: str, relation: Relation) -> RelationStatistics | None:
-        seen = self._seen.setdefault(name, {})
+    def _statistics_of(self, relation: Relation) -> RelationStatistics | None:
+        seen = self._seen.setdefault(relation.data_name, {})
         if relation.columns not in seen:
-            seen[relation.columns] = self._engine.statistics(name, relation)
+            seen[relation.columns] = self._engine.statistics(relation.data_name, relation)
         return seen[relation.columns]
 
     def _check_inputs(self, explained: Explained) -> None:
-        """Raises an error that names all inputs that the plan reads and nobody registered."""
-        checked = explained.checked
+        """Raises an error that names all inputs that the plan reads and nobody registered; those declared are empty."""
         missing = Diagnostics()
-        for name in explained.inputs:
-            if name not in self:
-                guess = nearest(name, self)
-                hints = [f"did you mean `{guess}`? it is registered"] if guess else []
-                span = checked.relations[name].span
-                missing.error(
-                    "DL401",
-                    f"there are no facts for the relation `{name}`",
-                    None if span is NOWHERE else span,
-                    *hints,
-                    f'register them: db["{name}"] = …',
-                )
+        registered = set(self)
+
+        def how(name: str) -> list[str]:
+            return [f'register them: db["{name}"] = …']
+
+        report_missing_inputs(explained.checked, explained.inputs, registered, how, missing)
         missing.raise_errors()
+        warn(missing.found)
 
     # --- the end ----------------------------------------------------------------------------------------------------
 

@@ -108,9 +108,13 @@ class GoldenCase:
             known = {name: _known_columns(checked.relations[name]) for name in files}
             columns = {name: infer_columns(path, known[name]) for name, path in files.items()}
             checked = analyze(program, params=params, inputs=columns, iterations=iterations)
-        inputs = {name: read_facts(path, checked.relations[name].columns) for name, path in files.items()}
+        relations = [checked.relations[name] for name in checked.inputs]
+        inputs = {
+            one.name: read_facts(files[one.data_name], one.columns) for one in relations if one.data_name in files
+        }
+        empty = {one.name: () for one in relations if one.is_declared and one.data_name not in files}
         unused = {name: () for name in self.fact_files if name not in files}
-        return PreparedCase(checked, {**inputs, **unused}, Limits(**options.get("limits", {})))
+        return PreparedCase(checked, {**inputs, **empty, **unused}, Limits(**options.get("limits", {})))
 
     def rendered(self, error: EmberlogError) -> str:
         """The diagnostics with the paths of files as seen from the case's folder."""

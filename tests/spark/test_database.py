@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from emberlog.config import Execution
 from emberlog.database import Database
 from emberlog.datatypes import INT, STRING
-from emberlog.diagnostics import EmberlogError
+from emberlog.diagnostics import EmberlogError, EmberlogWarning
 from emberlog.events import Event, ExecutorChosen
 from emberlog.io.local_relation import LocalRelation
 from emberlog.source import Source
@@ -203,3 +203,13 @@ def test_data_of_this_process_is_checked_before_anything_runs(database: Database
         database["t"] = data
         with pytest.raises(EmberlogError, match=code):
             database.datalog("declare t(float a). p(A) :- t(A).")
+
+
+def test_data_beside_facts_and_declared_without_data(spark: SparkSession) -> None:
+    db = Database(spark)
+    db["arc"] = spark.createDataFrame([(1, 2), (2, 3)], "a long, b long")
+    db["tc"] = [(9, 1)]
+    with pytest.warns(EmberlogWarning, match="DL294"):
+        result = db.datalog(f"declare shut(x: int). arc(3, 4). {TC} far(Y) :- tc(9, Y), !shut(Y).")
+    assert facts_of(result["far"]) == {(1,), (2,), (3,), (4,)}
+    assert result["far"].columns == ["Y"]

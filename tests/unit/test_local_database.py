@@ -103,6 +103,32 @@ def test_moments_are_timestamps_unless_they_came_as_numbers(db: Local) -> None:
     assert db.datalog("declare e(timestamp t, int n). p(T) :- e(T, _).")["p"].collect() == [(5,)]
 
 
+def test_data_beside_facts_and_rules(db: Local) -> None:
+    db["arc"] = [(1, 2)]
+    db["reach"] = [(7,)]
+    text = "arc(2, 3). reach(1). reach(Y) :- reach(X), arc(X, Y)."
+    assert sorted(db.datalog(text)["reach"].collect()) == [(1,), (2,), (3,), (7,)]
+    assert sorted(db.datalog("arc(2, 3.5). arc(X, Y)?")["arc"].collect()) == [(1, 2.0), (2, 3.5)]
+    proof = str(db.datalog("arc(2, 3). p(X) :- arc(X, _).", provenance=True).why("p", (1,)))
+    assert "arc(1, 2)   input arc" in proof
+    db["total"] = [("a", 3)]
+    with pytest.warns(emberlog.EmberlogWarning, match="DL292.*adds contributions to `sum`"):
+        result = db.datalog('total("a", sum<Y>) :- arc(_, Y).')
+    assert result["total"].collect() == [("a", 5)]
+    with pytest.raises(emberlog.EmberlogError, match="DL402"):
+        db.datalog("arc(1). p(X) :- arc(X).")
+
+
+def test_a_declared_relation_without_data_is_empty(db: Local) -> None:
+    db["arc"] = [(1, 2)]
+    text = "declare closed(x: int). open(X, Y) :- arc(X, Y), !closed(Y). p(X) :- closed(X)."
+    with pytest.warns(emberlog.EmberlogWarning, match="DL294.*`closed` is declared"):
+        result = db.datalog(text)
+    assert (result["open"].collect(), result["p"].collect()) == ([(1, 2)], [])
+    with pytest.raises(emberlog.EmberlogError, match="did you mean `arc`"):
+        db.datalog("p(X) :- arx(X, _).")
+
+
 def test_columns_and_headers(db: Local, tmp_path: Path) -> None:
     path = tmp_path / "roads.csv"
     path.write_text("km,to,from\n5,2,1\n7,3,2\n")

@@ -101,11 +101,12 @@ SEMANTIC_ENTRIES = (
     ),
     Entry(
         "DL217",
-        "data for a relation that the program defines",
-        "The program has rules or facts for a relation, and the caller registers data for it too. Which of the two "
-        "counts would be a guess.",
-        "Rename one of them and join them with a rule: `arc(X, Y) :- arc_data(X, Y).`",
-        'The program has the rule `arc(X, Y) :- edge(X, Y).`, and the caller sets `db["arc"]`.',
+        "a stream that the program defines, too",
+        "The tuples of a stream come from its source, each at its time, so the program can have no facts for it beside "
+        "them. A relation that is no stream can have both.",
+        "Give the facts another name, and join them with a rule: `ride(T, X) :- taxi(T, X).`",
+        "The program has `STREAM taxi(Ts: timestamp, X: int).` and the fact `taxi(1, 2).`, and the caller sets "
+        '`db["taxi"]`.',
         FoundBy.OTHER,
     ),
     Entry(
@@ -295,6 +296,16 @@ SEMANTIC_ENTRIES = (
         "mark behind it.",
         "Give one of the rules another label.",
         "exit: tc(X, Y) :- arc(X, Y).\nexit: tc(X, Y) :- tc(X, Z), arc(Z, Y).\n",
+        is_warning=True,
+    ),
+    Entry(
+        "DL294",
+        "a declared relation without facts",
+        "The program declares a relation, has no facts or rules for it, and the caller gives none either. The "
+        "declaration says that the name is right, so the relation is empty.",
+        "Give its facts, if there are some.",
+        'The program has `declare blocked(x: int).`, and nobody sets `db["blocked"]`.',
+        FoundBy.OTHER,
         is_warning=True,
     ),
 )

@@ -28,8 +28,9 @@ from emberlog.profile import RunProfile
 from emberlog.render.answer_text import answer_text
 from emberlog.render.profile_text import profile_text
 from emberlog.semantics.analysis import analyze
+from emberlog.semantics.missing_inputs import report_missing_inputs
 from emberlog.semantics.model import CheckedProgram
-from emberlog.source import NOWHERE, Source
+from emberlog.source import Source
 from emberlog.syntax import ast
 from emberlog.syntax.parser import parse
 
@@ -72,12 +73,13 @@ def prepare(
     program = _with_queries(parse(read_source(name)), queries)
     checked = analyze(program, params=params, iterations=iterations)
     needed = needed_inputs(optimize(build(checked), off=frozenset(off)).plan)
+    derived = {name for name, relation in checked.relations.items() if relation.is_derived}
     if output is not None and "://" not in output and os.path.exists(output):
         raise fail("DL408", f"`{output}` is there already", None, "choose another folder, or take it away")
     beside = facts_beside(program_path(name)) if facts is None and name != STANDARD_INPUT else None
     folder = beside if facts is None else Path(facts)
     found = {relation: str(path) for relation, path in (files_in_folder(folder) if folder else {}).items()}
-    files = {relation: path for relation, path in found.items() if relation in needed}
+    files = {relation: path for relation, path in found.items() if relation in needed or relation in derived}
     _check_inputs(checked, needed, inputs, {**files, **inputs}, folder)
     used = beside if files.keys() - inputs.keys() else None
     return Task(program, checked, params, iterations, tuple(off), {**files, **inputs}, used, output)
@@ -188,21 +190,17 @@ def _check_inputs(
     """Raises errors for inputs that are needed and have no file, and for files that belong to no input."""
     diagnostics = Diagnostics()
     for relation, path in named.items():
-        if relation not in checked.inputs:
-            guess = nearest(relation, checked.inputs)
+        if relation not in checked.relations:
+            guess = nearest(relation, checked.relations)
             hint = f"did you mean `{guess}`?" if guess else f"its inputs are {', '.join(checked.inputs) or 'none'}"
             diagnostics.error("DL411", f"the program has no input `{relation}`", None, hint)
         elif "://" not in path and is_fact_file(Path(path)) and not glob(path) and not os.path.exists(path):
             diagnostics.error("DL405", f"cannot read `{path}`: no such file or directory", None)
-    for relation in needed:
-        if relation not in given:
-            span = checked.relations[relation].span
-            looked = [f"`{folder}` has no file for it"] if folder else []
-            diagnostics.error(
-                "DL401",
-                f"there are no facts for the relation `{relation}`",
-                None if span is NOWHERE else span,
-                *looked,
-                f"give them: --input {relation}=PATH, or --facts DIR with a file {relation}.csv",
-            )
+
+    def how(relation: str) -> Iterable[str]:
+        if folder:
+            yield f"`{folder}` has no file for it"
+        yield f"give them: --input {relation}=PATH, or --facts DIR with a file {relation}.csv"
+
+    report_missing_inputs(checked, needed, given, how, diagnostics)
     diagnostics.raise_errors()

@@ -100,7 +100,7 @@ class Prover:
                 yield WrittenFact(goal.fact)
             for rule in self._rules.get(goal.relation, ()):
                 for valuation in self.derivations(rule, goal.fact, view):
-                    yield self.applied(rule, valuation, view)
+                    yield InputFact() if self.checked.copies_data(rule) else self.applied(rule, valuation, view)
 
     def other_steps(self, goal: Goal) -> Iterator[Step]:
         """Yields steps from facts of any iteration, the smallest among them: any rule that gives a plain fact, and any

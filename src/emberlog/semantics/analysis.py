@@ -7,7 +7,10 @@ from dataclasses import fields, is_dataclass
 
 from emberlog.deadline import check_time
 from emberlog.diagnostics import Diagnostics
+from emberlog.language.aggregates import Aggregate
 from emberlog.language.registry import BUILT_IN, Functions
+from emberlog.semantics.column_names import distinct_names, names_from_heads
+from emberlog.semantics.data_beside_rules import data_of, with_data_beside_rules
 from emberlog.semantics.model import (
     Absent,
     CheckedProgram,
@@ -29,7 +32,7 @@ from emberlog.semantics.timestamps import assign_time_roles
 from emberlog.semantics.typecheck import CHECKING, TypeTable, check_types, infer_types, unify_contributions
 from emberlog.source import Span
 from emberlog.syntax import ast
-from emberlog.syntax.ast import Constant, DeclarationKind, Variable
+from emberlog.syntax.ast import Constant, DeclarationKind
 
 
 def analyze(
@@ -63,13 +66,13 @@ class _Analysis:
         functions: Functions,
         diagnostics: Diagnostics,
     ) -> None:
-        self.program = program
+        self.written = program
+        self.program, self.inputs, self.data_names = with_data_beside_rules(program, inputs or {}, diagnostics)
         self.params = params
-        self.inputs = inputs
         self.iterations = iterations
         self.diagnostics = diagnostics
         self.functions = functions
-        self.vocabulary = Vocabulary(defined_relations(program), params, functions)
+        self.vocabulary = Vocabulary(defined_relations(self.program), params, functions)
         self.signatures: dict[str, Signature] = {}
 
     def run(self) -> CheckedProgram | None:
@@ -88,7 +91,7 @@ class _Analysis:
         if self.diagnostics.has_errors:
             return None
         return CheckedProgram(
-            self.program, relations, facts, tuple(rules), strata, queries, self.diagnostics.in_order(), self.functions
+            self.written, relations, facts, tuple(rules), strata, queries, self.diagnostics.in_order(), self.functions
         )
 
     def _check_parameters(self) -> None:
@@ -203,7 +206,9 @@ class _Analysis:
                 )
                 return None
             else:
-                if aggregate[0] in ("count", "countd"):
+                if draft.name == data_of(signature.name):
+                    self._warn_of_data_that_adds_up(signature.name, function, term.span)
+                elif aggregate[0] in ("count", "countd"):
                     self.diagnostics.warning(
                         "DL292",
                         f"this value is one contribution to `{aggregate[0]}`: it counts as 1, whatever it is",
@@ -212,10 +217,19 @@ class _Analysis:
                 values.append(Contribution(aggregate[0], (term,)))
         return tuple(values)
 
+    def _warn_of_data_that_adds_up(self, name: str, function: Aggregate, place: Span) -> None:
+        if not function.is_meet:
+            self.diagnostics.warning(
+                "DL292",
+                f"the data that is registered for `{name}` adds contributions to `{function.name}`",
+                place,
+                f'if it is what an earlier run gave, take it away: del db["{name}"]',
+            )
+
     def _relations(self, table: TypeTable, rules: Sequence[CoreRule]) -> dict[str, Relation]:
         relations = {}
         for name, signature in self.signatures.items():
-            names = _column_names(signature, rules)
+            names = self._column_names(signature, rules)
             columns = []
             for index in range(signature.arity):
                 aggregate = signature.aggregates.get(index)
@@ -227,47 +241,25 @@ class _Analysis:
                 is_derived=signature.is_derived,
                 is_stream=declaration is not None and declaration.kind is DeclarationKind.STREAM,
                 is_declared=declaration is not None,
+                data_name=self.data_names.get(name, name),
                 span=signature.span,
             )
         return relations
 
-
-def _column_names(signature: Signature, rules: Sequence[CoreRule]) -> list[str]:
-    """Declared or registered names; else the variables of the first rule's head; else c1, c2, …"""
-    if signature.declaration is not None:
-        return [column.name for column in signature.declaration.columns]
-    if signature.given is not None and len(signature.given) == signature.arity:
-        return [column.name for column in signature.given]
-    own = [rule for rule in rules if rule.relation == signature.name]
-    # Rules say more than facts about what the columns are.
-    for rule in sorted(own, key=lambda rule: not rule.body):
-        if rule.statement is not None:
-            return _distinct_names([_term_name(term) for term in rule.statement.head.terms])
-    return [f"c{index + 1}" for index in range(signature.arity)]
-
-
-def _term_name(term: ast.HeadTerm) -> str | None:
-    if isinstance(term, Variable):
-        return term.name
-    names = {variable.name for variable in ast.variables_of(term)}
-    if isinstance(term, ast.AggregateTerm) and term.function in ("count", "countd", "collect"):
-        return term.function
-    if isinstance(term, ast.AggregateTerm) and term.arguments and isinstance(term.arguments[-1], Variable):
-        return term.arguments[-1].name
-    return names.pop() if len(names) == 1 else None
-
-
-def _distinct_names(names: Sequence[str | None]) -> list[str]:
-    """Names that differ, also for SQL, which does not see case: a repeat or a missing one is named by its position."""
-    result: list[str] = []
-    seen: set[str] = set()
-    for index, name in enumerate(names):
-        own = name if name is not None and name.lower() not in seen and not name.startswith("_") else f"c{index + 1}"
-        while own.lower() in seen:
-            own += "_"
-        seen.add(own.lower())
-        result.append(own)
-    return result
+    def _column_names(self, signature: Signature, rules: Sequence[CoreRule]) -> list[str]:
+        """Declared or registered names; else what the heads of the rules say; else c1, c2, …"""
+        if signature.declaration is not None:
+            return [column.name for column in signature.declaration.columns]
+        if signature.given is not None and len(signature.given) == signature.arity:
+            return [column.name for column in signature.given]
+        own = [rule for rule in rules if rule.relation == signature.name and rule.name != data_of(signature.name)]
+        # Rules say more than facts about what the columns are.
+        own.sort(key=lambda rule: not rule.body)
+        names = names_from_heads((rule.statement.head for rule in own if rule.statement), signature.arity)
+        data = self.inputs.get(data_of(signature.name), ())
+        if len(data) == signature.arity:
+            names = [name or column.name for name, column in zip(names, data, strict=True)]
+        return distinct_names(names)
 
 
 def _split_facts(rules: Sequence[CoreRule]) -> tuple[dict[str, tuple[Fact, ...]], list[CoreRule]]:

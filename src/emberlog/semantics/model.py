@@ -49,6 +49,8 @@ class Relation:
     """True for a STREAM and for what is derived from one."""
     time: TimeRole = TimeRole.NONE
     is_declared: bool = False
+    data_name: str = ""
+    """What its facts are registered as, if it is an input: mostly its own name."""
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
     @property
@@ -228,11 +230,19 @@ class CheckedProgram:
     def has_streams(self) -> bool:
         return any(relation.is_stream for relation in self.relations.values())
 
+    def copies_data(self, rule: CoreRule) -> bool:
+        """Tells whether a rule only puts registered data into a relation that the program defines, too."""
+        match rule.body:
+            case (Match(relation),):
+                data = self.relations[relation]
+                return not data.is_derived and data.data_name == rule.relation
+        return False
+
     @property
     def outputs(self) -> tuple[str, ...]:
         """What is computed for the caller: the queried relations, or every relation that rules derive,
         or, in a program of facts alone, those."""
         if self.queries:
             return tuple(dict.fromkeys(query.relation for query in self.queries))
-        derived = tuple(dict.fromkeys(rule.relation for rule in self.rules if rule.body))
+        derived = tuple(dict.fromkeys(rule.relation for rule in self.rules if rule.body and not self.copies_data(rule)))
         return derived or tuple(dict.fromkeys((*self.facts, *(rule.relation for rule in self.rules))))

@@ -200,13 +200,6 @@ class _Resolver:
             signature = self.signatures.get(name)
             if signature is None:
                 self.signatures[name] = Signature(name, len(columns), NOWHERE, given=columns)
-            elif signature.is_derived:
-                self.diagnostics.error(
-                    "DL217",
-                    f"`{name}` is defined by the program, and data is registered for it too",
-                    signature.span,
-                    "give one of them another name, and join them with a rule",
-                )
             else:
                 if signature.arity != len(columns):
                     self.diagnostics.error(

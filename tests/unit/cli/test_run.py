@@ -49,7 +49,7 @@ def tc(emberlog: Emberlog) -> Emberlog:
             ("tc.dl", "--input", "ark=arc.csv"),
             "error[DL411]: the program has no input `ark`\n  = did you mean `arc`?\n",
         ),
-        (("tc.dl", "--input", "tc=arc.csv"), "error[DL411]: the program has no input `tc`"),
+        (("tc.dl", "--input", "tc=arc.csv"), "  = there are facts for `tc`\n"),
         (("tc.dl", "--input", "arc=arc.csv", "--output", "empty"), "error[DL408]: `empty` is there already\n"),
         (("tc.dl", "--input", "arc=arc.csv", "--off", "simplfy"), "error[DL301]: there is no pass `simplfy`"),
         (("tc.dl", "--input", "arc=arc.csv", "--query", "ct(1, Y)?"), "error[DL201]: there is no relation `ct`\n"),

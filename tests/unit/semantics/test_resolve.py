@@ -55,10 +55,30 @@ def test_a_declared_aggregate_holds_for_every_rule() -> None:
 
 
 def test_data_for_a_relation_that_the_program_defines() -> None:
-    assert codes("p(X) :- a(X).", inputs={"a": [Column("x", INT)], "p": [Column("x", INT)]}) == ["DL217"]
+    one, two = [Column("x", INT)], [Column("x", INT), Column("y", INT)]
+    program = checked("p(X) :- a(X). p(1).", inputs={"a": one, "p": one})
+    assert program.inputs == ("a", "p (data)")
+    assert program.relations["p (data)"].data_name == "p"
+    assert program.outputs == ("p",)
+    assert checked("p(1). q(X) :- p(X).", inputs={"p": one}).outputs == ("q",)
+    assert codes("p(X) :- a(X).", inputs={"a": one, "p": two}) == ["DL402"]
+    stream = "STREAM p(Ts: timestamp, X: int). q(T, X) :- p(T, X). p(1, 2)."
+    assert "DL217" in codes(stream, inputs={"p": two})
+
+
+def test_columns_are_named_by_any_rule_that_has_a_name_for_them() -> None:
+    def names(text: str) -> list[str]:
+        return [column.name for column in checked(text).relations["p"].columns]
+
+    assert names("p(X, 0) :- a(X). p(Y, D + 1) :- p(X, D), b(X, Y).") == ["X", "D"]
+    assert names("p(A * B, A + 1, A, sum<A * 2>) :- a(A, B).") == ["product", "sum", "A", "sum_4"]
+    assert names("p(cat(A, B), upper(A), max<len(B)>) :- a(A, B).") == ["cat", "A", "B"]
+    assert names("p(1, 2). p(X, 3) :- a(X).") == ["X", "c2"]
+    assert names("p(C1, 2) :- a(C1). p(3, _X) :- a(_X).") == ["C1", "X"]
+    assert names("p(c2, 2) :- a(c2).") == ["c2", "c2_2"]
 
 
 def test_columns_are_named_by_declaration_data_or_variables() -> None:
     program = checked("p(X, X, 3, count<_>, min<D>) :- a(X, D, _).", inputs={"a": [Column(n, INT) for n in "uvw"]})
-    assert [column.name for column in program.relations["p"].columns] == ["X", "c2", "c3", "count", "D"]
+    assert [column.name for column in program.relations["p"].columns] == ["X", "X_2", "c3", "count", "D"]
     assert [column.name for column in program.relations["a"].columns] == ["u", "v", "w"]

@@ -27,7 +27,7 @@ from emberlog.engines.local.run import (
 from emberlog.engines.recording import ITERATION, Recording, is_latest
 from emberlog.engines.worker_counts import WorkerCounts
 from emberlog.io.arrow_shelves import shelf_of
-from emberlog.io.intake import Source, register
+from emberlog.io.intake import NoRows, Source, register
 from emberlog.io.local_files import LocalReader
 from emberlog.io.local_relation import LocalRelation, statistics_of
 from emberlog.io.matching import free_name
@@ -102,8 +102,11 @@ class LocalEngine(Engine[LocalRelation]):
         return tuple(lines)
 
     def inputs(self, checked: CheckedProgram, names: Sequence[str]) -> Inputs[LocalRelation]:
-        found = {name: self._registered[name].relation(checked.relations[name]) for name in names}
+        found = {name: self._source(one := checked.relations[name]).relation(one) for name in names}
         return Inputs(found, any(relation.plain_times for relation in found.values()))
+
+    def _source(self, relation: Relation) -> Source[LocalRelation]:
+        return self._registered.get(relation.data_name) or NoRows(relation.name)
 
     def run(self, request: Request) -> Outputs[LocalRelation]:
         inputs = self.inputs(request.checked, request.inputs)

@@ -24,11 +24,12 @@ from emberlog.engines.spark.run import SparkRun, run
 from emberlog.engines.spark.session import active_session, start_session
 from emberlog.engines.spark.shelves import shelf_of_frame
 from emberlog.engines.worker_counts import WorkerCounts
-from emberlog.io.intake import Source, register
+from emberlog.io.intake import NoRows, Source, register
 from emberlog.io.matching import free_name
 from emberlog.io.sampling import statistics_of_facts, statistics_of_parquet
 from emberlog.io.shelves import Shelf
 from emberlog.io.spark_conversions import as_result
+from emberlog.io.spark_frames import HeldSource
 from emberlog.io.spark_sources import SparkReader
 from emberlog.io.spark_writers import write_relations
 from emberlog.logical.nodes import LogicalPlan
@@ -137,11 +138,14 @@ class SparkEngine(Engine[DataFrame]):
         return Counted(plan, nodes.rows, relations.rows, tuple(workers.rounds), tuple(workers.steps))
 
     def inputs(self, checked: CheckedProgram, names: Sequence[str]) -> Inputs[DataFrame]:
-        known = checked.relations
+        found = {name: (self._source(one := checked.relations[name]), one) for name in names}
         return Inputs(
-            {name: self._registered[name].relation(known[name]) for name in names},
-            any(self._registered[name].has_plain_times(known[name]) for name in names),
+            {name: source.relation(relation) for name, (source, relation) in found.items()},
+            any(source.has_plain_times(relation) for source, relation in found.values()),
         )
+
+    def _source(self, relation: Relation) -> Source[DataFrame]:
+        return self._registered.get(relation.data_name) or HeldSource(self.spark, NoRows(relation.name))
 
     def close(self) -> None:
         self._registered.clear()

@@ -64,6 +64,7 @@ class StreamAnswers(Outputs[DataFrame]):
             )
         for name, frame in self._frames.items():
             relation = self.checked.relations[name]
+            name = relation.data_name
             if relation.is_stream and not frame.isStreaming:
                 raise fail(
                     "DL342",
