@@ -123,7 +123,7 @@ def _check_command(parser: argparse.ArgumentParser, first: str) -> None:
 
 def _report(error: Exception) -> int:
     """What a command did not handle: a person's mistake as a diagnostic, one of ours as a single line."""
-    from emberlog.diagnostics import EmberlogError, EmberlogWarning, render
+    from emberlog.diagnostics import EmberlogError, EmberlogWarning, printable, render
 
     if isinstance(error, EmberlogWarning):
         error = EmberlogError((error.diagnostic,))
@@ -136,7 +136,7 @@ def _report(error: Exception) -> int:
         traceback.print_exception(error)
     code, what = _described(error)
     advice = "please report it with the program and this command, and what EMBERLOG_DEBUG=1 adds"
-    print(f"error[{code}]: Emberlog itself failed: {what}; {advice}", file=sys.stderr)
+    print(f"error[{code}]: Emberlog itself failed: {printable(what)}; {advice}", file=sys.stderr)
     return exit_codes.INTERNAL
 
 

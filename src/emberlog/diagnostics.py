@@ -156,6 +156,21 @@ class Palette(Enum):
     RESET = "\x1b[0m"
 
 
+def printable(text: str) -> str:
+    """Returns the text without what a terminal obeys: control characters, and those that turn the direction of writing.
+    Each becomes one character, so that places stay where they are; line breaks and tabs are kept."""
+    return text.translate(_PRINTED)
+
+
+_PRINTED = {
+    **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"},
+    0x7F: 0x2421,
+    **dict.fromkeys(
+        (*range(0x80, 0xA0), 0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD
+    ),
+}
+
+
 def render(diagnostics: Sequence[Diagnostic], *, colour: bool = False) -> str:
     """The diagnostics as a person reads them, without a final line break."""
 
@@ -174,11 +189,11 @@ def render(diagnostics: Sequence[Diagnostic], *, colour: bool = False) -> str:
 def _render_one(diagnostic: Diagnostic, paint: Any) -> str:
     palette = Palette.ERROR if diagnostic.severity is Severity.ERROR else Palette.WARNING
     head = paint(f"{diagnostic.severity.value}[{diagnostic.code}]", palette)
-    lines = [f"{head}: {paint(diagnostic.message, Palette.BOLD)}"]
+    lines = [f"{head}: {paint(printable(diagnostic.message), Palette.BOLD)}"]
     if diagnostic.span is not None:
         lines += _excerpt(diagnostic.span, paint, palette)
     for note in diagnostic.notes:
-        lines.append(f"  {paint('=', Palette.FRAME)} {note.text}")
+        lines.append(f"  {paint('=', Palette.FRAME)} {printable(note.text)}")
         if note.span is not None:
             lines += _excerpt(note.span, paint, Palette.FRAME)
     return "\n".join(lines)
@@ -191,14 +206,14 @@ def _excerpt(span: Span, paint: Any, palette: Palette) -> list[str]:
     shift = 0
     if len(raw) > 160:  # show the neighbourhood of the place in a very long line
         shift = max(0, begin.column - 1 - 60)
-    text = raw[shift : shift + 160].replace("\t", " ")
+    text = printable(raw[shift : shift + 160].replace("\t", " "))
     first = begin.column - 1 - shift
     last = finish.column - 1 - shift if finish.line == begin.line else len(text)
     carets = "^" * max(1, min(last, len(text)) - first)
     number = str(begin.line)
     margin = " " * len(number)
     return [
-        f"{margin} {paint('┌', Palette.FRAME)} {span.source.name}:{begin.line}:{begin.column}",
+        f"{margin} {paint('┌', Palette.FRAME)} {printable(span.source.name)}:{begin.line}:{begin.column}",
         f"{paint(number + ' │', Palette.FRAME)} {text.rstrip()}",
         f"{margin} {paint('│', Palette.FRAME)} {' ' * first}{paint(carets, palette)}",
     ]

@@ -13,7 +13,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from emberlog.workers.wire.scratch import existing_folders
+from emberlog.places import existing_folders
 from tests.spark.storage import jobs_end
 
 PATIENCE_SECONDS = 20.0
@@ -58,7 +58,7 @@ def traces(spark: SparkSession) -> Traces:
     return Traces(
         tuple(ours),
         sum(one.is_listening for one in mine),
-        existing_folders() | frozenset(Path(tempfile.gettempdir()).glob("emberlog-run-*")),
+        existing_folders() | frozenset(Path(tempfile.gettempdir()).glob("emberlog-run-*/run-*")),
         int(context.getPersistentRDDs().size()),
         sum(_state(child) in "Tt" for child in workers),
         sum(one.remote in ends and not one.is_listening for one in of_workers),

@@ -14,7 +14,7 @@ from emberlog.config import Execution, Limits
 from emberlog.database import Database
 from emberlog.diagnostics import EmberlogError
 from emberlog.events import Event, ExecutorChosen, IterationFinished, RulesProfiled, StratumFinished
-from emberlog.workers.wire.scratch import existing_folders
+from emberlog.places import existing_folders
 from tests.spark.answers import facts_of
 
 TC = "tc(X, Y) :- arc(X, Y).\ntc(X, Y) :- tc(X, Z), arc(Z, Y).\n"

@@ -14,7 +14,7 @@ from emberlog.config import Execution
 from emberlog.database import Database
 from emberlog.engines.spark.launcher import Launcher
 from emberlog.events import Event, ExecutorChosen, StratumFinished
-from emberlog.workers.wire.scratch import existing_folders
+from emberlog.places import existing_folders
 from tests.oracle.evaluate import evaluate
 from tests.programs import checked
 from tests.spark import saboteurs

@@ -16,9 +16,9 @@ from emberlog.engines.spark import launcher
 from emberlog.engines.spark.key_handover import PROPERTY
 from emberlog.engines.spark.slots import ENCRYPTION
 from emberlog.events import Event, ExecutorChosen
+from emberlog.places import existing_folders
 from emberlog.workers.wire.handshake import DRIVER
 from emberlog.workers.wire.rendezvous import Tracker
-from emberlog.workers.wire.scratch import existing_folders
 from tests.spark.answers import facts_of
 from tests.unit.workers.test_strangers import ATTACKS, Stranger
 

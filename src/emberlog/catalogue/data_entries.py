@@ -112,6 +112,16 @@ DATA_ENTRIES = (
         FoundBy.OTHER,
     ),
     Entry(
+        "DL422",
+        "nowhere to put temporary files",
+        "What workers hand to Spark, and what does not fit into memory, goes through files. No folder for temporary "
+        "files can be written, or the disk is full.",
+        "Set the environment variable TMPDIR to a folder that the user can write, with room in it. `emberlog doctor` "
+        "looks at what is there.",
+        "`TMPDIR=/proc emberlog run tc.dl`",
+        FoundBy.OTHER,
+    ),
+    Entry(
         "DL440",
         "no provenance",
         "Proofs are rebuilt from the iterations that a run records, and this run recorded none.",

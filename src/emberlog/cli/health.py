@@ -15,6 +15,7 @@ from enum import Enum
 from pathlib import Path
 
 from emberlog.diagnostics import EmberlogError
+from emberlog.places import RUN_PREFIX, kept_folder
 
 GIB = 2**30
 
@@ -23,7 +24,7 @@ LEAST_FREE_DISK = 1 * GIB
 
 MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
-PACKAGES = ("pyspark", "pandas", "pyarrow", "numpy")
+PACKAGES = ("pyspark", "pandas", "pyarrow", "numpy", "numba")
 
 
 class State(Enum):
@@ -52,6 +53,7 @@ def findings() -> Iterator[Finding]:
     yield _memory()
     yield _slots()
     yield _disk()
+    yield _kernels()
 
 
 def _python() -> Finding:
@@ -141,8 +143,31 @@ def _slots() -> Finding:
     return Finding(State.DOUBTFUL, "slots", text, "one task at a time is slow; give the machine more cores")
 
 
+def _kernels() -> Finding:
+    """Tells where the machine code of the workers is kept. Without such a place each process compiles it again."""
+    remedy = "give the user a home, or name a folder that he can write with XDG_CACHE_HOME or TMPDIR"
+    try:
+        from emberlog.workers.kernels.jit import code_folder
+
+        folder, kept = code_folder(), kept_folder()
+    except ImportError as error:
+        return Finding(State.MISSING, "kernels", f"numba cannot be loaded: {error}", 'pip install "numba"')
+    except EmberlogError:
+        folder = kept = None
+    if folder is None or kept is None:
+        return Finding(State.DOUBTFUL, "kernels", "nowhere to keep machine code: every run compiles it again", remedy)
+    if kept.name.startswith(RUN_PREFIX):
+        text = f"machine code is kept in {folder}, which goes with the process: every run compiles it again"
+        return Finding(State.DOUBTFUL, "kernels", text, remedy)
+    return Finding(State.FINE, "kernels", f"machine code is kept in {folder}, and other files in {kept}")
+
+
 def _disk() -> Finding:
-    folder = tempfile.gettempdir()
+    try:
+        folder = tempfile.gettempdir()
+    except OSError as error:
+        remedy = "set TMPDIR to a folder that this user can write"
+        return Finding(State.MISSING, "disk", f"no folder for temporary files: {error.strerror}", remedy)
     free = shutil.disk_usage(folder).free
     text = f"{free / GIB:,.1f} GiB free in {folder}, where Spark puts what does not fit in memory"
     if free >= LEAST_FREE_DISK:

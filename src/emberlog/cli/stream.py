@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _options(arguments: argparse.Namespace) -> StreamOptions:
-    from emberlog.workers.wire.scratch import new_folder
+    from emberlog.places import new_folder
 
     output = arguments.output
     return StreamOptions(

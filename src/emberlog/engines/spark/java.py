@@ -6,6 +6,7 @@ package, and both make Java print warnings. So it is given a `java` that leaves 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import importlib.util
 import os
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from emberlog.diagnostics import EmberlogError, fail
+from emberlog.places import kept_folder
 
 OLDEST = 17
 """The first Java that Spark 4 runs on."""
@@ -130,16 +132,16 @@ def home_to_launch(java: Java) -> Path:
     except OSError as error:
         if java.origin != FROM_PACKAGE:
             return java.home  # noisier, but complete
-        reason = (error.strerror or str(error)).lower()
-        raise fail("DL420", f"cannot prepare a Java in `{_cache_folder()}`: {reason}") from None
+        reason = error.strerror or str(error)
+        raise fail("DL420", f"cannot prepare a Java in `{kept_folder()}`: {reason}") from None
 
 
 def mirrored_home(home: Path) -> Path:
     """Returns a Java home of links to another, but with a `java` of its own. It is kept in the user's cache."""
-    mirror = _cache_folder() / f"java-{_fingerprint(home)}"
+    mirror = kept_folder() / f"java-{_fingerprint(home)}"
     wrapper = _WRAPPER.format(java=home / "bin" / "java")
     if _is_complete(mirror, wrapper):
-        return mirror
+        return _executable_in(mirror)
     mirror.parent.mkdir(parents=True, exist_ok=True)
     # Made aside and put in place whole, as several processes may be at it.
     unfinished = Path(tempfile.mkdtemp(prefix="java-", dir=mirror.parent))
@@ -150,6 +152,12 @@ def mirrored_home(home: Path) -> Path:
         unfinished.rename(mirror)
     except OSError:  # another process was faster
         shutil.rmtree(unfinished, ignore_errors=True)
+    return _executable_in(mirror)
+
+
+def _executable_in(mirror: Path) -> Path:
+    if not os.access(mirror / "bin" / "java", os.X_OK):
+        raise PermissionError(errno.EACCES, "its file system does not run programs; TMPDIR can name another")
     return mirror
 
 
@@ -176,11 +184,3 @@ def _is_complete(mirror: Path, wrapper: str) -> bool:
 
 def _fingerprint(home: Path) -> str:
     return hashlib.sha256(str(home).encode()).hexdigest()[:16]
-
-
-def _cache_folder() -> Path:
-    if sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "emberlog"

@@ -49,6 +49,7 @@ from emberlog.events import WorkerEffort
 from emberlog.io.spark_conversions import local_frame
 from emberlog.language.faults import Fault
 from emberlog.language.spark_types import schema_of
+from emberlog.places import delete, new_folder
 from emberlog.workers.fixpoint.profile import Counts, Profile
 from emberlog.workers.fixpoint.worker import spilled_on
 from emberlog.workers.kernels.machine_memory import memory_for_each, memory_from_spark
@@ -74,7 +75,6 @@ from emberlog.workers.wire.inline_rows import (
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Progress
 from emberlog.workers.wire.rendezvous import Tracker
-from emberlog.workers.wire.scratch import delete, new_folder
 
 LOOPBACK = "127.0.0.1"
 """Where driver and workers meet that share a machine: nobody else can dial that."""

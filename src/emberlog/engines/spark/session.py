@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.engines.spark.java import find_java, home_to_launch
+from emberlog.places import kept_folder
 
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
@@ -69,12 +69,14 @@ def start_session(
     master = master or "local[*]"
     is_local = master.startswith("local")
     settings = {**_defaults(memory), **(_LOCAL_SETTINGS if is_local else {}), **(conf or {})}
-    settings[_JAVA_OPTIONS] = f"{_logging_option()} {settings.get(_JAVA_OPTIONS, '')}".strip()
+    settings[_JAVA_OPTIONS] = " ".join((*_java_options(), settings.get(_JAVA_OPTIONS, ""))).strip()
     with _environment(is_local):
         builder = SparkSession.builder.master(master).appName("emberlog")
         for name, value in settings.items():
             builder = builder.config(name, value)
         try:
+            if not _has_name():
+                _log_in(settings)
             return builder.getOrCreate()
         except Exception as error:
             raise _did_not_start(error) from error
@@ -100,25 +102,41 @@ def _sensible_memory() -> str:
     return f"{max(1024, min(total // 2**20 // 2, 30 * 1024))}m"
 
 
+def _java_options() -> Iterator[str]:
+    yield _logging_option()
+    if not _has_name():  # as in a container that gives its users numbers; Java calls the home of such a one `?`
+        yield f"-Duser.home={kept_folder()}"
+    if os.environ.get("TMPDIR"):  # which Java does not look at
+        yield f"-Djava.io.tmpdir={tempfile.gettempdir()}"
+
+
+def _has_name() -> bool:
+    """Tells whether the system knows the user of this process."""
+    try:
+        import pwd
+
+        pwd.getpwuid(os.getuid())
+    except (ImportError, KeyError):
+        return sys.platform == "win32"
+    return True
+
+
+def _log_in(settings: Mapping[str, str]) -> None:
+    """Gives the user a name in Java, where Hadoop's file systems want one and the system has none."""
+    SparkContext._ensure_initialized(conf=SparkConf().setAll(list(settings.items())))
+    users = SparkContext._jvm.org.apache.hadoop.security.UserGroupInformation  # type: ignore[union-attr]
+    users.setLoginUser(users.createRemoteUser(os.environ.get("SPARK_USER") or f"user-{os.getuid()}"))
+
+
 def _logging_option() -> str:
     """Returns the option that silences Spark, which reads its logging from a file and wants it before anything else."""
-    folder = _own_folder()
+    folder = kept_folder()
     file = folder / "log4j2.properties"
     if not file.exists() or file.read_text(encoding="utf-8") != _LOGGING:
         unfinished = folder / f"log4j2.{os.getpid()}.properties"
         unfinished.write_text(_LOGGING, encoding="utf-8")
         unfinished.replace(file)
     return f"-Dlog4j2.configurationFile={file.as_uri()}"
-
-
-def _own_folder() -> Path:
-    """Returns a folder for small files that stay, in which nobody else can have put something."""
-    user = os.getuid() if hasattr(os, "getuid") else None
-    folder = Path(tempfile.gettempdir()) / f"emberlog-{'user' if user is None else user}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.lstat()
-    is_ours = user is None or (stat.S_ISDIR(found.st_mode) and found.st_uid == user and not found.st_mode & 0o022)
-    return folder if is_ours else Path(tempfile.mkdtemp(prefix="emberlog-"))
 
 
 @contextlib.contextmanager

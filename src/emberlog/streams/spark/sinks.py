@@ -25,8 +25,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from emberlog.config import FILE_FORMATS, StreamOptions, refuse_options
 from emberlog.diagnostics import fail
 from emberlog.io.matching import free_name
+from emberlog.places import new_folder
 from emberlog.streams.steps.answers import CHANGE
-from emberlog.workers.wire.scratch import new_folder
 
 _SHOWN_ROWS = 20
 _COPIES_AT_ONCE = 8
