@@ -65,8 +65,11 @@ TYPE_NAMES = {
 """Every spelling of a type that a declaration accepts, in lower case."""
 
 
-def type_of_value(value: bool | int | float | str) -> DataType:
+def type_of_value(value: bool | int | float | str | None) -> DataType:
+    """Returns the type of a constant; that of null depends on where it stands."""
     match value:
+        case None:
+            return UNKNOWN
         case bool():
             return BOOL
         case int():

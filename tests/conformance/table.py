@@ -204,6 +204,10 @@ def _type_choices(function: Function) -> Iterator[tuple[DataType, ...]]:
     if function.name in ("int", "float"):
         yield from ((INT,), (FLOAT,), (STRING,), (BOOL,))
         return
+    if function.is_lazy:  # the type checker gives what it chooses from one type
+        conditions = (BOOL,) if function.parameters[0] == BOOL else ()
+        yield from ((*conditions, one, one) for one in _TAKEN[ANY])
+        return
     counts = range(len(function.parameters) - function.optional, len(function.parameters) + 1 + function.variadic)
     for count in counts:
         choices = [_TAKEN.get(function.parameter(place), (function.parameter(place),)) for place in range(count)]

@@ -67,21 +67,40 @@ def _evaluate(expression: Expression, valuation: Valuation, scalars: Scalars) ->
             operand_value = evaluate_expression(operand, valuation, scalars)
             return None if operand_value is None else checked_number(-_number(operand_value))
         case Binary(operator, left, right):
-            first = evaluate_expression(left, valuation, scalars)
-            second = evaluate_expression(right, valuation, scalars)
+            first, second = _values((left, right), valuation, scalars)
             if first is None or second is None:
                 return None
             return checked_number(_arithmetic(operator, _number(first), _number(second)))
         case Call(function, arguments):
-            values = [evaluate_expression(argument, valuation, scalars) for argument in arguments]
-            if any(value is None for value in values):
-                return None
-            return _call(function, scalars, values)
+            if function == "if":
+                holds = evaluate_expression(arguments[0], valuation, scalars)
+                return evaluate_expression(arguments[1 if holds is True else 2], valuation, scalars)
+            if function == "coalesce":
+                found = (evaluate_expression(argument, valuation, scalars) for argument in arguments)
+                return next((one for one in found if one is not None), None)
+            if function == "is_null":
+                return evaluate_expression(arguments[0], valuation, scalars) is None
+            values = _values(arguments, valuation, scalars)
+            return None if None in values else _call(function, scalars, values)
         case Parameter(name):
             raise Fault("DL211", f"the parameter `${name}` has no value")
         case Wildcard():
             raise InternalError("a core rule holds a wildcard")
     assert_never(expression)
+
+
+def _values(arguments: Sequence[Expression], valuation: Valuation, scalars: Scalars) -> list[CellValue]:
+    """The values of arguments. If one is null, that another has none does not matter."""
+    values: list[CellValue] = []
+    met: Fault | None = None
+    for argument in arguments:
+        try:
+            values.append(evaluate_expression(argument, valuation, scalars))
+        except Fault as fault:
+            met = met or fault
+    if met is None or None in values:
+        return [*values, *[None] * (len(arguments) - len(values))]
+    raise met
 
 
 def agrees(left: CellValue, operator: ComparisonOperator, right: CellValue) -> bool:

@@ -16,9 +16,14 @@ pytestmark = pytest.mark.usefixtures("simple_queries")
 IN_DEFAULT_RUN = 3
 """One program in so many is part of the default run; `python3 dev.py spark-full` runs all."""
 
+ALWAYS = ("basics/what_a_null_does",)
+"""Tables of docs/language.md, which are the same on all engines."""
+
 WITH_ANSWERS = [case for case in all_cases() if case.expected_answers]
 SAMPLED = [
-    pytest.param(case, marks=() if number % IN_DEFAULT_RUN == 0 else pytest.mark.slow, id=case.name)
+    pytest.param(
+        case, marks=() if number % IN_DEFAULT_RUN == 0 or case.name in ALWAYS else pytest.mark.slow, id=case.name
+    )
     for number, case in enumerate(WITH_ANSWERS)
 ]
 FAILING = [case for case in all_cases() if case.fails_while_running]

@@ -265,6 +265,21 @@ SEMANTIC_ENTRIES = (
         "RELATION hub(City: string).\nhub(X) :- flight(X, _).\n",
     ),
     Entry(
+        "DL243",
+        "a relation that is called like a value",
+        "`null`, `true` and `false` are values, in any case, so nothing else can be called so.",
+        "Choose another name.",
+        "declare True(x: int).\n",
+    ),
+    Entry(
+        "DL244",
+        "a comparison with null, or an atom with it",
+        "Null agrees with nothing, not even with null: `Y = null`, `Y != null` and `p(X, null)` never hold, and "
+        "`!p(X, null)` always does.",
+        "Test for it: `is_null(Y)`, `!is_null(Y)`.",
+        "unknown(X) :- age(X, Y), Y = null.\n",
+    ),
+    Entry(
         "DL290",
         "a variable that occurs only once",
         "A name that occurs once in a rule joins nothing. Often it is a misspelt variable, or text without quotes.",

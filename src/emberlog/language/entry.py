@@ -70,7 +70,8 @@ def of_floats(types: Types, _constants: Constants) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Function:
-    """Describes a scalar function or an operator. Null in an argument gives null, and nobody is called."""
+    """Describes a scalar function or an operator. Null in an argument gives null, and nobody is called, unless it
+    takes nulls."""
 
     name: str
     parameters: tuple[DataType, ...]
@@ -79,15 +80,22 @@ class Function:
     """How documentation writes a call."""
     meaning: str
     python: Callable[..., CellValue]
-    """Computes the value of arguments that are not null; raises a Fault if there is none."""
+    """Computes the value of arguments that are not null; raises a Fault if there is none. What is lazy gets each
+    argument as a function without arguments."""
     vector: Callable[..., tuple[Vector, Bad]] | None = None
     """Computes the values of whole arrays, and tells where there is none."""
     spark: Callable[[Scope, list[Typed]], Typed] | None = None
     """Makes a column of Spark from those of the arguments."""
+    masked: Callable[..., tuple[Vector, Bad, Bad]] | None = None
+    """For what takes nulls: the values, where there is none and where there is null, from vectors with such masks."""
     fails: Callable[[Types, Constants], bool] = never
     """Tells whether some arguments of these types have no value. A wrong False loses errors, a wrong True only time."""
     leaves_range: bool = False
     """Law: it fails only where the result would be out of range."""
+    takes_nulls: bool = False
+    """Law: it is called although an argument is null, and its value need not be null then."""
+    is_lazy: bool = False
+    """Law: its value is that of one of its arguments, and those that are not chosen are not met: they cannot fail."""
     is_real: bool = False
     """Whether ints are widened to floats before the function sees them."""
     is_mixed: bool = False

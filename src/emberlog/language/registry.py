@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, DataType
 from emberlog.diagnostics import fail
-from emberlog.language import conversions, numbers, texts
+from emberlog.language import choices, conversions, numbers, texts
 from emberlog.language.aggregates import AGGREGATES as _AGGREGATES
 from emberlog.language.aggregates import Aggregate, registered
 from emberlog.language.conversions import WIDEN
@@ -15,7 +15,9 @@ from emberlog.language.entry import Function, always, sometimes
 from emberlog.language.faults import Fault
 from emberlog.language.values import CellValue, in_range
 
-SCALAR_FUNCTIONS = {one.name: one for one in (*numbers.FUNCTIONS, *texts.FUNCTIONS, *conversions.FUNCTIONS)}
+SCALAR_FUNCTIONS = {
+    one.name: one for one in (*numbers.FUNCTIONS, *texts.FUNCTIONS, *conversions.FUNCTIONS, *choices.FUNCTIONS)
+}
 AGGREGATES = {one.name: one for one in _AGGREGATES}
 
 INTERNAL = {one.name: one for one in (WIDEN, numbers.HALVES)}
@@ -85,7 +87,11 @@ class Functions:
 
 
 def _check_name(name: str, known: Mapping[str, object], built_in: Mapping[str, object]) -> None:
-    if not name.isidentifier() or name.startswith("_") or name in ("true", "false", "not", "div", "mod"):
+    if (
+        not name.isidentifier()
+        or name.startswith("_")
+        or name.lower() in ("null", "true", "false", "not", "div", "mod")
+    ):
         raise fail("DL219", f"`{name}` cannot be the name of a function", None, "use letters, digits and _")
     if name in built_in and name in known:
         raise fail("DL219", f"`{name}` is built in", None, "choose another name")

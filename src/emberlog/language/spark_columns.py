@@ -96,7 +96,9 @@ class Typed:
         return self.column.cast("double") if self.type == INT else self.column
 
     def converted(self, wanted: DataType) -> Column:
-        """Returns the column in the wanted type: an int where a float is wanted becomes one."""
+        """Returns the column in the wanted type: an int where a float is wanted becomes one, and so does a null."""
+        if self.type == UNKNOWN != wanted:
+            return self.column.cast(spark_type(wanted))
         return self.as_float() if wanted == FLOAT else self.column
 
     @property
@@ -319,6 +321,48 @@ def part_of(pair: Typed, index: int) -> Typed:
     if pair.type.name != "pair":
         raise fail("DL403", f"a {pair.type} is not a pair made by encd")
     return from_operands(pair.column[(FIRST, SECOND)[index]], pair.type.parts[index], [pair])
+
+
+# --- choices --------------------------------------------------------------------------------------------------------
+
+
+def no_value(one: Typed) -> Column:
+    """Returns where a column has no value, although nothing that it reads is null."""
+    return one.value_or_null.isNull() & no_nulls(one.leaves) if one.is_open else F.lit(False)
+
+
+def is_there(one: Typed) -> Column:
+    """Returns where a column is not null, whether it has a value or not."""
+    return no_nulls(one.leaves) if one.is_open else one.column.isNotNull()
+
+
+def is_null(one: Typed) -> Typed:
+    """Returns whether a column is null; open where it has no value."""
+    if not one.is_open:
+        return Typed(~is_there(one), BOOL)
+    return Typed(F.when(~no_value(one), ~is_there(one)), BOOL, is_open=True, checks=one.checks, nesting=one.nesting + 1)
+
+
+def chosen(
+    scope: Scope, cases: list[tuple[Column, Typed]], otherwise: Typed, tested: Typed | None, type_: DataType
+) -> Typed:
+    """Returns the value of the first case that applies. It is null where that one is, and has no value where that one
+    has none, or where what was tested has none."""
+    values = [one for _, one in cases] + [otherwise]
+    untold = no_value(tested) if tested is not None else F.lit(False)
+
+    def first(of: Callable[[Typed], Column], of_untold: Column) -> Column:
+        column = F.when(untold, of_untold)
+        for applies, one in cases:
+            column = column.when(applies, of(one))
+        return column.otherwise(of(otherwise))
+
+    wanted = spark_type(type_)
+    value = first(lambda one: one.converted(type_).cast(wanted), F.lit(None).cast(wanted))
+    witness = scope.as_leaf(Typed(first(lambda one: F.when(is_there(one), F.lit(True)), F.lit(True)), BOOL))
+    parts = values if tested is None else [tested, *values]
+    checks = tuple(check for one in parts for check in one.checks)
+    return scope.held(Typed(value, type_, witness.leaves, any(one.is_open for one in parts), checks))
 
 
 # --- comparisons ----------------------------------------------------------------------------------------------------

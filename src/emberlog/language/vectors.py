@@ -42,6 +42,8 @@ def dtype_of(type_: DataType) -> Any:
 
 def apply(function: Function, operands: Sequence[Vector], types: Sequence[DataType]) -> Vector:
     """Returns the values of a function of these operands."""
+    if function.masked is not None:
+        return Vector(*function.masked(*operands))
     columns = [one.values for one in operands]
     if function.widens(types):
         columns = [column.astype(np.float64) if column.dtype.kind == "i" else column for column in columns]

@@ -109,7 +109,7 @@ def constant_columns(plan: Plan) -> dict[str, Constant]:
             known = {}
             for output in outputs:
                 match output.expression:
-                    case Constant() as constant:
+                    case Constant(value) as constant if value is not None:  # nothing agrees with null
                         known[output.field.name] = constant
                     case Variable(name) if name in below:
                         known[output.field.name] = below[name]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias, assert_never
 
 from emberlog.diagnostics import EmberlogError, InternalError, fail
 from emberlog.language.comparisons import COMPARISONS
+from emberlog.language.entry import Function
 from emberlog.language.faults import Fault
 from emberlog.language.numbers import NEGATE, OPERATORS
 from emberlog.language.registry import BUILT_IN, Functions
@@ -63,15 +65,15 @@ def compile_expression(expression: Expression, lookup: Lookup, functions: Functi
         case Variable(name):
             return lookup(name)
         case Unary(operand):
-            return _applied(NEGATE.python, (operand,), expression, lookup, functions)
+            return _applied(NEGATE, (operand,), expression, lookup, functions)
         case Binary(symbol, left, right):
-            return _applied(OPERATORS[symbol.value].python, (left, right), expression, lookup, functions)
+            return _applied(OPERATORS[symbol.value], (left, right), expression, lookup, functions)
         case Call(name, (argument,)) if name in (TRY, FAILS):
             return _attempted(compile_expression(argument, lookup, functions), is_test=name == FAILS)
         case Call(name, arguments):
             if name not in functions:
                 raise InternalError(f"DL902: there is no function {name}")
-            return _applied(functions[name].python, arguments, expression, lookup, functions)
+            return _applied(functions[name], arguments, expression, lookup, functions)
         case Parameter(name):
             raise Fault("DL211", f"the parameter `${name}` has no value")
         case Wildcard():
@@ -80,24 +82,32 @@ def compile_expression(expression: Expression, lookup: Lookup, functions: Functi
 
 
 def _applied(
-    function: Callable[..., CellValue],
+    function: Function,
     arguments: Sequence[Expression],
     expression: Expression,
     lookup: Lookup,
     functions: Functions,
 ) -> Compiled:
-    """Returns the function of the arguments; null as soon as one of them is."""
+    """Returns the function of the arguments. Where it takes no nulls, one of them makes null even of a fault."""
     compiled = [compile_expression(argument, lookup, functions) for argument in arguments]
+    python, takes_nulls = function.python, function.takes_nulls
 
     def value(row: Row) -> CellValue:
-        values = [one(row) for one in compiled]
-        if None in values:
+        try:
+            values = [one(row) for one in compiled]
+        except Fault:
+            if not takes_nulls and any(_is_null(one, row) for one in compiled):
+                return None
+            raise
+        if None in values and not takes_nulls:
             return None
         try:
-            return function(*values)
+            return python(*values)
         except Fault as fault:
             raise fault.at(expression.span, values_text(expression, lookup, row)) from None
 
+    if function.is_lazy:
+        return lambda row: python(*(partial(one, row) for one in compiled))
     return value
 
 
@@ -132,6 +142,13 @@ def _attempted(compiled: Compiled, *, is_test: bool) -> Compiled:
         return False if is_test else found
 
     return value
+
+
+def _is_null(compiled: Compiled, row: Row) -> bool:
+    try:
+        return compiled(row) is None
+    except Fault:
+        return False
 
 
 def compile_condition(condition: Condition, lookup: Lookup, functions: Functions) -> Test:

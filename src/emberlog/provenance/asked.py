@@ -33,6 +33,10 @@ def asked_in_text(text: str) -> tuple[str, tuple[ast.Value | None, ...]]:
 
 def _constant(term: ast.Expression, text: str) -> ast.Value | None:
     match term:
+        case ast.Constant(None):
+            raise fail(
+                "DL441", f"`{text}` asks for null, which nothing agrees with", None, "`_` is any value, null too"
+            )
         case ast.Constant(value):
             return value
         case ast.Unary(ast.Constant(int() | float() as number)):

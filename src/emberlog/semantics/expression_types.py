@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import assert_never
 
 from emberlog.datatypes import FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType, join_types, type_of_value
 from emberlog.diagnostics import Diagnostics
+from emberlog.language.choices import IF
 from emberlog.language.entry import ANY, NUMBER, ORDERED, PAIR
 from emberlog.language.registry import Functions
 from emberlog.language.texts import MATCHES, pattern_error
@@ -87,7 +89,9 @@ class ExpressionTyper:
         if function is MATCHES:
             self._pattern(call.arguments[1])
         if function.is_mixed:
-            self._one_type(call, types)
+            self._one_type(call, types, "chooses between" if function.is_lazy else "compares")
+        if function is IF:
+            self._one_type(replace(call, arguments=call.arguments[1:]), types[1:], "chooses between")
         return function.result(types)
 
     def _pattern(self, pattern: Expression) -> None:
@@ -104,15 +108,13 @@ class ExpressionTyper:
                 "patterns are those of RE2: no look-around, no references to groups",
             )
 
-    def _one_type(self, call: ast.Call, types: list[DataType]) -> None:
+    def _one_type(self, call: ast.Call, types: list[DataType], verb: str) -> None:
         widest = UNKNOWN
         for argument, found in zip(call.arguments, types, strict=True):
             joined = join_types(widest, found)
             if joined is None:
-                message = (
-                    f"`{call.function}` compares values of one type, and this is {found.described} beside a {widest}"
-                )
-                self.diagnostics.error("DL221", message, argument.span)
+                message = f"`{call.function}` {verb} values of one type, and this is {found.described}"
+                self.diagnostics.error("DL221", f"{message} beside {widest.described}", argument.span)
                 return
             widest = joined
 

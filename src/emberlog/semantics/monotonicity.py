@@ -252,14 +252,14 @@ class _RuleTest:
     def _scaled(self, trend: Trend, factor: Expression) -> Trend:
         if self._is_non_negative(factor):
             return trend
-        if isinstance(factor, ast.Constant) and not isinstance(factor.value, str):
+        if isinstance(factor, ast.Constant) and isinstance(factor.value, int | float):
             return -trend
         return Trend.UNCLEAR
 
     def _is_non_negative(self, expression: Expression) -> bool:
         match expression:
             case ast.Constant(value):
-                return not isinstance(value, str) and value >= 0
+                return isinstance(value, int | float) and value >= 0
             case Variable(name):
                 return name in self.non_negative
             case ast.Call("greatest", arguments):

@@ -112,6 +112,13 @@ def variable_names(rule: ast.Rule) -> frozenset[str]:
     return frozenset(names)
 
 
+def refuse_null(null: ast.Constant, message: str, diagnostics: Diagnostics, *hints: str) -> None:
+    """Reports a null that would make a comparison or an atom never hold."""
+    if null.span.text.lower() == "null" != null.span.text:
+        hints = (*hints, f"`{null.span.text}` is the value null, in any case: a variable needs another name")
+    diagnostics.error("DL244", message, null.span, *hints)
+
+
 class _DraftWriter:
     def __init__(self, rule: ast.Rule, vocabulary: Vocabulary, diagnostics: Diagnostics) -> None:
         self.rule = rule
@@ -152,21 +159,25 @@ class _DraftWriter:
                 self._check_call(call)
                 self.body.append(Holds(call, atom.negated, atom.span))
             return
-        terms = tuple(self._term(term) for term in atom.terms)
+        terms = tuple(self._term(atom.predicate, term) for term in atom.terms)
         kind = Absent if atom.negated else Match
         self.body.append(kind(atom.predicate, terms, atom.span))
 
-    def _term(self, term: Expression) -> Term:
+    def _term(self, predicate: str, term: Expression) -> Term:
         match term:
             case ast.Wildcard(span):
                 variable = self._fresh(span)
                 self.anonymous.add(variable.name)
                 return variable
-            case Variable() | ast.Constant():
+            case Variable():
                 return term
             case _:
                 value = self.value(term)
                 if isinstance(value, ast.Constant):
+                    if value.value is None:
+                        message = f"no fact of `{predicate}` agrees with null"
+                        hint = f"test it behind the atom: `{predicate}(…, Y), is_null(Y)`"
+                        refuse_null(value, message, self.diagnostics, hint)
                     return value
                 variable = self._fresh(term.span)
                 self.body.append(Compare(ComparisonOperator.EQUAL, variable, value, term.span))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from emberlog.datatypes import FLOAT, INT, join_types, type_of_value
 from emberlog.diagnostics import Diagnostics
 from emberlog.semantics.model import CheckedQuery, Column, Relation, Term
+from emberlog.semantics.normalize import refuse_null
 from emberlog.syntax import ast
 from emberlog.syntax.ast import Constant, Parameter, Variable
 
@@ -73,6 +74,13 @@ def _term(
 
 def _constant(constant: Constant, index: int, relation: Relation, diagnostics: Diagnostics) -> Constant:
     column: Column = relation.columns[index]
+    if constant.value is None:
+        refuse_null(
+            constant,
+            f"no fact of `{relation.name}` agrees with null",
+            diagnostics,
+            "ask with a variable, and look for null in the answers",
+        )
     found = type_of_value(constant.value)
     if join_types(column.type, found) is None or (column.type == INT and found == FLOAT):
         diagnostics.error(
@@ -81,5 +89,6 @@ def _constant(constant: Constant, index: int, relation: Relation, diagnostics: D
             constant.span,
         )
     if column.type == FLOAT and found == INT:
+        assert isinstance(constant.value, int)
         return Constant(float(constant.value), constant.span)
     return constant

@@ -10,11 +10,11 @@ from collections import Counter
 
 from emberlog.diagnostics import Diagnostics, Note, nearest
 from emberlog.semantics.model import Absent, Bind, Compare, Holds, Literal, Match
-from emberlog.semantics.normalize import Draft, DraftLiteral
+from emberlog.semantics.normalize import Draft, DraftLiteral, refuse_null
 from emberlog.semantics.totality import literal_can_fail
 from emberlog.syntax import ast
 from emberlog.syntax.ast import ComparisonOperator, Variable
-from emberlog.syntax.printer import print_head
+from emberlog.syntax.printer import print_expression, print_head
 
 
 def order_body(draft: Draft, diagnostics: Diagnostics) -> tuple[Literal, ...] | None:
@@ -28,8 +28,23 @@ def order_body(draft: Draft, diagnostics: Diagnostics) -> tuple[Literal, ...] | 
         problems.report(_needed(literal, draft, ordering.once), "body")
     if problems.reported:
         return None
+    for ordered in ordering.ordered:
+        if isinstance(ordered, Compare):
+            _refuse_comparison_with_null(ordered, diagnostics)
     _warn_about_single_occurrences(draft, ordering.once, diagnostics)
     return tuple(ordering.ordered)
+
+
+def _refuse_comparison_with_null(comparison: Compare, diagnostics: Diagnostics) -> None:
+    for null, other in ((comparison.left, comparison.right), (comparison.right, comparison.left)):
+        if isinstance(null, ast.Constant) and null.value is None:
+            hint = "nothing is less or greater than null: leave it out"
+            if comparison.operator is ComparisonOperator.EQUAL:
+                hint = f"write `is_null({print_expression(other)})`"
+            elif comparison.operator is ComparisonOperator.NOT_EQUAL:
+                hint = f"write `!is_null({print_expression(other)})`"
+            refuse_null(null, "a comparison with null never holds", diagnostics, hint)
+            return
 
 
 class _Ordering:

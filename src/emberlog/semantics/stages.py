@@ -60,7 +60,7 @@ def query_limit(stages: Stages, queries: Sequence[CheckedQuery], rules: Iterable
     for query in queries:
         if query.relation in members:
             term = query.terms[stages.columns[query.relation]]
-            if not isinstance(term, Constant) or isinstance(term.value, str | bool | float):
+            if not isinstance(term, Constant) or type(term.value) is not int:
                 return None
             limits.append(term.value)
     return max(limits) if limits else None

@@ -87,8 +87,10 @@ def _constant_value(expression: Expression) -> object:
         case Unary() | Binary() | Call():
             function, arguments = operation(expression)
             values = [_constant_value(one) for one in arguments]
-            if function is None or UNSET in values:
+            if function is None or UNSET in values or function.is_lazy:
                 return UNSET
+            if None in values and not function.takes_nulls:
+                return None
             try:
                 return function.python(*values)
             except Fault:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from emberlog.datatypes import BOOL, FLOAT, INT, UNKNOWN, DataType, join_types, type_of_value
 from emberlog.deadline import check_time
@@ -205,7 +206,13 @@ class _RuleChecker:
                         self.diagnostics.error("DL221", "this is not true or false", test.span)
                     body.append(literal)
         head = tuple(self._head(index, value) for index, value in enumerate(self.rule.head))
-        return replace(self.rule, head=head, body=tuple(body), types=self.types)
+        exact = _ExactChoices(self.types, self.typer.functions, self.diagnostics)
+        return replace(
+            self.rule,
+            head=tuple(map(exact.head, head)),
+            body=tuple(map(exact.literal, body)),
+            types=self.types,
+        )
 
     def _terms(self, relation: str, terms: tuple[Term, ...]) -> tuple[Term, ...]:
         result: list[Term] = []
@@ -321,6 +328,48 @@ class _RuleChecker:
             span,
             *where,
         )
+
+
+class _ExactChoices:
+    """Widens ints between which and floats a function chooses."""
+
+    def __init__(self, types: Mapping[str, DataType], functions: Functions, diagnostics: Diagnostics) -> None:
+        self.typer = ExpressionTyper(types, functions, Diagnostics())
+        self.diagnostics = diagnostics
+
+    def head(self, value: HeadValue) -> HeadValue:
+        if isinstance(value, Contribution):
+            return replace(value, arguments=tuple(map(self.value, value.arguments)))
+        return self.value(value)
+
+    def literal(self, literal: Literal) -> Literal:
+        match literal:
+            case Match() | Absent():
+                return literal
+            case Bind():
+                return replace(literal, expression=self.value(literal.expression))
+            case Compare():
+                return replace(literal, left=self.value(literal.left), right=self.value(literal.right))
+            case Holds():
+                return replace(literal, test=self.value(literal.test))
+        assert_never(literal)
+
+    def value(self, expression: Expression) -> Expression:
+        match expression:
+            case ast.Unary():
+                return replace(expression, operand=self.value(expression.operand))
+            case ast.Binary():
+                return replace(expression, left=self.value(expression.left), right=self.value(expression.right))
+            case ast.Call():
+                arguments = tuple(map(self.value, expression.arguments))
+                function = self.typer.functions.find(expression.function)
+                if function is not None and function.is_lazy and self.typer.type_of(expression) == FLOAT:
+                    arguments = tuple(
+                        _as_float(one, self.diagnostics) if self.typer.type_of(one) == INT else one for one in arguments
+                    )
+                return replace(expression, arguments=arguments)
+            case _:
+                return expression
 
 
 def unify_contributions(rules: Sequence[CoreRule], functions: Functions, diagnostics: Diagnostics) -> list[CoreRule]:

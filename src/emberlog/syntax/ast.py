@@ -18,7 +18,8 @@ def _span() -> Span:
     return field(default=NOWHERE, compare=False, repr=False)
 
 
-Value: TypeAlias = int | float | str | bool
+Value: TypeAlias = int | float | str | bool | None
+"""A constant of a program; None is `null`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ _ARITHMETIC = ("+", "-", "*", "/", "%", "div", "mod")
 
 class BodyParser(ExpressionParser):
     def head(self) -> ast.Head:
-        name = self.expect_name("a statement, which begins with the name of a relation")
+        name = self.expect_relation("a statement, which begins with the name of a relation")
         if not self.peek().is_symbol("("):
             raise self.expected(
                 f"`(` behind `{name.text}`", "a relation has its arguments in parentheses: `arc(1, 2).`"

@@ -74,7 +74,7 @@ class DeclarationParser(TokenReader):
         return declaration
 
     def _declaration(self, kind: DeclarationKind, start: Token) -> ast.Declaration:
-        name = self.expect_name("the name of a relation")
+        name = self.expect_relation("the name of a relation")
         self.expect("(")
         columns = tuple(self.separated(self._column))
         end = self.expect(")")

@@ -7,7 +7,7 @@ from emberlog.syntax import ast
 from emberlog.syntax.ast import BinaryOperator, Expression
 from emberlog.syntax.lexer import Token, TokenKind
 from emberlog.syntax.token_reader import DEEPEST, TokenReader
-from emberlog.syntax.vocabulary import AGGREGATE_NAMES
+from emberlog.syntax.vocabulary import AGGREGATE_NAMES, LITERALS
 
 _ADDITIVE = {"+": BinaryOperator.ADD, "-": BinaryOperator.SUBTRACT}
 _MULTIPLICATIVE = {
@@ -110,8 +110,8 @@ class ExpressionParser(TokenReader):
 
     def _name(self) -> Expression:
         token = self.take()
-        if token.text in ("true", "false"):
-            return ast.Constant(token.text == "true", token.span)
+        if token.is_word(*LITERALS):
+            return ast.Constant(LITERALS[token.text.lower()], token.span)
         if self.peek().is_symbol("("):
             self.take()
             if self.peek().is_symbol(")"):

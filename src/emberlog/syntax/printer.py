@@ -176,6 +176,8 @@ def _operand(parent: BinaryOperator, operand: ast.Expression, *, right_side: boo
 
 def print_value(value: ast.Value) -> str:
     match value:
+        case None:
+            return "null"
         case bool():
             return "true" if value else "false"
         case int():

@@ -8,6 +8,7 @@ from typing import TypeVar
 from emberlog.diagnostics import Diagnostics
 from emberlog.source import Span
 from emberlog.syntax.lexer import Token, TokenKind
+from emberlog.syntax.vocabulary import LITERALS
 
 T = TypeVar("T")
 
@@ -68,6 +69,17 @@ class TokenReader:
         if self.peek().kind is not TokenKind.NAME:
             raise self.expected(what)
         return self.take()
+
+    def expect_relation(self, what: str) -> Token:
+        name = self.expect_name(what)
+        if name.is_word(*LITERALS):
+            self.report(
+                "DL243",
+                f"`{name.text}` is a value, and cannot be the name of a relation",
+                name.span,
+                "`null`, `true` and `false` are values in any case; choose another name",
+            )
+        return name
 
     def separated(self, item: Callable[[], T]) -> list[T]:
         """Returns one or more items with commas between."""

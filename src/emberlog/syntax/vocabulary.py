@@ -5,6 +5,9 @@ from emberlog.language.registry import AGGREGATES
 AGGREGATE_NAMES = frozenset(AGGREGATES)
 """In a head these may be written with parentheses too, `min(L)`, as Datalography does."""
 
+LITERALS = {"null": None, "true": True, "false": False}
+"""Names that are values, in any case."""
+
 TIME_UNITS = {
     "milliseconds": 1,
     "seconds": 1_000,

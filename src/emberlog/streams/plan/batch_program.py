@@ -184,7 +184,7 @@ class _Rewriting:
         columns = self.checked.relations[name].columns
         head: list[HeadValue] = []
         for column, cell in zip(columns, fact, strict=True):
-            assert isinstance(cell, int | float | str)
+            assert not isinstance(cell, tuple)
             value = Constant(cell)
             head.append(value if column.aggregate is None else Contribution(column.aggregate, (value,)))
         return CoreRule(f"{name}.{number}", name, self._head(name, tuple(head)), ())

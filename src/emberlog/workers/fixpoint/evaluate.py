@@ -56,6 +56,7 @@ class Evaluator:
             case float() as value:
                 return int(floats_to_lane(np.array([value]))[0])
             case value:
+                assert value is not None, "DL901: workers hold no null"
                 return int(value)
 
     def mask(self, condition: Condition, lanes: Mapping[str, Lane], rows: int) -> Mask:

@@ -160,6 +160,8 @@ def _of_expression(expression: Expression, types: dict[str, DataType]) -> Iterat
             yield from _of_expression(right, types)
         case Unary(operand):
             yield from _of_expression(operand, types)
+        case Constant(None):
+            yield "a rule has a null"
         case Variable() | Constant():
             return
         case _:

@@ -9,19 +9,22 @@ from typing import assert_never
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from emberlog.datatypes import BOOL, DataType
+from emberlog.datatypes import BOOL, UNKNOWN, DataType
 from emberlog.diagnostics import InternalError
 from emberlog.engines.spark.frames.columns import spark_name
 from emberlog.engines.spark.frames.python_functions import scalar_udf
+from emberlog.language.choices import COALESCE, IF
 from emberlog.language.comparisons import COMPARISONS
-from emberlog.language.entry import Function
+from emberlog.language.entry import Function, widest
 from emberlog.language.numbers import NEGATE, OPERATORS
 from emberlog.language.registry import Functions
 from emberlog.language.spark_columns import (
     Scope,
     Typed,
+    chosen,
     constant,
     from_operands,
+    is_there,
     leaf,
     no_nulls,
     through_python,
@@ -29,7 +32,7 @@ from emberlog.language.spark_columns import (
 )
 from emberlog.logical.nodes import Condition
 from emberlog.semantics.model import Compare, Holds
-from emberlog.semantics.totality import FAILS, TRY
+from emberlog.semantics.totality import FAILS, TRY, can_fail
 from emberlog.syntax.ast import (
     Binary,
     Call,
@@ -45,10 +48,14 @@ from emberlog.syntax.ast import (
 class ExpressionCompiler:
     """Compiles the expressions of one node of a plan."""
 
-    def __init__(self, types: Mapping[str, DataType], functions: Functions, scope: Scope) -> None:
+    def __init__(
+        self, types: Mapping[str, DataType], functions: Functions, scope: Scope, guard: Column | None = None
+    ) -> None:
         self.types = types
         self.functions = functions
         self.scope = scope
+        self.guard = guard
+        """Where it is not true, all that expressions read is null, so that none of them can fail there."""
 
     def compile(self, expression: Expression) -> Typed:
         """Returns a column that has a value, is null where something that it reads is null, or ends in a fault."""
@@ -83,9 +90,11 @@ class ExpressionCompiler:
     def _open(self, expression: Expression) -> Typed:
         match expression:
             case Variable(name):
-                return leaf(spark_name(name), self.types[name])
+                return self._guarded(leaf(spark_name(name), self.types[name]))
+            case Constant(None):
+                return self.scope.as_leaf(Typed(F.lit(None), UNKNOWN))
             case Constant(value):
-                return constant(value)
+                return self._guarded(constant(value))
             case Unary(operand):
                 return self._applied(NEGATE, [operand])
             case Binary(operator, left, right):
@@ -98,13 +107,44 @@ class ExpressionCompiler:
                 raise InternalError(f"DL902: a plan that is run holds {expression!r}")
         assert_never(expression)
 
+    def _guarded(self, one: Typed) -> Typed:
+        return one if self.guard is None else self.scope.as_leaf(Typed(F.when(self.guard, one.column), one.type))
+
     def _applied(self, function: Function, arguments: Sequence[Expression]) -> Typed:
+        if function is COALESCE:
+            return self._first_there(arguments)
+        if function is IF:
+            return self._branch(*arguments)
         operands = [self._open(argument) for argument in arguments]
         if function.is_registered:
             return self._registered(function, operands)
         if function.spark is None:
             return through_python(self.scope, function, operands)
         return function.spark(self.scope, operands)
+
+    def _first_there(self, arguments: Sequence[Expression]) -> Typed:
+        cases: list[tuple[Column, Typed]] = []
+        guard = F.lit(True)
+        for argument in arguments:
+            one = self._open_where(guard, argument)
+            cases.append((is_there(one), one))
+            guard = guard & ~is_there(one)
+        *first, (_, last) = cases
+        return chosen(self.scope, first, last, None, widest([one.type for _, one in cases]))
+
+    def _branch(self, condition: Expression, first: Expression, second: Expression) -> Typed:
+        test = self.scope.held(self._open(condition))
+        holds = F.coalesce(test.column, F.lit(False))
+        yes, no = self._open_where(holds, first), self._open_where(~holds, second)
+        return chosen(self.scope, [(holds, yes)], no, test, widest([yes.type, no.type]))
+
+    def _open_where(self, guard: Column, expression: Expression) -> Typed:
+        """Returns the column of an expression that counts only where the guard is true."""
+        if not can_fail(expression, self.types):
+            return self.scope.held(self._open(expression))
+        both = guard if self.guard is None else self.guard & guard
+        inner = ExpressionCompiler(self.types, self.functions, self.scope, both)
+        return self.scope.held(inner._open(expression))
 
     def _attempted(self, operand: Typed, *, is_test: bool) -> Typed:
         value = operand.value_or_null
