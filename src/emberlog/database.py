@@ -16,6 +16,7 @@ from emberlog.deadline import within
 from emberlog.diagnostics import Diagnostics, EmberlogError, fail, nearest, warn
 from emberlog.engines.engine import Engine, Outputs, Request
 from emberlog.events import Listener, ignore
+from emberlog.io.text_format import TextOptions
 from emberlog.language.registry import BUILT_IN
 from emberlog.logical.statistics import NO_STATISTICS, RelationStatistics, Statistics
 from emberlog.optimize.pipeline import Optimized, plan_program
@@ -119,16 +120,22 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         data: object,
         *,
         columns: Sequence[str] | None = None,
-        header: bool = False,
         format: str | None = None,
+        header: bool | None = None,
+        delimiter: str | None = None,
+        encoding: str | None = None,
+        null: str | None = None,
+        quote: str | None = None,
     ) -> None:
-        """The same as `db[name] = data`, with a choice of columns, and with what a path does not say: whether its files
-        begin with the names of their columns, and what format they have."""
+        """The same as `db[name] = data`, with a choice of columns, and with what a path does not say: the format of its
+        files, and of text files whether they begin with the names of their columns, what separates cells, the encoding,
+        the text of a null, and the character around quoted cells (`quote=""`: none, every character counts)."""
+        text = TextOptions(header=header, delimiter=delimiter, encoding=encoding, null=null, quote=quote)
         if not isinstance(data, str | os.PathLike):
+            given = [*text.given, *_set({"format": format})]
             reason = "leave it out: it is for files"
-            given = {"header": header, "format": format}
-            refuse_options(f"the data of `{name}`", _set(given), dict.fromkeys(given, reason))
-        self._engine.register(name, data, columns=columns, header=header, format=format)
+            refuse_options(f"the data of `{name}`", given, dict.fromkeys(given, reason))
+        self._engine.register(name, data, columns=columns, text=text, format=format)
         self._seen.pop(name, None)
 
     def __getitem__(self, name: str) -> Frame:

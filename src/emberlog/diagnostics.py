@@ -168,6 +168,7 @@ _PRINTED = {
     **dict.fromkeys(
         (*range(0x80, 0xA0), 0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD
     ),
+    **dict.fromkeys(range(0xD800, 0xE000), 0xFFFD),  # halves of characters, which no stream can write
 }
 
 

@@ -211,7 +211,7 @@ def refused(call: Callable[[], object], *options: str) -> None:
 
 DOORS: dict[Callable[..., object], Iterable[str]] = {
     Database.__init__: ("spark", "engine", "workers", "master", "memory", "conf"),
-    Database.register: ("name", "data", "columns", "header", "format"),
+    Database.register: ("name", "data", "columns", "format", "header", "delimiter", "encoding", "null", "quote"),
     Database.datalog: (
         "program",
         "params",
@@ -338,34 +338,37 @@ def test_limits_hold_for_a_slide(name: str, evaluation: Literal["incremental", "
 # --- the command line ------------------------------------------------------------------------------------------------
 
 
+PROGRAM = {"--param", "--warnings", "--iterations"}
+TEXT = {"--header", "--no-header", "--delimiter", "--encoding", "--null", "--raw", "--quoted"}
+
 COMMANDS = {
     "run": {
-        "--param", "--iterations", "--query", "--facts", "--input", "--header", "--output", "--format", "--show",
+        *PROGRAM, "--query", "--facts", "--input", *TEXT, "--output", "--format", "--show",
         "--max-iterations", "--max-rows", "--timeout", "--engine", "--executor", "--mode", "--partitioning",
         "--workers", "--representation", "--profile", "--provenance", "--off", "--master", "--conf",
     },
     "stream": {
-        "--param", "--iterations", "--facts", "--input", "--header", "--kind", "--output", "--format", "--mode",
+        *PROGRAM, "--facts", "--input", *TEXT, "--kind", "--output", "--format", "--mode",
         "--show", "--late", "--checkpoint", "--watermark", "--slide", "--every", "--evaluation", "--once",
         "--max-iterations", "--max-rows", "--timeout", "--workers", "--master", "--conf",
     },
     "repl": {"--spark", "--show", "--param", "--max-iterations", "--max-rows", "--timeout"},
-    "check": {"--json", "--param", "--iterations"},
+    "check": {"--json", *PROGRAM},
     "explain": {
-        "--passes", "--off", "--format", "--output", "--param", "--iterations", "--cost", "--analyze", "--facts",
-        "--input", "--header", "--engine", "--master", "--conf",
+        "--passes", "--off", "--format", "--output", *PROGRAM, "--cost", "--analyze", "--facts",
+        "--input", *TEXT, "--engine", "--master", "--conf",
     },
     "why": {
-        "--at", "--param", "--iterations", "--facts", "--input", "--header", "--max-iterations", "--max-rows",
+        "--at", *PROGRAM, "--facts", "--input", *TEXT, "--max-iterations", "--max-rows",
         "--timeout", "--engine", "--master", "--conf", "--all", "--limit", "--depth", "--contributions", "--format",
         "--output",
     },
     "why-not": {
-        "--at", "--param", "--iterations", "--facts", "--input", "--header", "--max-iterations", "--max-rows",
+        "--at", *PROGRAM, "--facts", "--input", *TEXT, "--max-iterations", "--max-rows",
         "--timeout", "--engine", "--master", "--conf", "--depth", "--format", "--output",
     },
     "trace": {
-        "--at", "--param", "--iterations", "--facts", "--input", "--header", "--max-iterations", "--max-rows",
+        "--at", *PROGRAM, "--facts", "--input", *TEXT, "--max-iterations", "--max-rows",
         "--timeout", "--engine", "--master", "--conf", "--limit", "--json",
     },
     "fmt": {"--check", "--diff"},
@@ -379,6 +382,8 @@ REFUSED = [
     ("run tc.dl --engine local --format json", "--format"),
     ("run tc.dl --engine local --executor dataframe --mode bsp", "mode"),
     ("run tc.dl --engine local --iterations 3", "iterations"),
+    ("run tc.dl --engine local --null NA", "--null"),
+    ("run tc.dl --engine local --raw", "--raw"),
     ("stream rides.dl --format csv", "--format"),
     ("stream rides.dl --output answers --show 3", "--show"),
     ("explain tc.dl --facts facts", "--facts"),

@@ -19,7 +19,7 @@ CHAPTERS = (
     ("Syntax (DL1xx)", "The text cannot be read as a program.", SYNTAX_ENTRIES),
     ("Semantics (DL2xx)", "The program can be read, but not given a meaning. DL29x are warnings.", SEMANTIC_ENTRIES),
     ("Planning (DL3xx)", "The program has a meaning, but no plan.", PLANNING_ENTRIES),
-    ("Data and files (DL4xx)", "The program is fine; what it is given is not.", DATA_ENTRIES),
+    ("Data and files (DL4xx)", "The program is fine; what it is given is not. DL49x are warnings.", DATA_ENTRIES),
     ("Running (DL5xx)", "Limits were passed, or a value could not be computed.", RUNNING_ENTRIES),
     ("Internal (DL9xx)", "Never a mistake of the person.", INTERNAL_ENTRIES),
 )

@@ -122,6 +122,34 @@ DATA_ENTRIES = (
         FoundBy.OTHER,
     ),
     Entry(
+        "DL423",
+        "columns of which only some have the declared names",
+        "The program declares names for the columns of a relation, and the data has some of them, but not all. By name "
+        "columns would be missing, and by position they might be swapped, so neither is done.",
+        "Rename the columns of the data or of the declaration until all agree, or none; or choose the columns in the "
+        'order that is meant: `db.register("arc", data, columns=["source", "dst"])`.',
+        "The program has `declare arc(src: int, dst: int).`, and the columns of the data are `dst` and `source`.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL424",
+        "half of a character",
+        "A text of the data has a surrogate without its other half. It has no bytes in UTF-8, so it could not be told "
+        "from other such texts.",
+        "Put both halves together, or replace the half: `text.encode('utf-8', 'replace').decode()`.",
+        '`db["name"] = ["\\ud83d"]`',
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL425",
+        "an option of text files that cannot be used",
+        "How text files are spelled was said in a way that no file can be: a delimiter or a quote of several "
+        "characters, an encoding that Python or Spark does not know.",
+        "Use one character, and an encoding such as utf-8, latin-1 or cp1252.",
+        '`db.register("arc", "arc.csv", delimiter="||")`',
+        FoundBy.OTHER,
+    ),
+    Entry(
         "DL440",
         "no provenance",
         "Proofs are rebuilt from the iterations that a run records, and this run recorded none.",
@@ -187,5 +215,16 @@ DATA_ENTRIES = (
         "come on every stream.",
         '`result.start(…).why("way", ("a", "b", None))`, at once',
         FoundBy.OTHER,
+    ),
+    Entry(
+        "DL490",
+        "a first line that looks like a header",
+        "Nobody has said whether the text file begins with the names of its columns, and its first line looks like "
+        "them: it has the declared names, or only text above a column of numbers. It is taken as a fact, which makes "
+        "columns of numbers columns of text.",
+        "Say `header=True`, on the command line `--header`; or `header=False`, `--no-header`, if it is a fact.",
+        "The first lines of arc.csv are `from,to` and `1,2`.",
+        FoundBy.OTHER,
+        is_warning=True,
     ),
 )

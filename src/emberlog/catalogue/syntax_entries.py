@@ -45,7 +45,7 @@ SYNTAX_ENTRIES = (
         "DL106",
         "an escape that is not known",
         "In a string a backslash begins an escape: \\n, \\t, \\r, \\0, \\\\, \\\", \\' or \\u and four hexadecimal "
-        "digits.",
+        "digits. Characters beyond these have two halves, as in \\ud83d\\ude00; one of them alone is no character.",
         "Write two backslashes where one is meant.",
         'path("C:\\data").\n',
     ),

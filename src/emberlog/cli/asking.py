@@ -80,14 +80,14 @@ def asked(arguments: argparse.Namespace) -> Iterator[Question]:
 
     relation, fact = asked_in_text(arguments.fact)
     task = prepare(arguments.program, arguments)
-    from emberlog.cli.databases import open_database
+    from emberlog.cli.databases import open_database, register_files
     from emberlog.cli.live_line import LiveLine
 
     with LiveLine(sys.stderr) as line:
         line.begin(f"  running {task.name}")
         with open_database(arguments) as database:
             for name, path in task.inputs.items():
-                database.register(name, path, header=arguments.header)
+                register_files(database, name, path, arguments)
             with _answering(database, task, arguments) as answering:
                 yield Question(answering, relation, fact)
         line.clear()

@@ -9,10 +9,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from emberlog.cli.parameters import refuse_spark_options
+from emberlog.cli.parameters import given_text_options, refuse_spark_options
 from emberlog.cli.spark_failures import told_as_such
 from emberlog.database import Database
 from emberlog.io.local_relation import LocalRelation
+from emberlog.io.paths import is_text
 from emberlog.logical.nodes import Fixpoint
 from emberlog.render.answer_text import Answer, answer_of
 from emberlog.semantics.model import CellValue, Fact
@@ -35,6 +36,11 @@ def open_database(arguments: argparse.Namespace) -> Iterator[Database[Any]]:
     silence_py4j()
     with told_as_such(), Database(master=arguments.master, conf=dict(arguments.conf)) as database:
         yield database
+
+
+def register_files(database: Database[Any], name: str, path: str, arguments: argparse.Namespace) -> None:
+    """Registers the files of an input. What is said of text files is only for those inputs that are of text."""
+    database.register(name, path, **(given_text_options(arguments) if is_text(path) else {}))
 
 
 def read_answers(

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from emberlog.cli import exit_codes
 from emberlog.cli.asking import ENGINES, add_engine_options, form_of, tell
-from emberlog.cli.parameters import add_command, add_fact_options, add_program_options, as_mapping, refuse
+from emberlog.cli.parameters import (
+    add_command,
+    add_fact_options,
+    add_program_options,
+    as_mapping,
+    refuse,
+    text_options_named,
+)
 
 if TYPE_CHECKING:
     from emberlog.syntax.ast import Value
@@ -62,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     about_data = {
         "--facts": arguments.facts,
         "--input": arguments.inputs,
-        "--header": arguments.header,
+        **text_options_named(arguments),
         "--engine": arguments.engine,
         "--master": arguments.master,
         "--conf": arguments.conf,
@@ -101,13 +108,13 @@ def _tell(output: str | None, text: str, *, is_text: bool) -> int:
 
 def _costs(arguments: argparse.Namespace) -> str:
     """Returns the rows expected and those counted, by the data that the program reads, with a final line break."""
-    from emberlog.cli.databases import open_database
+    from emberlog.cli.databases import open_database, register_files
     from emberlog.cli.running import prepare
 
     task = prepare(arguments.subject, arguments, off=arguments.off)
     with open_database(arguments) as database:
         for relation, path in task.inputs.items():
-            database.register(relation, path, header=arguments.header)
+            register_files(database, relation, path, arguments)
         told = database.cost(
             task.program, analyze=arguments.analyze, params=task.params, iterations=task.iterations, off=task.off
         )

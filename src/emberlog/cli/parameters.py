@@ -138,7 +138,40 @@ def add_fact_options(group: Any, input_help: str = ONE_RELATION) -> None:
         default=[],
         help=input_help,
     )
-    group.add_argument("--header", action="store_true", help="text files begin with the names of their columns")
+    add_text_options(group)
+
+
+def add_text_options(group: Any) -> None:
+    """Adds how text files are spelled."""
+    group.add_argument(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        help="text files begin with the names of their columns, or do not",
+    )
+    group.add_argument(
+        "--delimiter", metavar="CHAR", help="what separates their cells (a comma; of .tsv, .facts a tab)"
+    )
+    group.add_argument("--encoding", metavar="NAME", help="of text files (utf-8)")
+    group.add_argument("--null", metavar="TEXT", help=r"the cell that is null (\N)")
+    group.add_argument(
+        "--raw", dest="quote", action="store_const", const="", help="quotes are text like any other, as in .facts"
+    )
+    group.add_argument(
+        "--quoted", dest="quote", action="store_const", const='"', help="cells may stand in quotes, as in .csv and .tsv"
+    )
+
+
+def given_text_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Returns what is said of text files, by the names of `Database.register`."""
+    names = ("header", "delimiter", "encoding", "null", "quote")
+    return {name: value for name in names if (value := getattr(arguments, name)) is not None}
+
+
+def text_options_named(arguments: argparse.Namespace) -> dict[str, object]:
+    """Returns the options of text files that are given, as a person writes them."""
+    given = given_text_options(arguments)
+    quotes = {"--raw" if quote == "" else "--quoted": True for quote in [given.pop("quote", None)] if quote is not None}
+    return {**{f"--{name}": True for name in given}, **quotes}
 
 
 def refuse(who: str, given: Mapping[str, object], reason: str) -> None:

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from emberlog.cli.fact_files import facts_beside, files_in_folder, is_fact_file
 from emberlog.cli.live_line import LiveLine
-from emberlog.cli.parameters import as_mapping
+from emberlog.cli.parameters import as_mapping, refuse, text_options_named
 from emberlog.cli.program_files import STANDARD_INPUT, program_path, read_source, write_text
 from emberlog.cli.progress import Progress
 from emberlog.config import Execution, Limits
 from emberlog.diagnostics import Diagnostics, fail, nearest
 from emberlog.events import Event, Listener
+from emberlog.io.paths import is_text
 from emberlog.logical.build import build
 from emberlog.logical.needed_strata import needed_inputs
 from emberlog.logical.summary import counted, program_summary
@@ -82,6 +83,9 @@ def prepare(
     files = {relation: path for relation, path in found.items() if relation in needed or relation in derived}
     _check_inputs(checked, needed, inputs, {**files, **inputs}, folder)
     used = beside if files.keys() - inputs.keys() else None
+    if not any(map(is_text, {**files, **inputs}.values())):
+        reason = "leave it out: no input is a text file"
+        refuse("this run", text_options_named(arguments), reason)
     return Task(program, checked, params, iterations, tuple(off), {**files, **inputs}, used, output)
 
 
@@ -92,14 +96,14 @@ def carry_out(task: Task, arguments: argparse.Namespace, *, form: str, limits: L
     with LiveLine(sys.stderr) as line:
         if not is_local:
             line.begin("  starting Spark")
-        from emberlog.cli.databases import computed_once, open_database, read_answers
+        from emberlog.cli.databases import computed_once, open_database, read_answers, register_files
 
         with open_database(arguments) as database:
             started = time.monotonic()
             line.keep(heading(task, database, is_local=is_local))
             for relation, path in task.inputs.items():
                 line.begin(f"  reading {path}")
-                database.register(relation, path, header=arguments.header)
+                register_files(database, relation, path, arguments)
             profile = None if arguments.profile is None else RunProfile()
             progress = Progress(line)
             with database.datalog(

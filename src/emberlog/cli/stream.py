@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     carry_out(
         task,
         _options(arguments),
-        header=arguments.header,
+        arguments=arguments,
         kind=arguments.kind,
         show=10 if arguments.show is None else arguments.show,
         limits=limits_of(arguments),

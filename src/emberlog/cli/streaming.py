@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Mapping
 from datetime import datetime
@@ -9,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from emberlog.cli.live_line import LiveLine
+from emberlog.cli.parameters import given_text_options
 from emberlog.cli.running import Task, heading
 from emberlog.cli.spark_failures import told_as_such
 from emberlog.cli.terminal import silence_py4j
@@ -30,7 +32,7 @@ def carry_out(
     task: Task,
     options: StreamOptions,
     *,
-    header: bool,
+    arguments: argparse.Namespace,
     kind: str | None,
     show: int,
     limits: Limits,
@@ -45,8 +47,12 @@ def carry_out(
     silence_py4j()
     with told_as_such(), LiveLine(sys.stderr) as line:
         line.begin("  starting Spark")
+        from emberlog.cli.databases import register_files
         from emberlog.database import Database
         from emberlog.io.spark_sources import stream_of_folder
+        from emberlog.io.text_format import TextOptions
+
+        text = TextOptions(**given_text_options(arguments))
 
         with Database(master=master, conf=conf) as database:
             line.keep(heading(task, database))
@@ -54,9 +60,9 @@ def carry_out(
                 line.begin(f"  reading {path}")
                 if name in streams:
                     relation = task.checked.relations[name]
-                    database[name] = stream_of_folder(database.spark, relation, path, header=header, kind=kind)
+                    database[name] = stream_of_folder(database.spark, relation, path, text=text, kind=kind)
                 else:
-                    database.register(name, path, header=header)
+                    register_files(database, name, path, arguments)
             result = database.datalog(task.program, params=task.params, iterations=task.iterations, limits=limits)
             view = View(line, _window_text(task))
             line.begin("  waiting for the first slide")

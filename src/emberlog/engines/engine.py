@@ -12,6 +12,7 @@ from emberlog.config import Execution, Limits
 from emberlog.engines.recording import Recording, recursion_cases
 from emberlog.events import Listener, RuleRound, RuleStep
 from emberlog.io.shelves import Shelf
+from emberlog.io.text_format import TextOptions
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import CheckedProgram, Column, RecursionCase, Relation
@@ -156,7 +157,7 @@ class Engine(ABC, Generic[Frame]):
 
     @abstractmethod
     def register(
-        self, name: str, data: object, *, columns: Sequence[str] | None, header: bool, format: str | None
+        self, name: str, data: object, *, columns: Sequence[str] | None, text: TextOptions, format: str | None
     ) -> None: ...
 
     @abstractmethod

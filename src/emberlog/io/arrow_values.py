@@ -28,7 +28,7 @@ from emberlog.datatypes import (
     type_of_value,
 )
 from emberlog.diagnostics import fail
-from emberlog.io.matching import check_arity, check_type, no_equal_float, unknown_type
+from emberlog.io.matching import check_arity, check_type, half_character, no_equal_float, unknown_type
 from emberlog.language.conversions import WIDEN
 from emberlog.semantics.model import CellValue, Column, Fact, Relation
 
@@ -132,6 +132,8 @@ def table_of_pandas(name: str, data: Any) -> pa.Table:
     """Returns a pandas frame as a table, in which NaN and NaT are null."""
     try:
         return pa.Table.from_pandas(data, preserve_index=False)
+    except UnicodeEncodeError as error:
+        raise half_character(f"{error.object!r} in the pandas data of `{name}`") from None
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         reason = str(error.args[0]).rstrip(".")
         raise fail("DL403", f"the pandas data of `{name}` has a column of mixed types: {reason}") from None

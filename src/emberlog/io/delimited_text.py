@@ -1,4 +1,4 @@
-"""Reads and writes lines of delimited cells, quoted as in RFC 4180.
+"""Reads and writes lines of delimited cells, quoted as in RFC 4180 or raw.
 
 Python's own csv module does not say whether a cell was quoted, nor where in the file it stands. Here the
 first tells text from a missing value, and the second lets an error point at the cell.
@@ -25,16 +25,17 @@ class Cell(NamedTuple):
     end: int
 
 
-def read_rows(source: Source, delimiter: str) -> list[tuple[Cell, ...]]:
-    """Returns the rows of cells. Empty lines are skipped; a quoted cell may hold delimiters and line breaks."""
+def read_rows(source: Source, delimiter: str, quote: str = '"') -> list[tuple[Cell, ...]]:
+    """Returns the rows of cells. Empty lines are skipped; a quoted cell may hold delimiters and line breaks. Without a
+    quote, all characters of a cell are its text."""
     text = source.text
     rows: list[tuple[Cell, ...]] = []
     row: list[Cell] = []
     position = 0
     plain = _plain_text(delimiter)
     while position < len(text):
-        if text[position] == '"':
-            cell = _quoted_cell(source, position)
+        if text[position] == quote:
+            cell = _quoted_cell(source, position, quote)
         else:
             found = plain.match(text, position)
             assert found is not None
@@ -60,18 +61,18 @@ def _plain_text(delimiter: str) -> re.Pattern[str]:
     return re.compile(f"[^{re.escape(delimiter)}\r\n]*")
 
 
-def _quoted_cell(source: Source, start: int) -> Cell:
+def _quoted_cell(source: Source, start: int, quote: str) -> Cell:
     text = source.text
     parts = []
     position = start + 1
     while True:
-        closing = text.find('"', position)
+        closing = text.find(quote, position)
         if closing < 0:
             raise fail("DL404", "this quoted cell has no closing quote", Span(source, start, start + 1))
         parts.append(text[position:closing])
-        if not text.startswith('""', closing):
+        if not text.startswith(quote * 2, closing):
             return Cell("".join(parts), True, start, closing + 1)
-        parts.append('"')
+        parts.append(quote)
         position = closing + 2
 
 

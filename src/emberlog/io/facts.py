@@ -1,12 +1,13 @@
 """Reads and writes files of delimited text in plain Python: `.csv` with commas, `.tsv` and `.facts` with tabs.
 
-One fact per line, no header unless asked for, quoting as in RFC 4180. A missing value (null) is `\\N`; in a column
-that is not of strings an empty cell is null too. Lists and pairs are JSON. What is written reads back as it was.
+One fact per line, no header unless asked for, spelled as `text_format` says. A missing value (null) is `\\N`; in a
+column that is not of strings an empty cell is null too. Lists and pairs are JSON. What is written reads back as it was.
 """
 
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import json
 import os
@@ -22,35 +23,44 @@ from typing import TextIO
 from emberlog.datatypes import BOOL, FLOAT, INT, INT_MAX, INT_MIN, STRING, TIMESTAMP, UNKNOWN, DataType
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.io.delimited_text import Cell, read_rows, written_cell
+from emberlog.io.matching import has_half_characters
 from emberlog.io.moments import time_of
 from emberlog.io.paths import COMPRESSIONS, DELIMITERS, kind_of, reason_of, unreadable
+from emberlog.io.text_format import NULL, TextFormat, TextOptions
 from emberlog.semantics.model import CellValue, Column, Fact
 from emberlog.source import Source, Span
-
-NULL = r"\N"
 
 _UNPACK: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.decompress, ".bz2": bz2.decompress}
 _OPEN: dict[str, Callable[..., TextIO]] = {".gz": gzip.open, ".bz2": bz2.open}
 """How compressed files are read; others are read as they are."""
 
+BLANKS = " \t"
+"""What may stand around a number. Other white space is text like any other."""
+
 _INT = re.compile(r"[+-]?[0-9]{1,30}")
 _FLOAT = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NO_NAME = re.compile(r"[ \t]*[+-]?\.?[0-9]")
+_CODE = re.compile(r"[+-]?0[0-9]")
+"""How a number begins that would lose its zeros, as postal codes do: such a column is of text unless it is declared."""
 
 
-def read_facts(path: Path, columns: Sequence[Column], *, header: bool = False) -> tuple[Fact, ...]:
+def read_facts(path: Path, columns: Sequence[Column], *, header: bool | None = None) -> tuple[Fact, ...]:
     """Returns the facts of a file, in its order and with those that are repeated."""
-    text = read_cells(path, len(columns), _delimiter(path), header=header)
-    return text.facts(with_inferred_types(columns, text.rows))
+    text = read_cells(path, len(columns), _format(path, header=header))
+    return text.facts(text.typed(columns))
 
 
-def infer_columns(path: Path, columns: Sequence[Column], *, header: bool = False) -> tuple[Column, ...]:
+def infer_columns(path: Path, columns: Sequence[Column], *, header: bool | None = None) -> tuple[Column, ...]:
     """Returns the columns, with the types that the file holds where they are unknown: int, else float, else string."""
-    return with_inferred_types(columns, read_cells(path, len(columns), _delimiter(path), header=header).rows)
+    return read_cells(path, len(columns), _format(path, header=header)).typed(columns)
 
 
 def write_facts(path: Path, facts: Iterable[Fact], columns: Sequence[Column], *, header: bool = False) -> None:
     """Writes the facts in order, null first. The file appears whole or not at all."""
-    delimiter = _delimiter(path)
+    text = _format(path, header=header)
+    if not text.quote:
+        raise fail("DL408", f"cannot write `{path}`: a file without quotes cannot hold every text")
+    delimiter = text.delimiter
     lines = [
         delimiter.join(
             _written(value, column.type, delimiter, len(columns)) for value, column in zip(fact, columns, strict=True)
@@ -85,28 +95,71 @@ class Cells:
 
     source: Source
     rows: Sequence[tuple[Cell, ...]]
+    text: TextFormat
+    has_first_line: bool = True
 
     def facts(self, columns: Sequence[Column]) -> tuple[Fact, ...]:
         """Returns the rows as values of the columns' types; raises DL404 for a cell that spells none."""
         return tuple(
-            tuple(_parsed(self.source, cell, columns[i], i) for i, cell in enumerate(row)) for row in self.rows
+            tuple(self._parsed(cell, columns[i], number, i) for i, cell in enumerate(row))
+            for number, row in enumerate(self.rows)
         )
 
+    def typed(self, columns: Sequence[Column]) -> tuple[Column, ...]:
+        """Returns the columns, those of unknown type with the type that all cells have."""
+        return with_inferred_types(columns, self.rows, self.text.null)
 
-def read_cells(path: Path, arity: int, delimiter: str, *, header: bool) -> Cells:
+    def _parsed(self, cell: Cell, column: Column, number: int, index: int) -> CellValue:
+        type_ = column.type
+        if _is_null(cell, type_, self.text.null):
+            return None
+        try:
+            return _value(cell.text, type_)
+        except ValueError:
+            is_int = _INT.fullmatch(cell.text.strip(BLANKS))
+            problem = "does not fit in a 64-bit int" if is_int else f"is not {type_.described}"
+            message = f"`{cell.text}` {problem}: column {index + 1}, `{column.name}`"
+            is_header = number == 0 and self.has_first_line and self.text.may_have_header
+            hints = [HEADER_HINT] if is_header and can_be_header([one.text for one in self.rows[0]]) else []
+            raise fail("DL404", message, Span(self.source, cell.start, cell.end), *hints) from None
+
+
+HEADER_HINT = "if the first line has the names of the columns, say header=True (--header)"
+
+
+def can_be_header(cells: Sequence[str | None]) -> bool:
+    """Tells whether the cells of a first line may be names: none is empty, or begins as numbers and times do."""
+    return all(cell and cell.strip(BLANKS) and _NO_NAME.match(cell) is None for cell in cells)
+
+
+def is_number(cell: str) -> bool:
+    return _FLOAT.fullmatch(cell.strip(BLANKS)) is not None
+
+
+def read_cells(path: Path, arity: int, text: TextFormat) -> Cells:
     """Reads the rows of a file; raises DL402 if one does not have `arity` cells."""
+    data = read_bytes(path)
     try:
-        # Not as text: Python would change the line breaks inside quoted cells.
-        source = Source(str(path), read_bytes(path).decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        hint = f"byte {error.start + 1:,} cannot stand there"
-        raise fail("DL406", f"`{path}` is not text in UTF-8", None, hint) from None
-    rows = _rows(source, path, arity, delimiter)
-    return Cells(source, rows[1:] if header else rows)
+        # Not as a text file: Python would change the line breaks inside quoted cells.
+        source = Source(str(path), data.decode(text.encoding))
+    except UnicodeError as error:
+        raise _undecodable(path, text, data, error) from None
+    rows = _rows(source, path, arity, text)
+    return Cells(source, rows[1:] if text.header else rows, text, has_first_line=not text.header)
 
 
-def _rows(source: Source, path: Path, arity: int, delimiter: str) -> list[tuple[Cell, ...]]:
-    rows = read_rows(source, delimiter)
+def _undecodable(path: Path, text: TextFormat, data: bytes, error: UnicodeError) -> EmberlogError:
+    hints = []
+    if isinstance(error, UnicodeDecodeError):
+        line = data.count(b"\n", 0, error.start) + 1
+        hints = [f"line {line:,} has the byte 0x{data[error.start]:02x}, which cannot stand there"]
+    usual = "utf-16" if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "cp1252"
+    hint = f'say in which encoding it is: encoding="{usual}" (--encoding {usual}) is common'
+    return fail("DL406", f"`{path}` is not text in {text.encoding_shown}", None, *hints, hint)
+
+
+def _rows(source: Source, path: Path, arity: int, text: TextFormat) -> list[tuple[Cell, ...]]:
+    rows = read_rows(source, text.delimiter, text.quote)
     for row in rows:
         if len(row) != arity:
             place = Span(source, row[0].start, row[-1].end)
@@ -114,16 +167,14 @@ def _rows(source: Source, path: Path, arity: int, delimiter: str) -> list[tuple[
                 "DL402",
                 f"this line has {_count(len(row), 'cell')}, but the relation has {_count(arity, 'column')}",
                 place,
-                *_hint_of_arity(row, path),
+                *_hint_of_arity(row, text.delimiter),
             )
     return rows
 
 
 def read_bytes(path: Path) -> bytes:
     """Returns what the file holds, uncompressed; raises DL405 if it cannot be read."""
-    suffix = path.suffix.lower()
-    if suffix in COMPRESSIONS and suffix not in _UNPACK:
-        raise _not_a_fact_file(path)
+    suffix = _compression(path)
     try:
         data = path.read_bytes()
         return _UNPACK[suffix](data) if suffix in _UNPACK else data
@@ -131,55 +182,76 @@ def read_bytes(path: Path) -> bytes:
         raise unreadable(path, error) from None
 
 
-def find_bad_line(
-    files: Sequence[Path], columns: Sequence[Column], delimiter: str, *, header: bool
-) -> EmberlogError | None:
+def _compression(path: Path) -> str:
+    """Returns the ending of a file; raises DL407 if it is compressed in a way that Python does not know."""
+    suffix = path.suffix.lower()
+    if suffix in COMPRESSIONS and suffix not in _UNPACK:
+        raise _not_a_fact_file(path)
+    return suffix
+
+
+def find_bad_line(files: Sequence[Path], columns: Sequence[Column], text: TextFormat) -> EmberlogError | None:
     """Returns the error for the first line that does not fit the columns, with its place, or None. Reads line by line,
     as Spark does, and so also files that do not fit into memory."""
     for file in files:
-        for number, line in _lines(file):
-            if (header and number == 1) or _complaint(file, line, columns, delimiter) is None:
+        for number, line in lines_of(file, text):
+            if (text.header and number == 1) or _complaint(file, line, columns, text, number) is None:
                 continue
             # Line breaks in the place of the lines before make the error show the right number.
-            return _complaint(file, "\n" * (number - 1) + line, columns, delimiter)
+            return _complaint(file, "\n" * (number - 1) + line, columns, text, number)
     return None
 
 
-def _lines(file: Path) -> Iterator[tuple[int, str]]:
-    opened = _OPEN.get(file.suffix.lower(), open)
+def lines_of(file: Path, text: TextFormat) -> Iterator[tuple[int, str]]:
+    """Yields the lines and their numbers, as far as somebody asks for them."""
+    opened = _OPEN.get(_compression(file), open)
     try:
-        with opened(file, "rt", encoding="utf-8-sig", newline="") as text:
-            for number, line in enumerate(text, 1):
+        with opened(file, "rt", encoding=text.encoding, newline="") as stream:
+            for number, line in enumerate(stream, 1):
                 yield number, line.rstrip("\r\n")
-    except UnicodeDecodeError as error:
-        hint = f"byte {error.start + 1:,} of a line cannot stand there"
-        raise fail("DL406", f"`{file}` is not text in UTF-8", None, hint) from None
+    except UnicodeError as error:
+        raise _undecodable(file, text, read_bytes(file), _whole_error(file, text) or error) from None
     except (OSError, EOFError, zlib.error) as error:
         raise unreadable(file, error) from None
 
 
-def _complaint(file: Path, text: str, columns: Sequence[Column], delimiter: str) -> EmberlogError | None:
-    source = Source(str(file), text)
+def _whole_error(file: Path, text: TextFormat) -> UnicodeError | None:
+    """Returns the error with its place in the whole file; what reads block by block knows that in the block."""
     try:
-        Cells(source, _rows(source, file, len(columns), delimiter)).facts(columns)
+        read_bytes(file).decode(text.encoding)
+    except UnicodeError as error:
+        return error
+    return None
+
+
+def _complaint(file: Path, line: str, columns: Sequence[Column], text: TextFormat, number: int) -> EmberlogError | None:
+    source = Source(str(file), line)
+    try:
+        Cells(source, _rows(source, file, len(columns), text), text, has_first_line=number == 1).facts(columns)
     except EmberlogError as error:
         return error
     return None
 
 
-def _hint_of_arity(row: Sequence[Cell], path: Path) -> list[str]:
-    for delimiter, name in ((",", "commas"), ("\t", "tabs"), (";", "semicolons")):
-        if len(row) == 1 and delimiter in row[0].text:
-            wanted = "commas" if path.suffix == ".csv" else "tabs"
-            return [f"cells of a {path.suffix} file are separated by {wanted}; these look separated by {name}"]
+_DELIMITER_NAMES = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+
+
+def _hint_of_arity(row: Sequence[Cell], wanted: str) -> list[str]:
+    for delimiter, name in _DELIMITER_NAMES.items():
+        if len(row) == 1 and delimiter in row[0].text and delimiter != wanted:
+            said = "\\t" if delimiter == "\t" else delimiter
+            usual = _DELIMITER_NAMES.get(wanted, f"`{wanted}`")
+            looks = f"cells are to be separated by {usual}, and these look separated by {name}"
+            return [f"{looks}: say delimiter={delimiter!r} (--delimiter '{said}')"]
     return []
 
 
-def _delimiter(path: Path) -> str:
-    delimiter = DELIMITERS.get(kind_of(str(path)))
-    if delimiter is None:
+def _format(path: Path, *, header: bool | None) -> TextFormat:
+    """Returns how a file is spelled that is known by its name alone."""
+    kind = kind_of(str(path))
+    if kind not in DELIMITERS:
         raise _not_a_fact_file(path)
-    return delimiter
+    return TextOptions(header=header).of_kind(kind)
 
 
 def _not_a_fact_file(path: Path) -> EmberlogError:
@@ -191,18 +263,22 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def with_inferred_types(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> tuple[Column, ...]:
+def with_inferred_types(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], null: str) -> tuple[Column, ...]:
     """Returns the columns, those of unknown type with the type that all cells have."""
     return tuple(
-        column if column.type.is_known else Column(column.name, _inferred([row[i] for row in rows]), column.aggregate)
+        column
+        if column.type.is_known
+        else Column(column.name, _inferred([row[i] for row in rows], null), column.aggregate)
         for i, column in enumerate(columns)
     )
 
 
-def _inferred(cells: Sequence[Cell]) -> DataType:
-    texts = [cell.text.strip() for cell in cells if cell.text and not _is_null(cell, UNKNOWN)]
+def _inferred(cells: Sequence[Cell], null: str) -> DataType:
+    texts = [cell.text.strip(BLANKS) for cell in cells if cell.text and not _is_null(cell, UNKNOWN, null)]
     if not texts:
         return STRING if cells else UNKNOWN
+    if any(_CODE.match(text) for text in texts):
+        return STRING
     if all(_INT.fullmatch(text) for text in texts):
         return INT
     if all(_FLOAT.fullmatch(text) for text in texts):
@@ -210,22 +286,10 @@ def _inferred(cells: Sequence[Cell]) -> DataType:
     return STRING
 
 
-def _is_null(cell: Cell, type_: DataType) -> bool:
+def _is_null(cell: Cell, type_: DataType, null: str) -> bool:
     if cell.quoted:
         return False
-    return cell.text == NULL or (type_ != STRING and not cell.text.strip())
-
-
-def _parsed(source: Source, cell: Cell, column: Column, index: int) -> CellValue:
-    type_ = column.type
-    if _is_null(cell, type_):
-        return None
-    try:
-        return _value(cell.text, type_)
-    except ValueError:
-        problem = "does not fit in a 64-bit int" if _INT.fullmatch(cell.text.strip()) else f"is not {type_.described}"
-        message = f"`{cell.text}` {problem}: column {index + 1}, `{column.name}`"
-        raise fail("DL404", message, Span(source, cell.start, cell.end)) from None
+    return cell.text == null or (type_ != STRING and not cell.text.strip(BLANKS))
 
 
 def _value(text: str, type_: DataType) -> CellValue:
@@ -233,13 +297,13 @@ def _value(text: str, type_: DataType) -> CellValue:
     if type_ in (STRING, UNKNOWN):
         return text
     if type_ == INT:
-        return _int(text.strip())
+        return _int(text.strip(BLANKS))
     if type_ == FLOAT:
-        return _float(text.strip())
+        return _float(text.strip(BLANKS))
     if type_ == BOOL:
-        return _bool(text.strip().lower())
+        return _bool(text.strip(BLANKS).lower())
     if type_ == TIMESTAMP:
-        return _timestamp(text.strip())
+        return _timestamp(text.strip(BLANKS))
     return _structured(json.loads(text), type_)
 
 
@@ -277,6 +341,8 @@ def _structured(value: object, type_: DataType) -> CellValue:
         return tuple(_structured(element, part) for element, part in zip(value, parts, strict=True))
     if type_ == FLOAT and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
+    if isinstance(value, str) and has_half_characters(value):
+        raise ValueError(value)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     raise ValueError(value)

@@ -15,8 +15,9 @@ from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
+from emberlog.config import refuse_options
 from emberlog.datatypes import UNKNOWN, DataType
-from emberlog.diagnostics import EmberlogError, fail
+from emberlog.diagnostics import Diagnostic, EmberlogError, Note, Severity, fail, warn
 from emberlog.io.arrow_values import as_relation, columns_of_table, plain_table, table_of, table_of_pandas
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.matching import chosen_places, declared_order, has_plain_times
@@ -31,6 +32,7 @@ from emberlog.io.paths import (
     unknown_kind,
 )
 from emberlog.io.python_rows import rows_of
+from emberlog.io.text_format import USUAL, TextOptions
 from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import Column, Relation
 
@@ -76,7 +78,8 @@ class Files:
     """Such as `.csv`."""
     found: Sequence[Path]
     """The files, if they are on this machine."""
-    header: bool
+    text: TextOptions
+    """How they are spelled, if they are of text."""
 
     @property
     def is_here(self) -> bool:
@@ -96,7 +99,7 @@ class Reader(ABC, Generic[Frame]):
         """Returns a source of the facts in files."""
 
     @abstractmethod
-    def table(self, name: str, table: str, *, header: bool) -> Source[Frame]:
+    def table(self, name: str, table: str) -> Source[Frame]:
         """Returns a source of a table of a catalog."""
 
     @abstractmethod
@@ -111,8 +114,9 @@ class Reader(ABC, Generic[Frame]):
 class TableSource(Source[LocalRelation]):
     """Holds a table of Arrow."""
 
-    def __init__(self, name: str, table: pa.Table) -> None:
+    def __init__(self, name: str, table: pa.Table, *, is_chosen: bool = False) -> None:
         self._name = name
+        self._is_chosen = is_chosen
         self._table = plain_table(name, table)
         columns_of_table(name, self._table)  # better said now than when a program reads it
 
@@ -133,10 +137,12 @@ class TableSource(Source[LocalRelation]):
         return self.relation(Relation(self._name, self.columns(None), is_derived=False))
 
     def chosen(self, columns: Sequence[str]) -> TableSource:
-        return TableSource(self._name, self._table.select(chosen_places(self._name, self._table.column_names, columns)))
+        places = chosen_places(self._name, self._table.column_names, columns)
+        return TableSource(self._name, self._table.select(places), is_chosen=True)
 
     def _in_order(self, declared: Sequence[Column] | None) -> pa.Table:
-        return self._table.select(declared_order(self._table.column_names, declared))
+        own = self._table.column_names
+        return self._table.select(declared_order(self._name, own, declared, is_chosen=self._is_chosen))
 
 
 class TextSource(Source[Frame]):
@@ -145,8 +151,8 @@ class TextSource(Source[Frame]):
     def __init__(self, files: Files) -> None:
         self._name = files.name
         self._files = files.found
-        self._delimiter = DELIMITERS[files.kind]
-        self._header = files.header
+        self._text = files.text.of_kind(files.kind)
+        self._is_header_noticed = False
 
     @abstractmethod
     def _names(self) -> Sequence[str]:
@@ -164,8 +170,31 @@ class TextSource(Source[Frame]):
         unknown = [Column(name, UNKNOWN) for name in names]
         if declared is not None and len(declared) != len(names):
             return unknown  # the program will be told
-        known = declared or unknown
-        return [Column(column.name, type_) for column, type_ in zip(known, self._types(known), strict=True)]
+        known = self._as_in_file(declared) if declared else unknown
+        typed = [Column(column.name, type_) for column, type_ in zip(known, self._types(known), strict=True)]
+        return [typed[place] for place in self._order(declared)]
+
+    def _order(self, declared: Sequence[Column] | None) -> list[int]:
+        """Returns the places in the file of the columns as they are declared, or of all as they are."""
+        return declared_order(self._name, self._names(), declared)
+
+    def _as_in_file(self, columns: Sequence[Column]) -> list[Column]:
+        """Returns declared columns in the order of the file, which a header tells."""
+        order = self._order(columns)
+        return [columns[order.index(place)] for place in range(len(order))]
+
+    def _notice_header(self, first: Sequence[str], are_numbers: Sequence[bool], columns: Sequence[Column]) -> None:
+        """Warns, once, of a first line that looks like the names of the columns: it has the declared names, or only
+        text above a column of numbers."""
+        declared = {column.name.lower() for column in columns}
+        has_names = {cell.strip().lower() for cell in first} == declared
+        if self._is_header_noticed or not (has_names or any(are_numbers)):
+            return
+        shown = ", ".join(f"`{cell}`" for cell in first)
+        message = f"the first line of the file of `{self._name}` looks like the names of its columns: {shown}"
+        hints = Note("it is taken as a fact; say header=True (--header), or header=False (--no-header) if it is one")
+        warn([Diagnostic("DL490", message, None, (hints,), Severity.WARNING)])
+        self._is_header_noticed = True
 
 
 class NoRows(Source[LocalRelation]):
@@ -195,23 +224,24 @@ def register(
     data: object,
     *,
     columns: Sequence[str] | None = None,
-    header: bool = False,
+    text: TextOptions = USUAL,
     format: str | None = None,
 ) -> Source[Frame]:
     """Returns a source of data of any kind that is known. `columns` choose some of its columns, by name and in order;
-    `header` says that a text file begins with its columns' names; `format` what a path holds if its name does not."""
-    source = _source(reader, name, data, header=header, kind=format)
+    `text` says how text files are spelled; `format` what a path holds if its name does not."""
+    source = _source(reader, name, data, text=text, kind=format)
     return source if columns is None else source.chosen(columns)
 
 
-def _source(reader: Reader[Frame], name: str, data: Any, *, header: bool, kind: str | None) -> Source[Frame]:
+def _source(reader: Reader[Frame], name: str, data: Any, *, text: TextOptions, kind: str | None) -> Source[Frame]:
     module = type(data).__module__
     if isinstance(data, os.PathLike):
-        return _from_path(reader, name, os.fspath(data), header=header, kind=kind)
+        return _from_path(reader, name, os.fspath(data), text=text, kind=kind)
     if isinstance(data, str):
         if kind is None and not looks_like_a_path(data):
-            return reader.table(name, data, header=header)
-        return _from_path(reader, name, data, header=header, kind=kind)
+            refuse_text_options("a table", text)
+            return reader.table(name, data)
+        return _from_path(reader, name, data, text=text, kind=kind)
     frame = reader.frame(name, data)
     if frame is not None:
         return frame
@@ -244,13 +274,20 @@ def _from_rows(name: str, data: Iterable[object]) -> Source[LocalRelation]:
     return TableSource(name, table)
 
 
-def _from_path(reader: Reader[Frame], name: str, path: str, *, header: bool, kind: str | None) -> Source[Frame]:
+def refuse_text_options(what: str, text: TextOptions) -> None:
+    """Raises an error that names the options which only text files have."""
+    refuse_options(what, text.given, dict.fromkeys(text.given, "leave it out: it is for text files"))
+
+
+def _from_path(reader: Reader[Frame], name: str, path: str, *, text: TextOptions, kind: str | None) -> Source[Frame]:
     found = local_files(path) if "://" not in path else []
     kind = kind_given(kind, path) or (kind_of(str(found[0])) if found else "")
     if kind not in KINDS:
         raise unknown_kind(path)
+    if kind not in DELIMITERS:
+        refuse_text_options(f"a {kind} file", text)
     try:
-        return reader.files(Files(name, path, kind, found, header))
+        return reader.files(Files(name, path, kind, found, text))
     except EmberlogError:
         raise
     except reader.failures as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,17 @@ from emberlog.datatypes import FLOAT, INT, UNKNOWN, DataType
 from emberlog.diagnostics import fail
 from emberlog.io.arrow_values import arrow_type
 from emberlog.io.delimited_text import read_rows
-from emberlog.io.facts import read_bytes, read_cells, with_inferred_types
+from emberlog.io.facts import can_be_header, is_number, lines_of, read_bytes, read_cells, with_inferred_types
 from emberlog.io.intake import Files, Reader, Source, TableSource, TextSource
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.paths import DELIMITERS
 from emberlog.semantics.model import Column, Relation
 from emberlog.source import Source as Text
 
-_NUMBERS = re.compile(rb"[0-9,\t\r\n.eE-]*")
+_CODE = re.compile(rb"(?<![0-9.eE-])-?0[0-9]")
+"""How a number begins that would lose its zeros."""
+_LIKE_ASCII = ("utf-8-sig", "ascii", "iso8859-1", "cp1252")
+"""Encodings in which numbers are spelled as in ASCII, and which are worth the quick way."""
 _LARGEST = float(2**63)
 
 
@@ -40,7 +44,7 @@ class LocalReader(Reader[LocalRelation]):
         tables = [_table(file, files.kind) for file in files.found]
         return TableSource(files.name, pa.concat_tables(tables, promote_options="default"))
 
-    def table(self, name: str, table: str, *, header: bool) -> Source[LocalRelation]:
+    def table(self, name: str, table: str) -> Source[LocalRelation]:
         hint = "tables of Spark are known to Database() on Spark only"
         raise fail("DL405", f"there is no file `{table}` for `{name}`", None, hint)
 
@@ -76,13 +80,16 @@ class LocalTextSource(TextSource[LocalRelation]):
         self._changed: object = None
 
     def relation(self, relation: Relation) -> LocalRelation:
-        facts = self._facts(relation.columns)
+        if relation.is_declared and len(self._names()) == relation.arity:
+            facts = self._facts(self._as_in_file(relation.columns)).selected(self._order(relation.columns))
+        else:
+            facts = self._facts(relation.columns)
         return facts.with_times(plain=True) if relation.is_stream and self._has_plain_times(relation.arity) else facts
 
     def _has_plain_times(self, arity: int) -> bool:
         """Tells whether the times of the first file are numbers, which text does not tell from moments."""
-        cells = read_cells(self._files[0], arity, self._delimiter, header=self._header)
-        return with_inferred_types([Column("time", UNKNOWN)], cells.rows)[0].type == INT
+        cells = read_cells(self._files[0], arity, self._text)
+        return cells.typed([Column("time", UNKNOWN)])[0].type == INT
 
     def original(self) -> LocalRelation:
         return self._facts(self.columns(None) or ())
@@ -109,20 +116,30 @@ class LocalTextSource(TextSource[LocalRelation]):
         quick = self._quick(columns)
         if quick is not None:
             return LocalRelation(names, [INT if pa.types.is_int64(c.type) else FLOAT for c in quick.columns], quick)
-        files = [read_cells(file, len(columns), self._delimiter, header=self._header) for file in self._files]
-        typed = with_inferred_types(columns, [row for file in files for row in file.rows])
-        return LocalRelation(
-            names, [column.type for column in typed], [fact for file in files for fact in file.facts(typed)]
-        )
+        files = [read_cells(file, len(columns), self._text) for file in self._files]
+        rows = [row for file in files for row in file.rows]
+        typed = with_inferred_types(columns, rows, self._text.null)
+        facts = [fact for file in files for fact in file.facts(typed)]
+        if rows and self._text.may_have_header and can_be_header([cell.text for cell in rows[0]]):
+            first = [cell.text for cell in rows[0]]
+            below = [[row[place].text for row in rows if row[place].text != cell] for place, cell in enumerate(first)]
+            self._notice_header(first, [bool(cells) and all(map(is_number, cells)) for cells in below], columns)
+        return LocalRelation(names, [column.type for column in typed], facts)
 
     def _quick(self, columns: Sequence[Column]) -> pa.Table | None:
         """Returns all files as one table of numbers, or None if they hold or the columns want something else."""
         if not columns or any(column.type not in (INT, FLOAT, UNKNOWN) for column in columns):
             return None
+        if self._text.encoding not in _LIKE_ASCII or is_number(self._text.null):
+            return None
+        has_unknown = any(not column.type.is_known for column in columns)
         tables = []
         for file in self._files:
             data = read_bytes(file)
-            table = read_numbers(data.partition(b"\n")[2] if self._header else data, self._delimiter)
+            data = data.partition(b"\n")[2] if self._text.header else data
+            if has_unknown and _CODE.search(data) is not None:
+                return None
+            table = read_numbers(data, self._text.delimiter)
             if table is None or table.num_columns != len(columns):
                 return None
             tables.append(table)
@@ -139,27 +156,21 @@ class LocalTextSource(TextSource[LocalRelation]):
             return None
 
     def _names(self) -> list[str]:
+        quote = self._text.quote
         for file in self._files:
-            line = _first_line(file)
-            text = read_bytes(file).decode("utf-8-sig", errors="replace") if '"' in line else line
-            rows = read_rows(Text(str(file), text), self._delimiter)
+            line = next((line for _, line in lines_of(file, self._text) if line), "")
+            if quote and quote in line:  # a quoted cell may go over several lines
+                line = read_bytes(file).decode(self._text.encoding, errors="replace")
+            rows = read_rows(Text(str(file), line), self._text.delimiter, quote)
             if rows:
-                return [cell.text if self._header else f"c{index + 1}" for index, cell in enumerate(rows[0])]
+                return [cell.text if self._text.header else f"c{index + 1}" for index, cell in enumerate(rows[0])]
         return []
-
-
-def _first_line(file: Path) -> str:
-    with pa.input_stream(str(file), compression="detect") as stream:
-        start = stream.read(1 << 16)
-    lines = re.split("[\r\n]", start.decode("utf-8-sig", errors="replace"))
-    return next((line for line in lines if line.strip()), "")
 
 
 def read_numbers(data: bytes, delimiter: str) -> pa.Table | None:
     """Returns the columns of a text without a header as ints and floats, or None if not all of them are. Arrow is many
     times quicker than `facts`, which knows what quotes and nulls mean, and can say what is wrong with a line."""
-    other = b"\t" if delimiter == "," else b","
-    if not data or other in data or _NUMBERS.fullmatch(data) is None:
+    if not data or _numbers(delimiter).fullmatch(data) is None:
         return None
     try:
         table = pyarrow.csv.read_csv(
@@ -171,6 +182,11 @@ def read_numbers(data: bytes, delimiter: str) -> pa.Table | None:
     except pa.ArrowInvalid:
         return None
     return table if all(map(_is_plain, table.columns)) else None
+
+
+@cache
+def _numbers(delimiter: str) -> re.Pattern[bytes]:
+    return re.compile(rb"[0-9\r\n.eE%s-]*" % re.escape(delimiter).encode())
 
 
 def _is_plain(column: pa.ChunkedArray) -> bool:

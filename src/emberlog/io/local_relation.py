@@ -89,6 +89,16 @@ class LocalRelation:
     def renamed(self, names: Sequence[str]) -> LocalRelation:
         return self if self._names == list(names) else LocalRelation(names, self.types, self._data)
 
+    def selected(self, places: Sequence[int]) -> LocalRelation:
+        """Returns the columns at these places, in this order."""
+        names, types = [self._names[place] for place in places], [self.types[place] for place in places]
+        if list(places) == list(range(len(self._names))):
+            return self
+        if self._table is not None:
+            return LocalRelation(names, types, self._table.select(list(places)), plain_times=self.plain_times)
+        facts = [tuple(fact[place] for place in places) for fact in self.facts]
+        return LocalRelation(names, types, facts, plain_times=self.plain_times)
+
     def without_last_column(self) -> LocalRelation:
         """Returns the same rows but for their last column, without a copy of a table."""
         names = self._names[:-1]

@@ -20,13 +20,31 @@ _HINTS = {
 }
 
 
-def declared_order(own: Sequence[str], declared: Sequence[Column] | None) -> list[int]:
-    """Returns the places of the columns in their own order, or in that of a declaration with just the same names."""
+def declared_order(
+    relation: str, own: Sequence[str], declared: Sequence[Column] | None, *, is_chosen: bool = False
+) -> list[int]:
+    """Returns the places of the columns in their own order, or in that of a declaration with just the same names.
+    Raises DL423 if only some names agree, where to go by position is a guess, unless somebody chose the order."""
     names = [name.lower() for name in own]
     wanted = [column.name.lower() for column in declared or ()]
+    in_place = list(range(len(names)))
+    if names == [f"c{place + 1}" for place in in_place]:  # names that nobody gave
+        return in_place
     if sorted(names) == sorted(wanted) and len(set(names)) == len(names):
         return [names.index(name) for name in wanted]
-    return list(range(len(names)))
+    if len(names) == len(wanted) and not is_chosen and set(names) & set(wanted):
+        said = _listed(column.name for column in declared or ())
+        raise fail(
+            "DL423",
+            f"the columns of `{relation}` are {_listed(own)} in the data, and {said} in the declaration",
+            None,
+            "give them the same names, or say their order: db.register(…, columns=[…])",
+        )
+    return in_place
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def chosen_places(name: str, own: Sequence[str], wanted: Sequence[str]) -> list[int]:
@@ -87,6 +105,21 @@ def has_plain_times(given: Sequence[Column], relation: Relation) -> bool:
 def no_equal_float(value: int, where: str) -> EmberlogError:
     """Returns the error for an int in a column of floats that would become another number."""
     return fail("DL506", f"{where} is of floats, and {value:,} has no equal float", None, "give all values as ints")
+
+
+def has_half_characters(text: str) -> bool:
+    """Tells whether a text has surrogates, which have no bytes in UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def half_character(what: str) -> EmberlogError:
+    """Returns the error for a text with half of a character."""
+    hint = "two halves together are one character; text.encode('utf-8', 'replace').decode() has `?` for a lone one"
+    return fail("DL424", f"{what} has half of a character, which is no text", None, hint)
 
 
 def free_name(name: str, taken: Iterable[str]) -> str:

@@ -27,6 +27,13 @@ def kind_of(path: str) -> str:
     return plain.suffix.lower()
 
 
+def is_text(path: str) -> bool:
+    """Tells whether a path means files of text, by its name or that of the first file in the folder."""
+    if "://" in path or kind_of(path) in KINDS or not looks_like_a_path(path):
+        return kind_of(path) in DELIMITERS
+    return kind_of(str(local_files(path)[0])) in DELIMITERS
+
+
 def kind_given(format_: str | None, path: str) -> str:
     """Returns the kind that a person names, or that a path has."""
     return f".{format_.lstrip('.').lower()}" if format_ else kind_of(path)

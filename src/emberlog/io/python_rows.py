@@ -17,7 +17,7 @@ from emberlog.datatypes import (
     type_of_value,
 )
 from emberlog.diagnostics import EmberlogError, fail
-from emberlog.io.matching import no_equal_float
+from emberlog.io.matching import half_character, has_half_characters, no_equal_float
 from emberlog.io.moments import time_of
 from emberlog.semantics.model import CellValue, Fact
 
@@ -71,7 +71,11 @@ def _cell(name: str, number: int, value: Any) -> CellValue:
         raise _misfit(name, number, value, "does not fit in a 64-bit int")
     if isinstance(value, float):
         return value + 0.0  # 0.0 and -0.0 are one value
-    if value is None or isinstance(value, bool | int | str):
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, str):
+        if not value.isascii() and has_half_characters(value):
+            raise half_character(f"{value!r} in row {number:,} of `{name}`")
         return value
     if isinstance(value, tuple | list):
         return tuple(_cell(name, number, part) for part in value)

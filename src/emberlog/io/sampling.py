@@ -6,6 +6,7 @@ A sample says how often values occur; how many there are that it missed is estim
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from emberlog.io.text_format import TextFormat
 from emberlog.logical.statistics import ColumnStatistics, RelationStatistics
 from emberlog.semantics.model import CellValue, Fact
 
@@ -74,7 +76,7 @@ def statistics_of_parquet(paths: Sequence[str], columns: Sequence[str]) -> Relat
     return _statistics(sample, rows, origin)
 
 
-def statistics_of_text(files: Sequence[Path], delimiter: str, width: int, *, header: bool) -> RelationStatistics | None:
+def statistics_of_text(files: Sequence[Path], text: TextFormat, width: int) -> RelationStatistics | None:
     """Estimates from the size of the files and the first lines of the first; None if these tell nothing."""
     size = sum(file.stat().st_size for file in files)
     if any(file.suffix in (".gz", ".bz2", ".xz", ".zst") for file in files):
@@ -82,8 +84,8 @@ def statistics_of_text(files: Sequence[Path], delimiter: str, width: int, *, hea
     with files[0].open("rb") as stream:
         start = stream.read(FIRST_BYTES)
     whole = start if len(start) < FIRST_BYTES else start[: start.rfind(b"\n") + 1]
-    lines = whole.decode("utf-8", errors="replace").splitlines()[1 if header else 0 :]
-    rows = [tuple(map(_cell, cells)) for line in lines if len(cells := line.split(delimiter)) == width]
+    lines = re.split("\r\n|\r|\n", whole.decode(text.encoding, errors="replace"))[1 if text.header else 0 :]
+    rows = [tuple(map(_cell, cells)) for line in lines if len(cells := line.split(text.delimiter)) == width]
     if not rows:
         return None
     total = max(round(size * len(rows) / len(whole)), len(rows))

@@ -18,8 +18,9 @@ from emberlog.semantics.model import Column, Relation
 class FrameSource(Source[DataFrame]):
     """Holds a frame of Spark."""
 
-    def __init__(self, name: str, given: DataFrame) -> None:
+    def __init__(self, name: str, given: DataFrame, *, is_chosen: bool = False) -> None:
         self._name = name
+        self._is_chosen = is_chosen
         self._given = given
         columns_of_frame(name, given)  # better said now than when a program reads it
 
@@ -34,14 +35,15 @@ class FrameSource(Source[DataFrame]):
 
     def chosen(self, columns: Sequence[str]) -> FrameSource:
         chosen_places(self._name, self._given.columns, columns)
-        return FrameSource(self._name, self._given.select(*(F.col(quoted(wanted)) for wanted in columns)))
+        given = self._given.select(*(F.col(quoted(wanted)) for wanted in columns))
+        return FrameSource(self._name, given, is_chosen=True)
 
     def has_plain_times(self, relation: Relation) -> bool:
         return has_plain_times(self.columns(relation.columns if relation.is_declared else None), relation)
 
     def _in_order(self, declared: Sequence[Column] | None) -> DataFrame:
         own = self._given.columns
-        order = declared_order(own, declared)
+        order = declared_order(self._name, own, declared, is_chosen=self._is_chosen)
         if order == list(range(len(own))):
             return self._given
         return self._given.select(*(F.col(quoted(own[place])) for place in order))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +12,39 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
+from pyspark.sql.streaming.readwriter import DataStreamReader
 
-from emberlog.config import refuse_options
 from emberlog.datatypes import TIMESTAMP
 from emberlog.diagnostics import EmberlogError, fail
-from emberlog.io.intake import Files, Reader, Source
+from emberlog.io.delimited_text import read_rows
+from emberlog.io.facts import is_number, lines_of
+from emberlog.io.intake import Files, Reader, Source, refuse_text_options
+from emberlog.io.local_files import LocalTextSource
 from emberlog.io.local_relation import LocalRelation
+from emberlog.io.matching import check_arity, declared_order, half_character
 from emberlog.io.paths import DELIMITERS, KINDS, kind_given, kind_of, unknown_kind
 from emberlog.io.spark_conversions import quoted
 from emberlog.io.spark_frames import FrameSource, HeldSource
-from emberlog.io.spark_text import SparkTextSource
+from emberlog.io.spark_text import ENCODINGS, SparkTextSource, csv_options, is_bad, value_of
+from emberlog.io.text_format import USUAL, TextFormat, TextOptions
 from emberlog.language.spark_types import spark_type
 from emberlog.semantics.model import Relation
+from emberlog.source import Source as Text
 
 _FORMATS = {".parquet": "parquet", ".orc": "orc", ".json": "json", ".jsonl": "json"}
 """What Spark calls the kinds of files; those of text are all `csv`."""
+
+
+_HALF = (
+    r"(?<!\\)(\\\\)*(\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|"
+    r"(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+)
+"""A surrogate in JSON without its other half."""
+_SHOWN = 60
+
+
+def _is_json(kind: str) -> bool:
+    return _FORMATS[kind] == "json"
 
 
 class SparkReader(Reader[DataFrame]):
@@ -40,13 +59,13 @@ class SparkReader(Reader[DataFrame]):
     def files(self, files: Files) -> Source[DataFrame]:
         location = f"file://{os.path.abspath(files.path)}" if files.is_here else files.path
         if files.kind in DELIMITERS:
+            if files.text.of_kind(files.kind).encoding not in ENCODINGS:
+                return self._decoded_here(files)
             return SparkTextSource(self._spark, files, location)
         frame = self._spark.read.format(_FORMATS[files.kind]).load(location)
-        return FrameSource(files.name, self._as_written(frame, location) if _FORMATS[files.kind] == "json" else frame)
+        return FrameSource(files.name, self._objects(frame, files, location) if _is_json(files.kind) else frame)
 
-    def table(self, name: str, table: str, *, header: bool) -> Source[DataFrame]:
-        if header:
-            refuse_options("a table", ["header"], {"header": "leave it out: it is for text files"})
+    def table(self, name: str, table: str) -> Source[DataFrame]:
         try:
             return FrameSource(name, self._spark.table(table))
         except EmberlogError:
@@ -61,9 +80,21 @@ class SparkReader(Reader[DataFrame]):
     def held(self, source: Source[LocalRelation]) -> Source[DataFrame]:
         return HeldSource(self._spark, source)
 
-    def _as_written(self, frame: DataFrame, location: str) -> DataFrame:
-        """Returns objects of JSON with columns in the order of the first one, where Spark would sort them."""
-        first = self._spark.read.text(location).first()
+    def _decoded_here(self, files: Files) -> Source[DataFrame]:
+        """Has this process read files in an encoding that Spark does not know."""
+        if not files.found:
+            hint = "files of other encodings are read where they are on this machine"
+            raise fail("DL425", f"Spark reads no text in the encoding `{files.text.encoding}`", None, hint)
+        return HeldSource(self._spark, LocalTextSource(files))
+
+    def _objects(self, frame: DataFrame, files: Files, location: str) -> DataFrame:
+        """Returns objects of JSON with columns in the order of the first one, where Spark would sort them. Raises DL424
+        for half of a character, which Spark would read as `?`."""
+        lines = self._spark.read.text(location)
+        half = lines.where(F.rlike("value", F.lit(_HALF))).first()
+        if half is not None:
+            raise half_character(f"`{half[0][:_SHOWN]}` in the data of `{files.name}`")
+        first = lines.first()
         try:
             order = [key for key in json.loads(first[0]) if key in frame.columns] if first else []
         except (ValueError, TypeError):
@@ -75,7 +106,7 @@ class SparkReader(Reader[DataFrame]):
 
 
 def stream_of_folder(
-    spark: SparkSession, relation: Relation, path: str, *, header: bool = False, kind: str | None = None
+    spark: SparkSession, relation: Relation, path: str, *, text: TextOptions = USUAL, kind: str | None = None
 ) -> DataFrame:
     """Returns a streaming frame of what is in the folder and what will come. Files are of one kind: that of the first
     one, if none is named."""
@@ -91,17 +122,55 @@ def stream_of_folder(
         )
     if found not in KINDS:
         raise unknown_kind(str(files[0]) if files else path)
-    name = _FORMATS.get(found, "csv")
-    options = {"sep": DELIMITERS[found], "header": str(header)} if found in DELIMITERS else {}
     schema = _schema(relation, plain_times=False)
+    stream = spark.readStream.option("pathGlobFilter", f"*{found}*")
+    location = f"file://{os.path.abspath(path)}"
+    if found in DELIMITERS:
+        return _stream_of_text(stream, relation, location, files, text.of_kind(found))
+    refuse_text_options(f"a {found} file", text)
+    name = _FORMATS[found]
     if files:
-        reader = spark.read.options(**options).option("inferSchema", True)
-        given = reader.format(name).load(files[0].as_uri()).schema
+        given = spark.read.format(name).load(files[0].as_uri()).schema
         schema = (
             given if found in (".parquet", ".orc") else _schema(relation, plain_times=_has_plain_times(given, schema))
         )
-    stream = spark.readStream.options(**options).option("pathGlobFilter", f"*{found}*").schema(schema)
-    return stream.format(name).load(f"file://{os.path.abspath(path)}")
+    return stream.schema(schema).format(name).load(location)
+
+
+def _stream_of_text(
+    stream: DataStreamReader, relation: Relation, location: str, files: Sequence[Path], text: TextFormat
+) -> DataFrame:
+    """Returns a streaming frame of text files. A cell that is no value of its column ends the query."""
+    if text.encoding not in ENCODINGS:
+        raise fail("DL425", f"Spark reads no text in the encoding `{text.encoding}`", None, "save the files as UTF-8")
+    own = [column.name for column in relation.columns]
+    if text.header and files:  # later files have to have the same names
+        first = next((line for _, line in lines_of(files[0], text) if line), "")
+        rows = read_rows(Text(str(files[0]), first), text.delimiter, text.quote)
+        own = [cell.text for cell in rows[0]] if rows else own
+        check_arity(own, relation)
+    order = declared_order(relation.name, own, relation.columns)
+    schema = spark_types.StructType([spark_types.StructField(name, spark_types.StringType()) for name in own])
+    cells = stream.schema(schema).options(mode="FAILFAST", enforceSchema=not text.header, **csv_options(text))
+    frame = cells.csv(location)
+    plain_times = bool(files) and _has_numbers_first(files[0], order[0], text)
+    columns = []
+    for column, place in zip(_schema(relation, plain_times=plain_times).fields, order, strict=True):
+        type_ = next(one.type for one in relation.columns if one.name == column.name)
+        cell = F.col(quoted(own[place]))
+        value = value_of(cell, type_, text)
+        if isinstance(column.dataType, spark_types.TimestampType):
+            value = F.timestamp_micros(value)
+        what = F.concat(F.lit("error[DL404]: `"), cell, F.lit(f"` is not {type_.described}: column `{column.name}` ¶"))
+        columns.append(F.when(is_bad(cell, type_, text), F.raise_error(what)).otherwise(value).alias(column.name))
+    return frame.select(*columns)
+
+
+def _has_numbers_first(file: Path, place: int, text: TextFormat) -> bool:
+    """Tells whether the times of the first file are numbers, which text does not tell from moments."""
+    lines = (line for number, line in lines_of(file, text) if line and not (text.header and number == 1))
+    rows = read_rows(Text(str(file), next(lines, "")), text.delimiter, text.quote)
+    return bool(rows) and is_number(rows[0][place].text)
 
 
 def _has_plain_times(given: spark_types.StructType, declared: spark_types.StructType) -> bool:

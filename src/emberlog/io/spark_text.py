@@ -1,8 +1,8 @@
 """Reads text files of facts with Spark: comma- or tab-separated, compressed or not, one file or a folder of them.
 
-They mean the same as in `facts.py`: no header unless asked for, quoting as in RFC 4180, `\\N` is null, and so is an
-empty cell in a column that is not of strings. Cells are read as text first. What a column holds is found out, or
-checked against what the program wants, in one pass over the file.
+They mean the same as in `facts.py`: no header unless asked for, spelled as `text_format` says, and an empty cell is
+null in a column that is not of strings. Cells are read as text first. What a column holds is found out, or checked
+against what the program wants, in one pass over the file.
 """
 
 from __future__ import annotations
@@ -15,20 +15,26 @@ from pyspark.sql import types as spark_types
 
 from emberlog.datatypes import BOOL, FIRST, FLOAT, INT, SECOND, STRING, TIMESTAMP, UNKNOWN, DataType
 from emberlog.diagnostics import EmberlogError, fail
-from emberlog.io.facts import NULL, find_bad_line
+from emberlog.io.facts import BLANKS, can_be_header, find_bad_line
 from emberlog.io.intake import Files, TextSource
+from emberlog.io.paths import cause_in
 from emberlog.io.sampling import statistics_of_text
 from emberlog.io.spark_conversions import local_frame
 from emberlog.io.spark_frames import FrameSource
+from emberlog.io.text_format import TextFormat
 from emberlog.language.spark_types import spark_type
 from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import Column as RelationColumn
 from emberlog.semantics.model import Relation
 
-_INT = r"(?U)\A\s*[+-]?[0-9]+\s*\z"
-_FLOAT = r"(?U)\A\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*\z"
-_BOOL = r"(?iU)\A\s*(true|false)\s*\z"
-_ZONED = r"([zZ]|[+-][0-9]{2}:?[0-9]{2})\s*\z"
+ENCODINGS = {"utf-8-sig": "UTF-8", "ascii": "US-ASCII", "iso8859-1": "ISO-8859-1"}
+"""Those that Spark reads line by line, by Python's names for them."""
+
+_INT = r"\A[ \t]*[+-]?[0-9]+[ \t]*\z"
+_FLOAT = r"\A[ \t]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*\z"
+_CODE = r"\A[ \t]*[+-]?0[0-9]"
+_BOOL = r"(?i)\A[ \t]*(true|false)[ \t]*\z"
+_ZONED = r"([zZ]|[+-][0-9]{2}:?[0-9]{2})[ \t]*\z"
 
 _BAD_LINE = "bad line"
 _NOT_A_VALUE = "\ufffd"
@@ -43,7 +49,8 @@ class SparkTextSource(TextSource[DataFrame]):
         self._spark = spark
         self._path = location
         first = self._reader().csv(location)
-        self._own = first.columns if files.header else [f"c{index + 1}" for index in range(len(first.columns))]
+        own = first.columns
+        self._own = own if self._text.header else [f"c{index + 1}" for index in range(len(own))]
         self._checked: dict[tuple[DataType, ...], tuple[DataType, ...]] = {}
 
     def _names(self) -> Sequence[str]:
@@ -53,7 +60,11 @@ class SparkTextSource(TextSource[DataFrame]):
         if not self._own:
             names, types = [f"c{index}" for index in range(relation.arity)], [one.type for one in relation.columns]
             return local_frame(self._spark, names, types, ())
-        return self._frame(self._types(relation.columns))
+        if not relation.is_declared or relation.arity != len(self._own):
+            return self._frame(self._types(relation.columns))
+        order = self._order(relation.columns)
+        frame = self._frame(self._types(self._as_in_file(relation.columns)))
+        return frame.select(*(F.col(f"c{place}").alias(f"c{index}") for index, place in enumerate(order)))
 
     def original(self) -> DataFrame:
         columns = self.columns(None) or ()
@@ -65,7 +76,7 @@ class SparkTextSource(TextSource[DataFrame]):
     def statistics(self, relation: Relation) -> RelationStatistics | None:
         if not self._files or not self._own:
             return None
-        return statistics_of_text(self._files, self._delimiter, len(self._own), header=self._header)
+        return statistics_of_text(self._files, self._text, len(self._own))
 
     def _types(self, known: Sequence[RelationColumn]) -> tuple[DataType, ...]:
         wanted = tuple(column.type for column in known)
@@ -77,21 +88,12 @@ class SparkTextSource(TextSource[DataFrame]):
     def _frame(self, types: Sequence[DataType]) -> DataFrame:
         """Returns the cells as values, in columns named `c0`, `c1`, …; timestamps are microseconds already."""
         return self._cells().select(
-            *(_value(F.col(f"c{index}"), type_).alias(f"c{index}") for index, type_ in enumerate(types))
+            *(value_of(F.col(f"c{index}"), type_, self._text).alias(f"c{index}") for index, type_ in enumerate(types))
         )
 
     def _reader(self) -> DataFrameReader:
         return self._spark.read.options(
-            sep=self._delimiter,
-            header=self._header,
-            quote='"',
-            escape='"',
-            nullValue="\0",  # only what is between two delimiters without any quotes
-            emptyValue="",
-            mode="PERMISSIVE",
-            columnNameOfCorruptRecord=_BAD_LINE,
-            enforceSchema=True,
-            encoding="UTF-8",
+            mode="PERMISSIVE", columnNameOfCorruptRecord=_BAD_LINE, enforceSchema=True, **csv_options(self._text)
         )
 
     def _cells(self) -> DataFrame:
@@ -103,30 +105,55 @@ class SparkTextSource(TextSource[DataFrame]):
 
     def _look(self, known: Sequence[RelationColumn]) -> tuple[DataType, ...]:
         counts = [F.count_if(F.col(_BAD_LINE).isNotNull()).alias("lines"), F.count(F.lit(1)).alias("rows")]
+        first = self._possible_header()
         for index, column in enumerate(known):
             cell, type_ = F.col(f"c{index}"), column.type
+            has_value = is_there(cell, self._text)
             counts.append(F.count_if(F.contains(cell, F.lit(_NOT_A_VALUE))).alias(f"unreadable {index}"))
-            counts.append(F.count_if(_is_there(cell)).alias(f"there {index}"))
+            counts.append(F.count_if(has_value).alias(f"there {index}"))
             if type_.is_known:
-                counts.append(F.count_if(_is_bad(cell, type_)).alias(f"bad {index}"))
+                counts.append(F.count_if(is_bad(cell, type_, self._text)).alias(f"bad {index}"))
             else:
-                counts.append(F.count_if(_is_there(cell) & F.rlike(cell, F.lit(_INT))).alias(f"ints {index}"))
-                counts.append(F.count_if(_is_there(cell) & F.rlike(cell, F.lit(_FLOAT))).alias(f"floats {index}"))
-        found = self._cells().agg(*counts).collect()[0]
+                counts.append(F.count_if(has_value & F.rlike(cell, F.lit(_INT))).alias(f"ints {index}"))
+                counts.append(F.count_if(has_value & F.rlike(cell, F.lit(_FLOAT))).alias(f"floats {index}"))
+                counts.append(F.count_if(has_value & F.rlike(cell, F.lit(_CODE))).alias(f"codes {index}"))
+            if first:
+                is_below = cell.isNotNull() & (cell != first[index])
+                counts.append(F.count_if(is_below).alias(f"below {index}"))
+                counts.append(F.count_if(is_below & F.rlike(cell, F.lit(_FLOAT))).alias(f"numbers {index}"))
+        found = self._collected(self._cells().agg(*counts))[0]
         types = tuple(
             column.type if column.type.is_known else _inferred(found, index) for index, column in enumerate(known)
         )
-        is_bad = found["lines"] or any(
+        has_bad = found["lines"] or any(
             found[f"unreadable {index}"] or (column.type.is_known and found[f"bad {index}"])
             for index, column in enumerate(known)
         )
-        if is_bad:
+        if has_bad:
             columns = [RelationColumn(column.name, type_) for column, type_ in zip(known, types, strict=True)]
             raise self._bad(found, columns)
+        if first:
+            places = range(len(first))
+            are_numbers = [0 < found[f"below {place}"] == found[f"numbers {place}"] for place in places]
+            self._notice_header(first, are_numbers, known)
         return types
 
+    def _possible_header(self) -> Sequence[str]:
+        """Returns the cells of the first line if they may be names, else none."""
+        if not self._text.may_have_header:
+            return ()
+        rows = self._collected(self._cells().drop(_BAD_LINE).limit(1))
+        cells = list(rows[0]) if rows else []
+        return cells if cells and can_be_header(cells) else ()
+
+    def _collected(self, frame: DataFrame) -> list[Row]:
+        try:
+            return frame.collect()
+        except Exception as error:  # Spark has several kinds, and the bridge to its JVM one more
+            raise fail("DL405", f"cannot read `{self._path}`", None, cause_in(str(error))) from None
+
     def _bad(self, found: Row, columns: Sequence[RelationColumn]) -> EmberlogError:
-        error = find_bad_line(self._files, columns, self._delimiter, header=self._header)
+        error = find_bad_line(self._files, columns, self._text)
         if error is not None:
             return error
         if found["lines"]:
@@ -134,52 +161,77 @@ class SparkTextSource(TextSource[DataFrame]):
             return fail("DL402", f"{lines} of `{self._path}` without the {len(self._own)} cells that the first has")
         for index, column in enumerate(columns):
             if found[f"unreadable {index}"]:
-                return fail("DL406", f"`{self._path}` is not text in UTF-8: column {index + 1}, `{column.name}`")
-            bad = self._cells().where(_is_bad(F.col(f"c{index}"), column.type)).select(f"c{index}").first()
+                encoding = self._text.encoding_shown
+                return fail("DL406", f"`{self._path}` is not text in {encoding}: column {index + 1}, `{column.name}`")
+            bad = self._cells().where(is_bad(F.col(f"c{index}"), column.type, self._text)).select(f"c{index}").first()
             if bad is not None:
                 where = f"column {index + 1}, `{column.name}`, of `{self._path}`"
                 return fail("DL404", f"`{bad[0]}` is not {column.type.described}: {where}")
         return fail("DL404", f"`{self._path}` changed while it was read")
 
 
+# --- one cell -------------------------------------------------------------------------------------------------------
+
+
+def csv_options(text: TextFormat) -> dict[str, str]:
+    """Returns what Spark has to know to read files line by line."""
+    return {
+        "sep": text.delimiter,
+        "header": str(text.header),
+        "quote": text.quote,
+        "escape": text.quote or "\0",
+        "nullValue": "\0",  # only what is between two delimiters without any quotes
+        "emptyValue": "",
+        "encoding": ENCODINGS[text.encoding],
+    }
+
+
+def is_there(cell: Column, text: TextFormat) -> Column:
+    """Tells whether a cell of a column that is not of text holds something."""
+    return cell.isNotNull() & (cell != text.null) & (_trimmed(cell) != "")
+
+
+def is_bad(cell: Column, type_: DataType, text: TextFormat) -> Column:
+    is_text = type_ in (STRING, UNKNOWN)
+    return F.lit(False) if is_text else is_there(cell, text) & value_of(cell, type_, text).isNull()
+
+
+def value_of(cell: Column, type_: DataType, text: TextFormat) -> Column:
+    """Returns the value of a cell; null for a null, and for text that is no value of the type."""
+    if type_ in (STRING, UNKNOWN):
+        shown = cell if text.null == "" else F.when(cell.isNull(), "").otherwise(cell)
+        return F.when(shown != text.null, shown)
+    return F.when(is_there(cell, text), _parsed(cell, type_))
+
+
 def _inferred(found: Row, index: int) -> DataType:
     there = found[f"there {index}"]
     if not there:
         return STRING if found["rows"] else UNKNOWN
+    if found[f"codes {index}"]:
+        return STRING
     if found[f"ints {index}"] == there:
         return INT
     return FLOAT if found[f"floats {index}"] == there else STRING
 
 
-def _is_there(cell: Column) -> Column:
-    """Tells whether a cell of a column that is not of text holds something."""
-    return cell.isNotNull() & (cell != NULL) & (F.trim(cell) != "")
-
-
-def _is_bad(cell: Column, type_: DataType) -> Column:
-    return F.lit(False) if type_ in (STRING, UNKNOWN) else _is_there(cell) & _value(cell, type_).isNull()
-
-
-def _value(cell: Column, type_: DataType) -> Column:
-    """Returns the value of a cell; null for a null, and for text that is no value of the type."""
-    if type_ in (STRING, UNKNOWN):
-        return F.when(cell.isNull(), "").when(cell != NULL, cell)
-    return F.when(_is_there(cell), _parsed(cell, type_))
+def _trimmed(cell: Column) -> Column:
+    return F.btrim(cell, F.lit(BLANKS))
 
 
 def _parsed(cell: Column, type_: DataType) -> Column:
     if type_ == INT:
-        return F.when(F.rlike(cell, F.lit(_INT)), F.trim(cell).try_cast("long"))
+        return F.when(F.rlike(cell, F.lit(_INT)), _trimmed(cell).try_cast("long"))
     if type_ == FLOAT:
-        number = F.trim(cell).try_cast("double")
+        number = _trimmed(cell).try_cast("double")
         return F.when(F.rlike(cell, F.lit(_FLOAT)) & (F.abs(number) != float("inf")), number + F.lit(0.0))
     if type_ == BOOL:
-        return F.when(F.rlike(cell, F.lit(_BOOL)), F.lower(F.trim(cell)) == "true")
+        return F.when(F.rlike(cell, F.lit(_BOOL)), F.lower(_trimmed(cell)) == "true")
     if type_ == TIMESTAMP:
         # Without a time zone it is in UTC, whatever the session's time zone is.
-        zoned = F.when(F.rlike(cell, F.lit(_ZONED)), F.trim(cell)).otherwise(F.concat(F.trim(cell), F.lit("Z")))
+        zoned = F.when(F.rlike(cell, F.lit(_ZONED)), _trimmed(cell)).otherwise(F.concat(_trimmed(cell), F.lit("Z")))
         moment = F.unix_micros(zoned.try_cast("timestamp"))
-        return F.when(F.rlike(cell, F.lit(_INT)), F.trim(cell).try_cast("long")).otherwise(moment)
+        return F.when(F.rlike(cell, F.lit(_INT)), _trimmed(cell).try_cast("long")).otherwise(moment)
     if type_.name == "list":
         return F.from_json(cell, spark_types.ArrayType(spark_type(type_.parts[0])))
     parts = F.from_json(cell, spark_types.ArrayType(spark_types.StringType()))

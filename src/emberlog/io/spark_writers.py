@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from emberlog.diagnostics import fail
-from emberlog.io.facts import NULL
 from emberlog.io.spark_conversions import quoted
+from emberlog.io.text_format import NULL
 from emberlog.io.writers import check_format, is_not_written, is_there, put_in_place
 
 

@@ -78,8 +78,13 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.)|$)", re.DOTALL)
+_ESCAPE = re.compile(
+    r"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|(.)|$)", re.DOTALL
+)
+"""Of a backslash: two halves of a character, a character by its number, or a letter."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "'": "'", "0": "\0"}
+
+_TWO_HALVES = "both halves together are one: \\ud83d\\ude00"
 
 READING = "reading the program"
 """For the error of a timeout."""
@@ -89,6 +94,11 @@ CHARACTERS_BETWEEN_LOOKS = 1 << 16
 
 _LONGEST_NUMBER = 400
 """Digits; longer literals are out of range whatever they say."""
+
+
+def is_half(character: str) -> bool:
+    """Tells whether a character is a surrogate: only two of them together stand for a character."""
+    return "\ud800" <= character <= "\udfff"
 
 
 def tokenize(source: Source, diagnostics: Diagnostics) -> tuple[list[Token], list[Comment]]:
@@ -225,16 +235,23 @@ class _Lexer:
 
     def _unescape(self, start: int, end: int) -> str:
         raw = self.text[start:end]
+        if not raw.isascii():
+            self._check_halves(raw, start)
         if "\\" not in raw:
             return raw
 
         def replace(match: re.Match[str]) -> str:
-            code, letter = match.groups()
+            high, low, code, letter = match.groups()
+            if high is not None:
+                return bytes.fromhex(high + low).decode("utf-16-be")
+            place = self._span(start + match.start(), start + match.end())
             if code is not None:
-                return chr(int(code, 16)) if not 0xD800 <= int(code, 16) <= 0xDFFF else "\ufffd"
+                character = chr(int(code, 16))
+                if is_half(character):
+                    self.diagnostics.error("DL106", f"`{match.group()}` is half of a character", place, _TWO_HALVES)
+                return character
             if letter in _ESCAPES:
                 return _ESCAPES[letter]
-            place = self._span(start + match.start(), start + match.end())
             self.diagnostics.error(
                 "DL106",
                 f"`{match.group()}` is not an escape",
@@ -244,6 +261,14 @@ class _Lexer:
             return match.group()
 
         return _ESCAPE.sub(replace, raw)
+
+    def _check_halves(self, raw: str, start: int) -> None:
+        """Reports halves of characters that stand in a text as they are: they have no bytes in UTF-8."""
+        for place, character in enumerate(raw, start):
+            if is_half(character):
+                what = f"\\u{ord(character):04x}"
+                span = self._span(place, place + 1)
+                self.diagnostics.error("DL106", f"`{what}` is half of a character", span, _TWO_HALVES)
 
     def _unexpected(self, start: int) -> None:
         self.offset = start + 1

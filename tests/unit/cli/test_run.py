@@ -88,7 +88,9 @@ def test_wrong_usage(tc: Emberlog, arguments: tuple[str, ...], message: str) -> 
 def prepared_inputs(
     facts: str | None = None, inputs: Mapping[str, str] | None = None, queries: Sequence[str] = ()
 ) -> dict[str, str]:
-    arguments = argparse.Namespace(params=[], iterations=None, facts=facts, inputs=list((inputs or {}).items()))
+    text = dict.fromkeys(("header", "delimiter", "encoding", "null", "quote"))
+    named = list((inputs or {}).items())
+    arguments = argparse.Namespace(params=[], iterations=None, facts=facts, inputs=named, **text)
     return dict(prepare("tc.dl", arguments, queries=queries).inputs)
 
 

@@ -17,13 +17,16 @@ from emberlog.io.intake import Source
 from emberlog.io.intake import register as register_with
 from emberlog.io.local_files import LocalReader, read_numbers
 from emberlog.io.local_relation import LocalRelation
+from emberlog.io.text_format import TextOptions
 from emberlog.semantics.model import Column, Relation
 
 UNKNOWN = DataType("unknown")
 
 
-def register(name: str, data: object, *, header: bool = False, format: str | None = None) -> Source[LocalRelation]:
-    return register_with(LocalReader(), name, data, header=header, format=format)
+def register(
+    name: str, data: object, *, header: bool | None = None, format: str | None = None
+) -> Source[LocalRelation]:
+    return register_with(LocalReader(), name, data, text=TextOptions(header=header), format=format)
 
 
 def relation(*types: DataType) -> Relation:

@@ -15,6 +15,7 @@ from emberlog.io.sampling import (
     statistics_of_table,
     statistics_of_text,
 )
+from emberlog.io.text_format import TextOptions
 from emberlog.logical.statistics import RelationStatistics
 
 
@@ -61,11 +62,11 @@ def test_text_is_told_by_its_first_lines(tmp_path: Path) -> None:
     path = tmp_path / "arc.csv"
     rows = [f"{number % 10:02},{number:06}\n" for number in range(60_000)]
     path.write_text("".join(rows))
-    found = statistics_of_text([path], ",", 2, header=False)
+    found = statistics_of_text([path], TextOptions().of_kind(".csv"), 2)
     assert found is not None
     assert found.rows == pytest.approx(60_000, rel=0.01)
     assert found.columns[0].distinct == pytest.approx(10, rel=0.01)
-    assert statistics_of_text([path], "\t", 2, header=False) is None
+    assert statistics_of_text([path], TextOptions().of_kind(".tsv"), 2) is None
 
 
 @pytest.mark.parametrize("table", [pa.table({"a": pa.array([], pa.int64())}), pa.table({"a": [None, None]})])

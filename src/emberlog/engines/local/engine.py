@@ -32,6 +32,7 @@ from emberlog.io.local_files import LocalReader
 from emberlog.io.local_relation import LocalRelation, statistics_of
 from emberlog.io.matching import free_name
 from emberlog.io.shelves import Shelf
+from emberlog.io.text_format import TextOptions
 from emberlog.io.writers import write_relations
 from emberlog.logical.nodes import Fixpoint, LogicalPlan, Plan
 from emberlog.logical.statistics import RelationStatistics
@@ -57,9 +58,9 @@ class LocalEngine(Engine[LocalRelation]):
         self._registered: dict[str, Source[LocalRelation]] = {}
 
     def register(
-        self, name: str, data: object, *, columns: Sequence[str] | None, header: bool, format: str | None
+        self, name: str, data: object, *, columns: Sequence[str] | None, text: TextOptions, format: str | None
     ) -> None:
-        self._registered[name] = register(LocalReader(), name, data, columns=columns, header=header, format=format)
+        self._registered[name] = register(LocalReader(), name, data, columns=columns, text=text, format=format)
 
     def forget(self, name: str) -> None:
         del self._registered[name]

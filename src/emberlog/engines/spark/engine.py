@@ -32,6 +32,7 @@ from emberlog.io.spark_conversions import as_result
 from emberlog.io.spark_frames import HeldSource
 from emberlog.io.spark_sources import SparkReader
 from emberlog.io.spark_writers import write_relations
+from emberlog.io.text_format import TextOptions
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import CheckedProgram, Column, RecursionCase, Relation
@@ -78,10 +79,10 @@ class SparkEngine(Engine[DataFrame]):
         self._registered: dict[str, Source[DataFrame]] = {}
 
     def register(
-        self, name: str, data: object, *, columns: Sequence[str] | None, header: bool, format: str | None
+        self, name: str, data: object, *, columns: Sequence[str] | None, text: TextOptions, format: str | None
     ) -> None:
         self._registered[name] = register(
-            SparkReader(self.spark), name, data, columns=columns, header=header, format=format
+            SparkReader(self.spark), name, data, columns=columns, text=text, format=format
         )
 
     def forget(self, name: str) -> None:
