@@ -146,11 +146,33 @@ def pythons(arguments: list[str]) -> int:
             outcomes[name] = "not on this machine"
             continue
         tests = arguments or ["tests/unit", "tests/golden", "-m", "not spark and not slow"]
-        environment = {**os.environ, "EMBERLOG_VENV": f".venv-{name}"}
-        outcomes[name] = "all well"
-        if subprocess.call([found, "dev.py", "test", *tests], cwd=ROOT, env=environment) != 0:
-            outcomes[name] = "failed"
-    print("\n".join(f"Python {name}: {outcome}" for name, outcome in outcomes.items()))
+        outcomes[name] = elsewhere([found, "dev.py", "test", *tests], EMBERLOG_VENV=f".venv-{name}")
+    return told("Python", outcomes)
+
+
+def versions(arguments: list[str]) -> int:
+    """the golden programs and a few recursions, or what further arguments say, on each Spark from 4.0 to 4.3"""
+    tests = arguments or ["tests/spark/test_golden_programs.py", "tests/spark/test_recursion.py", "-m", "spark or slow"]
+    outcomes = {}
+    for name in ("4.0", "4.1", "4.2", "4.3"):
+        places = {"EMBERLOG_VENV": f".venv-spark-{name}", "EMBERLOG_SPARK": name}
+        outcomes[name] = elsewhere([sys.executable, "dev.py", "only", *tests], **places)
+    return told("Spark", outcomes)
+
+
+def only(arguments: list[str]) -> int:
+    """pytest alone, with these arguments"""
+    return module("pytest", *arguments)
+
+
+def elsewhere(arguments: list[str], **environment: str) -> str:
+    """Runs a task of this file in another environment; says how that ended."""
+    ended = subprocess.call(arguments, cwd=ROOT, env={**os.environ, **environment})
+    return "all well" if ended == 0 else "failed"
+
+
+def told(what: str, outcomes: dict[str, str]) -> int:
+    print("\n".join(f"{what} {name}: {outcome}" for name, outcome in outcomes.items()))
     return 1 if "failed" in outcomes.values() else 0
 
 
@@ -172,7 +194,7 @@ def setup(arguments: list[str]) -> int:
 
 def clean(arguments: list[str]) -> int:
     """remove .venv and everything that tools left behind"""
-    for folder in ROOT.glob(".venv-3.*"):
+    for folder in ROOT.glob(".venv-*"):
         shutil.rmtree(folder, ignore_errors=True)
     for name in (".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", "build", "dist"):
         shutil.rmtree(ROOT / name, ignore_errors=True)
@@ -199,6 +221,8 @@ TASKS = {
     "faults-full": faults_full,
     "fuzz": fuzz,
     "pythons": pythons,
+    "versions": versions,
+    "only": only,
     "bench": bench,
     "docs": docs,
     "setup": setup,
@@ -237,13 +261,16 @@ def prepare() -> None:
     pins = {"PIP_CONSTRAINT": "constraints.txt", "PIP_BUILD_CONSTRAINT": "constraints.txt"}
     if subprocess.call(pip, cwd=ROOT, env={**os.environ, **pins}) != 0:
         raise Stop("pip could not install the packages; what it said is above.")
+    spark = os.environ.get("EMBERLOG_SPARK")
+    if spark and subprocess.call([*pip[:-2], f"pyspark[connect]=={spark}.*"], cwd=ROOT) != 0:
+        raise Stop(f"pip could not install Spark {spark}; what it said is above.")
     STAMP.write_text(wanted)
     print(f"ready in {time.monotonic() - started:.0f} s", flush=True)
 
 
 def fingerprint() -> str:
     """Changes whenever the environment has to be made again: other packages, another Python, another folder."""
-    digest = hashlib.sha256(f"{sys.version_info[:2]} {ROOT}".encode())
+    digest = hashlib.sha256(f"{sys.version_info[:2]} {ROOT} {os.environ.get('EMBERLOG_SPARK', '')}".encode())
     for name in ("pyproject.toml", "constraints.txt"):
         digest.update((ROOT / name).read_bytes())
     return digest.hexdigest()
@@ -264,7 +291,7 @@ def main(arguments: list[str]) -> int:
         print("\n".join(f"  {name:{width}}  {task.__doc__}" for name, task in TASKS.items()))
         return 0 if not arguments or arguments[0] in ("-h", "--help", "help") else 2
     check_python()
-    if arguments[0] not in ("clean", "pythons"):
+    if arguments[0] not in ("clean", "pythons", "versions"):
         prepare()
     return TASKS[arguments[0]](arguments[1:])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -13,7 +14,6 @@ from emberlog.config import Execution
 from emberlog.database import Database
 from emberlog.diagnostics import EmberlogError
 from emberlog.engines.spark import launcher
-from emberlog.engines.spark.key_handover import PROPERTY
 from emberlog.engines.spark.slots import ENCRYPTION
 from emberlog.events import Event, ExecutorChosen
 from emberlog.places import existing_folders
@@ -108,4 +108,5 @@ def test_the_key_is_in_no_file(database: Database, spark: SparkSession, monkeypa
     assert with_facts, "the function was not large enough to be written"
     assert all(file.stat().st_mode & 0o077 == 0 for file in with_facts)
     assert not any(key in data or key.hex().encode() in data for data in written.values())
-    assert spark.sparkContext.getLocalProperty(PROPERTY) is None
+    properties: Any = spark.sparkContext._jsc.sc().getLocalProperties()
+    assert not [name for name in properties.stringPropertyNames() if name.endswith(".secret")]

@@ -458,11 +458,30 @@ def arrow_udf(function: Callable[..., Any], result: Any) -> Callable[..., Column
     import emberlog.language as language
 
     register: Any = cloudpickle.register_pickle_by_value
-    make: Any = getattr(F, "arrow_udf")  # noqa: B009, which pyspark has and its types do not
+    make: Any = getattr(F, "arrow_udf", None)  # since Spark 4.1
     register(language)
+    if make is None:
+        return F.udf(_of_one_row(function), result).asNondeterministic()
     function.__annotations__ = {"columns": pa.Array, "return": pa.Array}  # which tells Spark what it takes
     udf: Any = make(function, result)
     return udf.asNondeterministic()  # type: ignore[no-any-return]
+
+
+def _of_one_row(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function of Arrow arrays as one of single values. Spark 4.0 has Python functions of whole columns only
+    through pandas, which makes floats of ints where there are nulls."""
+
+    def plain(cell: Any) -> Any:
+        if isinstance(cell, list):
+            return [plain(one) for one in cell]
+        return {name: plain(cell[name]) for name in cell.__fields__} if hasattr(cell, "__fields__") else cell
+
+    def computed(*cells: Any) -> Any:
+        import pyarrow as pa
+
+        return function(*(pa.array([plain(cell)]) for cell in cells))[0].as_py()
+
+    return computed
 
 
 def reader(type_: DataType) -> Callable[[Any], CellValue]:

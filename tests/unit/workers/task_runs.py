@@ -14,6 +14,7 @@ import pytest
 
 from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution
 from emberlog.engines.spark.handover import known_outputs
+from emberlog.engines.spark.key_handover import property_of
 from emberlog.engines.spark.task import Job, Output, Summary, run_task
 from emberlog.logical.build import build
 from emberlog.logical.nodes import Fixpoint
@@ -58,7 +59,6 @@ def job_for(
     texts = tuple(dict.fromkeys(text for one in worker_plan.strata for text in texts_of(one.program)))
     return Job(
         "run",
-        new_key(),
         worker_plan,
         feeds,
         texts,
@@ -89,6 +89,10 @@ class _TaskInfo:
     address: str = "127.0.0.1:0"
 
 
+KEY = new_key()
+"""Of all runs here."""
+
+
 class Barrier:
     """What a task knows of Spark: its number, and how to meet the others."""
 
@@ -103,6 +107,10 @@ class Barrier:
 
     def getTaskInfos(self) -> list[_TaskInfo]:
         return [_TaskInfo()] * self.workers
+
+    def getLocalProperty(self, name: str) -> str:
+        assert name == property_of("run")
+        return KEY.hex()
 
     def allGather(self, text: str, /) -> list[str]:
         self.texts[self.own.number] = text

@@ -24,7 +24,7 @@ from emberlog.workers.wire.listener import SocketListener
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Progress
 from emberlog.workers.wire.rendezvous import Address, Tracker, meet
-from tests.unit.workers.task_runs import Barrier, facts_in, job_for, run_tasks
+from tests.unit.workers.task_runs import KEY, Barrier, facts_in, job_for, run_tasks
 
 NEAR = """
 declare arc(int a, int b).
@@ -176,8 +176,7 @@ def test_at_the_door_of_the_driver(
 
 def tracked(job: Job, heard: list[Progress]) -> tuple[Job, Tracker]:
     progress = MergedProgress(job.workers, heard.append, Mode.BSP)
-    assert job.key is not None
-    tracker = Tracker("127.0.0.1", job.workers, Credentials(job.run, 0, job.key), progress)
+    tracker = Tracker("127.0.0.1", job.workers, Credentials(job.run, 0, KEY), progress)
     return replace(job, tracker=tracker.address), tracker
 
 

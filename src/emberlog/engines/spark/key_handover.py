@@ -13,26 +13,31 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from emberlog.engines.spark.frames.resources import is_connect
+from emberlog.workers.wire.handshake import Credentials
 
-PROPERTY = "emberlog.run.secret"
-"""Spark's event log leaves out the values of properties with such a name."""
+
+def property_of(run: str) -> str:
+    """Returns the name of the property. Spark's event log leaves out the values of those with such a name."""
+    return f"spark.emberlog.{run}.secret"
 
 
 @contextmanager
-def key_handed_over(spark: SparkSession, key: bytes) -> Iterator[bytes | None]:
-    """Gives the key to the tasks of the jobs that this thread starts while it is entered. Over Spark Connect a task has
-    no properties: then the key is given back, and has to go with the function."""
-    if is_connect(spark):
-        yield key
-        return
-    context = spark.sparkContext
-    context.setLocalProperty(PROPERTY, key.hex())
+def key_handed_over(spark: SparkSession, credentials: Credentials) -> Iterator[None]:
+    """Gives the key to the tasks of the jobs that this thread starts while it is entered."""
+    name, key = property_of(credentials.run), credentials.key.hex()
+    if is_connect(spark):  # the settings of a session become properties of the tasks of its queries
+        spark.conf.set(name, key)
+    else:
+        spark.sparkContext.setLocalProperty(name, key)
     try:
-        yield None
+        yield
     finally:
-        context.setLocalProperty(PROPERTY, None)  # type: ignore[arg-type]
+        if is_connect(spark):
+            spark.conf.unset(name)
+        else:
+            spark.sparkContext.setLocalProperty(name, None)  # type: ignore[arg-type]
 
 
-def key_for(task: Any, key: bytes | None) -> bytes:
-    """Returns the key that came with the function, or else with the task."""
-    return bytes.fromhex(task.getLocalProperty(PROPERTY)) if key is None else key
+def key_for(task: Any, run: str) -> bytes:
+    """Returns the key of a run from the properties of one of its tasks."""
+    return bytes.fromhex(task.getLocalProperty(property_of(run)))

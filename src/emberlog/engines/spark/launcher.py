@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
 from typing import ClassVar
@@ -244,7 +244,6 @@ class Launcher:
         tracker = self._tracker(credentials, watchdog, resume) if folder is not None else None
         job = Job(
             credentials.run,
-            None,
             self.worker_plan,
             feeds,
             tuple(dict.fromkeys(text for one in self.worker_plan.strata for text in texts_of(one.program))),
@@ -266,8 +265,8 @@ class Launcher:
         last_words = 0.0
         try:
             self.jobs.begin()
-            with key_handed_over(self.spark, credentials.key) as key:
-                run = partial(run_task, replace(job, key=key))
+            with key_handed_over(self.spark, credentials):
+                run = partial(run_task, job)
                 frame = self._stage_input(sources).mapInArrow(run, layout.output_schema, barrier=True)
                 # Rows go through an exchange: a barrier stage that failed is tried again then, and they are plain rows.
                 kept = self.resources.keep(frame.repartition(self.workers)) if place is None else None

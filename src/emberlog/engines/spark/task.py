@@ -88,8 +88,6 @@ class Job:
     """Holds all that the workers of a run have to know, as it is sent to them."""
 
     run: str
-    key: bytes | None
-    """None where it comes as a property of the task."""
     worker_plan: WorkerPlan
     feeds: tuple[Feed, ...]
     texts: tuple[str, ...]
@@ -168,7 +166,7 @@ def run_task(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
     presence = Presence(number, job.workers, host, job.execution.recovery.stall_seconds)
 
     def begin() -> Met:
-        return presence.begin(Credentials(job.run, 0, key_for(context, job.key)), job.tracker, context.allGather)
+        return presence.begin(Credentials(job.run, 0, key_for(context, job.run)), job.tracker, context.allGather)
 
     try:
         yield from _ended_well_or_told(job, summary, begin, memory, batches)

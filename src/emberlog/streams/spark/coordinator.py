@@ -185,7 +185,7 @@ class Coordinator:
             shared = rows.repartition(workers)
             with self.own_workers.chosen(self._spark.sparkContext):
                 frame = shared.mapInArrow(partial(run_partition, job), f"{SUMMARY} string", barrier=True)
-            with key_handed_over(self._spark, credentials.key):
+            with key_handed_over(self._spark, credentials):
                 return merged(read_summaries([row[SUMMARY] for row in frame.collect()]))
         finally:
             if tracker is not None:

@@ -73,7 +73,7 @@ def run_partition(job: PartitionJob, batches: Iterator[pa.RecordBatch]) -> Itera
     presence = Presence(number, workers, host, WAIT_SECONDS)
 
     def take() -> tuple[Record, Measures]:
-        credentials = Credentials(job.run, 0, key_for(context, None))
+        credentials = Credentials(job.run, 0, key_for(context, job.run))
         met = presence.begin(credentials, job.tracker, context.allGather)
         exchange = Exchange(number, met.peers)
         return take_step_together(job.spec, job.step, share, number, workers, exchange.swap)
