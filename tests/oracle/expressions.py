@@ -72,6 +72,8 @@ def _evaluate(expression: Expression, valuation: Valuation, scalars: Scalars) ->
                 return None
             return checked_number(_arithmetic(operator, _number(first), _number(second)))
         case Call(function, arguments):
+            if function == "try?":
+                return _tried(arguments[0], valuation, scalars)
             if function == "if":
                 holds = evaluate_expression(arguments[0], valuation, scalars)
                 return evaluate_expression(arguments[1 if holds is True else 2], valuation, scalars)
@@ -87,6 +89,14 @@ def _evaluate(expression: Expression, valuation: Valuation, scalars: Scalars) ->
         case Wildcard():
             raise InternalError("a core rule holds a wildcard")
     assert_never(expression)
+
+
+def _tried(expression: Expression, valuation: Valuation, scalars: Scalars) -> CellValue:
+    """The value, or null where there is none: what the type checker writes where an int meets a float."""
+    try:
+        return evaluate_expression(expression, valuation, scalars)
+    except Fault:
+        return None
 
 
 def _values(arguments: Sequence[Expression], valuation: Valuation, scalars: Scalars) -> list[CellValue]:
@@ -328,6 +338,14 @@ def _exactly_float(value: CellValue) -> float:
     return nearest
 
 
+def _exactly_int(value: CellValue) -> int:
+    """The int that a float is looked for as."""
+    number = Decimal(_number(value))
+    if number != number.to_integral_value() or not INT_MIN <= number <= INT_MAX:
+        raise Fault("DL506", f"{value} has no equal int")
+    return int(number)
+
+
 def _to_int(value: CellValue) -> int:
     if isinstance(value, str):
         if not _INT_TEXT.fullmatch(value.strip(_BLANKS)):
@@ -374,6 +392,7 @@ _FUNCTIONS: Mapping[str, Callable[..., CellValue]] = {
     "int": _to_int,
     "float": _to_float,
     "float!": _exactly_float,
+    "int!": _exactly_int,
     "halves!": lambda upper, lower: _number(upper) * 2**32 + _number(lower),
     "string": _to_string,
     "encd": lambda first, second: (first, second),

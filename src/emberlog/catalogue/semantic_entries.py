@@ -128,8 +128,8 @@ SEMANTIC_ENTRIES = (
     Entry(
         "DL220",
         "a variable of two types",
-        "All places of a variable in a rule have the same value, so their types have to agree. An int may stand where "
-        "a float does.",
+        "All places of a variable in a rule have the same value, so their types have to agree. Ints and floats do: "
+        "they join as numbers.",
         "Convert one of them in an assignment: `T = to_string(X)`.",
         'age("Ann", 41).\nname("Ann").\nodd(X) :- age(_, X), name(X).\n',
     ),

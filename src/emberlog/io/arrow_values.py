@@ -129,14 +129,28 @@ def _as_arrow(value: CellValue, type_: DataType) -> object:
 
 
 def table_of_pandas(name: str, data: Any) -> pa.Table:
-    """Returns a pandas frame as a table, in which NaN and NaT are null."""
+    """Returns a pandas frame as a table, in which NaN and NaT are null. Floats of numpy that are whole but for NaN are
+    ints that pandas could not keep as such."""
     try:
-        return pa.Table.from_pandas(data, preserve_index=False)
+        table = pa.Table.from_pandas(data, preserve_index=False)
     except UnicodeEncodeError as error:
         raise half_character(f"{error.object!r} in the pandas data of `{name}`") from None
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         reason = str(error.args[0]).rstrip(".")
         raise fail("DL403", f"the pandas data of `{name}` has a column of mixed types: {reason}") from None
+    for index, dtype in enumerate(data.dtypes):
+        if str(dtype) == "float64" and _are_ids(table.column(index)):
+            table = table.set_column(index, table.column_names[index], table.column(index).cast(pa.int64()))
+    return table
+
+
+def _are_ids(floats: pa.ChunkedArray) -> bool:
+    """Tells whether floats have nulls among them, and are otherwise ints that no rounding can have made."""
+    values = floats.drop_null()
+    if not 0 < len(values) < len(floats):
+        return False
+    is_whole = pc.and_(pc.equal(pc.trunc(values), values), pc.less_equal(pc.abs(values), 2.0**53))
+    return bool(pc.all(is_whole).as_py())
 
 
 def plain_table(name: str, table: pa.Table) -> pa.Table:

@@ -12,7 +12,7 @@ from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, Dat
 from emberlog.language.entry import ANY, ORDERED, PAIR, Constants, Function, Types, always, sometimes
 from emberlog.language.faults import Fault
 from emberlog.language.numbers import to_ints
-from emberlog.language.values import CellValue, Number, in_range, kind_of, number, text_of, widened
+from emberlog.language.values import CellValue, Number, in_range, kind_of, narrowed, number, text_of, widened
 
 if TYPE_CHECKING:
     from emberlog.language.entry import Bad, Vector
@@ -92,6 +92,15 @@ def _widened_vector(values: Vector) -> tuple[Vector, Bad]:
     return result, bad if bad.any() else None
 
 
+def _narrowed_vector(values: Vector) -> tuple[Vector, Bad]:
+    import numpy as np
+
+    result, far = to_ints(np.trunc(values))
+    bad = np.trunc(values) != values
+    bad = bad if far is None else bad | far
+    return result, bad if bad.any() else None
+
+
 def row_by_row(function: Callable[..., Any], dtype: Any) -> Callable[..., tuple[Vector, Bad]]:
     """Returns the form over vectors of a function that only Python computes."""
 
@@ -157,6 +166,12 @@ def _widened_column(scope: Scope, operands: list[Typed]) -> Typed:
     from emberlog.language import spark_columns as spark
 
     return spark.widened(scope.bound(operands[0]))
+
+
+def _narrowed_column(scope: Scope, operands: list[Typed]) -> Typed:
+    from emberlog.language import spark_columns as spark
+
+    return spark.narrowed(scope.bound(operands[0]))
 
 
 def _pair_column(scope: Scope, operands: list[Typed]) -> Typed:
@@ -282,3 +297,18 @@ WIDEN = Function(
     keeps_sign=True,
 )
 """What the type checker writes where an int goes into a column of floats. Programs cannot write it."""
+
+NARROW = Function(
+    name="int!",
+    parameters=(FLOAT,),
+    result=always(INT),
+    signature="int!(X)",
+    meaning="the int that is equal to the float, where a float is looked for among ints; an error if there is none",
+    python=narrowed,
+    vector=_narrowed_vector,
+    spark=_narrowed_column,
+    fails=sometimes,
+    rises=True,
+    keeps_sign=True,
+)
+"""What the type checker writes where a float is looked for in a column of ints. Programs cannot write it."""

@@ -10,7 +10,7 @@ from emberlog.diagnostics import fail
 from emberlog.language import choices, conversions, numbers, texts
 from emberlog.language.aggregates import AGGREGATES as _AGGREGATES
 from emberlog.language.aggregates import Aggregate, registered
-from emberlog.language.conversions import WIDEN
+from emberlog.language.conversions import NARROW, WIDEN
 from emberlog.language.entry import Function, always, sometimes
 from emberlog.language.faults import Fault
 from emberlog.language.values import CellValue, in_range
@@ -20,7 +20,7 @@ SCALAR_FUNCTIONS = {
 }
 AGGREGATES = {one.name: one for one in _AGGREGATES}
 
-INTERNAL = {one.name: one for one in (WIDEN, numbers.HALVES)}
+INTERNAL = {one.name: one for one in (WIDEN, NARROW, numbers.HALVES)}
 """What rewrites put into expressions, and programs cannot write."""
 
 PROCEDURES = {

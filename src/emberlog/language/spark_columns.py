@@ -270,6 +270,13 @@ def widened(one: Typed) -> Typed:
     return opened(F.when(is_equal, nearest), FLOAT, [one], check, conditions=1)
 
 
+def narrowed(one: Typed) -> Typed:
+    """Returns the int that is equal to a float."""
+    fits = (one.column < F.lit(BEYOND_INTS)) & (one.column >= F.lit(-BEYOND_INTS)) & (F.rint(one.column) == one.column)
+    check = Check(~fits, "DL506", " has no equal int", one.column.cast("string"))
+    return opened(F.when(fits, one.column).try_cast("long"), INT, [one], check, conditions=1)
+
+
 def nearest_float(whole: Column) -> tuple[Column, Column]:
     """Returns the float that is nearest to an int, and whether it is equal to it."""
     nearest = whole.cast("double")

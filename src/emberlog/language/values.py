@@ -51,6 +51,13 @@ def widened(value: int) -> float:
     return result
 
 
+def narrowed(value: float) -> int:
+    """Returns the int that is equal to a float."""
+    if not value.is_integer() or not INT_MIN <= value <= INT_MAX:
+        raise Fault("DL506", f"{value!r} has no equal int", "int(X), floor(X) and round(X) convert")
+    return int(value)
+
+
 def kind_of(value: CellValue) -> str:
     """Names the kind of a value as a person would."""
     match value:

@@ -109,6 +109,8 @@ def _needs(literal: Literal, computed: set[str], bindable: set[str]) -> set[str]
 def _is_built_in(expression: Expression) -> bool:
     """Tells whether the expression calls no function that the user registered, which may do anything."""
     match expression:
+        case Call(name, (argument,)) if name == TRY:
+            return _is_built_in(argument)
         case Unary() | Binary() | Call():
             function, arguments = operation(expression)
             return function is not None and all(map(_is_built_in, arguments))

@@ -8,6 +8,7 @@ from emberlog.datatypes import FLOAT, INT, join_types, type_of_value
 from emberlog.diagnostics import Diagnostics
 from emberlog.semantics.model import CheckedQuery, Column, Relation, Term
 from emberlog.semantics.normalize import refuse_null
+from emberlog.semantics.typecheck import whole_constant
 from emberlog.syntax import ast
 from emberlog.syntax.ast import Constant, Parameter, Variable
 
@@ -81,6 +82,7 @@ def _constant(constant: Constant, index: int, relation: Relation, diagnostics: D
             diagnostics,
             "ask with a variable, and look for null in the answers",
         )
+    constant = whole_constant(constant, column.type)
     found = type_of_value(constant.value)
     if join_types(column.type, found) is None or (column.type == INT and found == FLOAT):
         diagnostics.error(

@@ -13,7 +13,7 @@ from typing import assert_never
 from emberlog.datatypes import BOOL, FLOAT, INT, UNKNOWN, DataType, join_types, type_of_value
 from emberlog.deadline import check_time
 from emberlog.diagnostics import Diagnostics, Note
-from emberlog.language.conversions import WIDEN
+from emberlog.language.conversions import NARROW, WIDEN
 from emberlog.language.faults import Fault
 from emberlog.language.registry import Functions
 from emberlog.semantics.expression_types import ExpressionTyper
@@ -30,6 +30,7 @@ from emberlog.semantics.model import (
     Term,
 )
 from emberlog.semantics.resolve import Signature
+from emberlog.semantics.totality import TRY
 from emberlog.source import NOWHERE, Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import ComparisonOperator, Constant, Expression, Variable
@@ -130,16 +131,28 @@ def variable_types(
         current = types.get(variable.name, UNKNOWN)
         types[variable.name] = join_types(current, found) or current
 
+    def note_terms(atom: Match | Absent, *, only_if_unknown: bool = False) -> None:
+        for index, term in enumerate(atom.terms):
+            if isinstance(term, Variable):
+                found = table.type_of(atom.relation, index)
+                if not (only_if_unknown and found.is_numeric and types.get(term.name, UNKNOWN).is_numeric):
+                    note(term, found)
+
     def take_bindings() -> None:
         for literal in rule.body:
+            if isinstance(literal, Match):
+                note_terms(literal)
+        atoms = dict(types)
+        for literal in rule.body:
             match literal:
-                case Match(relation, terms) | Absent(relation, terms):
-                    for index, term in enumerate(terms):
-                        if isinstance(term, Variable):
-                            note(term, table.type_of(relation, index))
+                case Absent():
+                    note_terms(literal, only_if_unknown=True)
                 case Bind(variable, expression):
-                    note(variable, typer.type_of(expression))
-                case Compare() | Holds():
+                    found = typer.type_of(expression)
+                    # What atoms say goes first: so the order of a body does not matter.
+                    if not (found.is_numeric and atoms.get(variable.name, UNKNOWN).is_numeric):
+                        note(variable, found)
+                case Match() | Compare() | Holds():
                     pass
 
     def take_comparisons() -> bool:
@@ -185,19 +198,21 @@ class _RuleChecker:
         self.types = variable_types(rule, table, functions)
         self.typer = ExpressionTyper(self.types, functions, diagnostics)
         self.first_use: dict[str, tuple[DataType, Span]] = {}
+        self.bound: set[str] = set()
 
     def run(self) -> CoreRule:
         body: list[Literal] = []
         for literal in self.rule.body:
             match literal:
                 case Match(relation, terms):
-                    body.append(replace(literal, terms=self._terms(relation, terms)))
+                    body += self._matched(replace(literal, terms=self._terms(relation, terms)))
                 case Absent(relation, terms):
-                    body.append(replace(literal, terms=self._terms(relation, terms)))
+                    body += self._absent(replace(literal, terms=self._terms(relation, terms)))
                 case Bind(variable, expression):
                     found = self.typer.type_of(expression)
                     self._agree(variable, found, expression.span)
-                    body.append(literal)
+                    self.bound.add(variable.name)
+                    body.append(replace(literal, expression=_as(self.types[variable.name], expression, found)))
                 case Compare():
                     self._comparison(literal)
                     body.append(literal)
@@ -225,7 +240,48 @@ class _RuleChecker:
                 result.append(self._constant(relation, index, column, term))
         return tuple(result)
 
+    def _matched(self, atom: Match) -> list[Literal]:
+        """Returns the atom. A variable that is a float elsewhere is the float that is equal to an int here."""
+        terms: list[Term] = []
+        links: list[Literal] = []
+        for index, term in enumerate(atom.terms):
+            column = self.table.type_of(atom.relation, index)
+            if isinstance(term, Variable) and column == INT and self.types[term.name] == FLOAT:
+                whole = self._fresh(term, INT)
+                value = _as(FLOAT, whole, INT)
+                if term.name in self.bound:
+                    links.append(Compare(ComparisonOperator.EQUAL, term, value, term.span))
+                else:
+                    links.append(Bind(term, value, term.span))
+                self.bound.add(term.name)
+                term = whole
+            terms.append(term)
+        self.bound.update(term.name for term in terms if isinstance(term, Variable))
+        return [replace(atom, terms=tuple(terms)), *links]
+
+    def _absent(self, atom: Absent) -> list[Literal]:
+        """Returns the negated atom, which asks for the int or the float that is equal to a variable."""
+        terms: list[Term] = []
+        links: list[Literal] = []
+        for index, term in enumerate(atom.terms):
+            column = self.table.type_of(atom.relation, index)
+            if isinstance(term, Variable) and column.is_numeric and self.types[term.name].is_numeric:
+                value = _as(column, term, self.types[term.name])
+                if value is not term:
+                    term = self._fresh(term, column)
+                    links.append(Bind(term, value, term.span))
+            terms.append(term)
+        return [*links, replace(atom, terms=tuple(terms))]
+
+    def _fresh(self, variable: Variable, type_: DataType) -> Variable:
+        name = f"{variable.name}_{type_}"
+        while name in self.types:
+            name += "_"
+        self.types[name] = type_
+        return Variable(name, variable.span)
+
     def _constant(self, relation: str, index: int, column: DataType, constant: Constant) -> Constant:
+        constant = whole_constant(constant, column)
         found = type_of_value(constant.value)
         joined = join_types(column, found)
         if joined is None or (column == INT and found == FLOAT):
@@ -239,11 +295,9 @@ class _RuleChecker:
         if not found.is_known:
             return
         earlier, place = self.first_use.setdefault(variable.name, (found, span))
-        if earlier == found:
+        if earlier == found or (earlier.is_numeric and found.is_numeric):
             return
         hint = "join on values of one type; float(X) and to_string(X) convert"
-        if earlier.is_numeric and found.is_numeric:
-            hint = "convert the int: write `F = float(X)`, and use `F` where the float is"
         self.diagnostics.error(
             "DL220",
             f"`{_shown(variable)}` is {earlier.described} in one place and {found.described} in another",
@@ -414,6 +468,22 @@ def _as_float(value: Expression, diagnostics: Diagnostics) -> Expression:
     except Fault as fault:
         diagnostics.error("DL225", f"{fault.message}, and this column is of floats", value.span)
         return value
+
+
+def _as(wanted: DataType, value: Expression, found: DataType) -> Expression:
+    """Returns the number of the wanted type that is equal to a value, or null if there is none."""
+    if wanted == found or not (wanted.is_numeric and found.is_numeric):
+        return value
+    function = WIDEN if wanted == FLOAT else NARROW
+    return ast.Call(TRY, (ast.Call(function.name, (value,), value.span),), value.span)
+
+
+def whole_constant(constant: Constant, column: DataType) -> Constant:
+    """Returns the int that is equal to a float, where a column is of ints and there is one."""
+    value = constant.value
+    if column == INT and isinstance(value, float) and value.is_integer() and abs(value) < 2.0**63:
+        return Constant(int(value), constant.span)
+    return constant
 
 
 def _shown(variable: Variable) -> str:
