@@ -130,6 +130,22 @@ def test_nulls_that_nobody_reads_do_not(arcs: Database) -> None:
         assert facts_of(result["tc"]) == CLOSURE
 
 
+def test_workers_make_texts_and_call_functions(arcs: Database) -> None:
+    arcs.function("label", lambda number: f"<{number}>", ["int"], "string")
+    arcs.function("half", lambda number: number // 2, ["int"], "int")
+    program = """
+        far(X, Y, T) :- arc(X, Y), X < 2, T = cat(label(X), label(Y)).
+        far(X, Z, T) :- far(X, Y, S), arc(Y, Z), half(Z) < 4, T = cat(substr(S, 0, 3), label(Z)), T >= "<".
+    """
+    expected = {(x, y, f"<{x}><{y}>") for x in (0, 1) for y in range(x + 1, 8)}
+    for execution in (Execution(), Execution(mode="bsp"), Execution(mode="async"), Execution(through_spark=True)):
+        events: list[Event] = []
+        with arcs.datalog(program, execution=execution, listener=events.append) as result:
+            assert facts_of(result["far"]) == expected
+        assert [name for name, _ in executors(events)] == ["cyclic"]
+    assert "far: cyclic executor, one job" in str(arcs.check(program))
+
+
 def test_too_many_workers(arcs: Database) -> None:
     with pytest.raises(EmberlogError, match=r"DL331.*5 workers"):
         arcs.datalog(TC, execution=Execution(workers=5))

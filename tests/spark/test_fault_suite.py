@@ -40,8 +40,16 @@ RUNS = [
 CHAIN = [(number, number + 1) for number in range(40)]
 TC = "tc(X, Y) :- arc(X, Y).\ntc(X, Y) :- tc(X, Z), arc(Z, Y).\n"
 NEAR = "tc(X, Y, min<D>) :- arc(X, Y), D = 1.\ntc(X, Y, min<D>) :- tc(X, Z, D1), arc(Z, Y), D = D1 + 1.\n"
+TEXTS = (
+    'tc(X, Y, "p1") :- arc(X, Y).\n'
+    'tc(X, Y, L) :- tc(X, Z, K), arc(Z, Y), N = int(substr(K, 1, 9)) + 1, L = cat("p", to_string(N)).\n'
+)
 CLOSURE = {(a, b) for a in range(41) for b in range(a + 1, 41)}
-ANSWERS = {TC: CLOSURE, NEAR: {(a, b, b - a) for a, b in CLOSURE}}
+ANSWERS = {
+    TC: CLOSURE,
+    NEAR: {(a, b, b - a) for a, b in CLOSURE},
+    TEXTS: {(a, b, f"p{b - a}") for a, b in CLOSURE},
+}
 SOON = 1.0
 """Seconds after which a worker without a sign of life is lost here."""
 
@@ -103,7 +111,7 @@ def test_right_answer_or_one_error(
     # Noticing a stall takes its time.
     way = "stall" if dice.random() < 0.1 else dice.choice(ways)
     injector = Break(way, phase, dice.randrange(2), dice.choice((1, 1, 2, 7)), dice.choice((1, 1, 1, 2, 3)))
-    program = dice.choice((TC, NEAR))
+    program = dice.choice((TC, NEAR, TEXTS))
     execution = Execution(
         "cyclic",
         mode,
@@ -136,6 +144,13 @@ def test_it_goes_on_from_the_last_checkpoint(arcs: Database, monkeypatch: pytest
     outcome, (retry,) = run(arcs, monkeypatch, TC, execution, Break("kill", Phase.CHECKPOINT, times=3))
     assert outcome == CLOSURE
     assert retry.since == 10 or (mode != "bsp" and retry.since % 5 == 0)
+
+
+def test_texts_that_were_made_are_in_checkpoints(arcs: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    execution = Execution("cyclic", "bsp", recovery=Recovery(checkpoint_seconds=None, checkpoint_rounds=5))
+    outcome, (retry,) = run(arcs, monkeypatch, TEXTS, execution, Break("kill", Phase.CHECKPOINT, times=3))
+    assert outcome == ANSWERS[TEXTS]
+    assert retry.since == 10
 
 
 @pytest.mark.parametrize("representation", ["marks", "lanes"])

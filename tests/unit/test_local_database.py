@@ -179,12 +179,15 @@ def test_rules_and_queries(db: Local) -> None:
 
 
 def test_explain_says_who_evaluates_what(db: Local) -> None:
-    text = REACH + 'n(count<_>) :- reach(_, _). s("a"). s(cat(S, "b")) :- s(S), len(S) < 3.'
+    text = REACH + 'n(count<_>) :- reach(_, _). s("a"). s(cat(S, "b")) :- s(S), len(S) < 3. '
+    text += "m(X, min<X>) :- next(X, _). m(Y, min<T>) :- m(X, T), next(X, Y)."
     db["arc"] = [(1, 2)]
+    db["next"] = [("a", "b")]
     told = str(db.check(text))
     assert "reach: 1 worker in this process; every recursive rule keeps reach[1]" in told
     assert "n: the plan interpreter, or workers where it reads more than 20,000 facts" in told
-    assert "s: the plan interpreter; a rule makes a string with cat" in told
+    assert "s: 1 worker in this process; no column is handed through" in told
+    assert "m: the plan interpreter; m.c2 aggregates text" in told
     assert "stays with the plan interpreter" in told
 
 

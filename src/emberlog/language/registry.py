@@ -50,6 +50,12 @@ class Functions:
     def __contains__(self, name: str) -> bool:
         return name in self.scalars or name in INTERNAL
 
+    def with_registered(self, functions: Sequence[Function]) -> Functions:
+        """Returns these functions and some that the user brought; these themselves if there are none."""
+        if not functions:
+            return self
+        return Functions({**self.scalars, **{one.name: one for one in functions}}, self.aggregates)
+
     def with_scalar(
         self, name: str, implementation: Callable[..., object], parameters: Sequence[DataType], result: DataType
     ) -> Functions:

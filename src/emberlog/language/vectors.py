@@ -53,7 +53,8 @@ def apply(function: Function, operands: Sequence[Vector], types: Sequence[DataTy
         if function.vector is not None and not (missing is not None and columns[0].dtype == object):
             values, bad = function.vector(*columns)
         else:
-            values, bad = _row_by_row(function, columns, types, missing)
+            values, bad, given = _row_by_row(function, columns, types, missing)
+            null = either(null, given)
     bad = either(bad, missing_values)
     if bad is not None and null is not None:
         bad = bad & ~null
@@ -62,18 +63,26 @@ def apply(function: Function, operands: Sequence[Vector], types: Sequence[DataTy
 
 def _row_by_row(
     function: Function, columns: Sequence[npt.NDArray[Any]], types: Sequence[DataType], missing: Mask | None
-) -> tuple[npt.NDArray[Any], Mask | None]:
+) -> tuple[npt.NDArray[Any], Mask | None, Mask | None]:
+    """Returns the values, where there is none, and where the function itself gives null."""
     dtype = dtype_of(function.result(types))
-    compute = row_by_row(function.python, dtype)
+    compute = row_by_row(function.python, object if function.is_registered else dtype)
     if missing is None:
-        return compute(*columns)
-    there = ~missing
-    values, bad = np.zeros(len(missing), dtype), np.zeros(len(missing), np.bool_)
-    found, wrong = compute(*(column[there] for column in columns))
-    values[there] = found
-    if wrong is not None:
-        bad[there] = wrong
-    return values, bad
+        values, bad = compute(*columns)
+    else:
+        there = ~missing
+        found, wrong = compute(*(column[there] for column in columns))
+        values, bad = np.zeros(len(missing), found.dtype), np.zeros(len(missing), np.bool_)
+        values[there] = found
+        if wrong is not None:
+            bad[there] = wrong
+    if not function.is_registered:
+        return values, bad, None
+    null = np.fromiter((value is None for value in values), np.bool_, len(values))
+    if not null.any():
+        return values.astype(dtype, copy=False), bad, None
+    values[null] = "" if dtype is object else 0
+    return values.astype(dtype, copy=False), bad, null
 
 
 def compare(comparison: Comparison, left: Vector, right: Vector) -> Vector:

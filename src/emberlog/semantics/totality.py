@@ -14,7 +14,7 @@ from emberlog.diagnostics import InternalError
 from emberlog.language.entry import UNSET, Function
 from emberlog.language.faults import Fault
 from emberlog.language.numbers import NEGATE, OPERATORS
-from emberlog.language.registry import BUILT_IN
+from emberlog.language.registry import BUILT_IN, Functions
 from emberlog.semantics.model import Absent, Bind, Compare, Contribution, CoreRule, Holds, Match
 from emberlog.syntax.ast import Binary, Call, Constant, Expression, Parameter, Unary, Variable, Wildcard
 
@@ -25,19 +25,22 @@ FAILS = "fails?"
 """`fails?(e)` tells whether `e` has no value although nothing that it reads is null."""
 
 
-def operation(expression: Unary | Binary | Call) -> tuple[Function | None, tuple[Expression, ...]]:
-    """Returns the entry of the language that an expression applies, and its arguments; None for a user's function."""
+def operation(
+    expression: Unary | Binary | Call, functions: Functions = BUILT_IN
+) -> tuple[Function | None, tuple[Expression, ...]]:
+    """Returns the entry of the language that an expression applies, and its arguments; None for a user's function that
+    is not among these."""
     match expression:
         case Unary(operand):
             return NEGATE, (operand,)
         case Binary(operator, left, right):
             return OPERATORS[operator.value], (left, right)
         case Call(function, arguments):
-            return BUILT_IN.find(function), arguments
+            return functions.find(function), arguments
     assert_never(expression)
 
 
-def type_of(expression: Expression, types: Mapping[str, DataType]) -> DataType:
+def type_of(expression: Expression, types: Mapping[str, DataType], functions: Functions = BUILT_IN) -> DataType:
     """Returns the type of the expression's value, given those of the variables."""
     match expression:
         case Variable(name):
@@ -45,12 +48,14 @@ def type_of(expression: Expression, types: Mapping[str, DataType]) -> DataType:
         case Constant(value):
             return type_of_value(value)
         case Call(name, (argument,)) if name == TRY:
-            return type_of(argument, types)
+            return type_of(argument, types, functions)
         case Call(name) if name == FAILS:
             return BOOL
         case Unary() | Binary() | Call():
-            function, arguments = operation(expression)
-            return UNKNOWN if function is None else function.result([type_of(one, types) for one in arguments])
+            function, arguments = operation(expression, functions)
+            if function is None:
+                return UNKNOWN
+            return function.result([type_of(one, types, functions) for one in arguments])
         case Parameter():
             return UNKNOWN  # a program can be planned before its parameters have values
         case Wildcard():

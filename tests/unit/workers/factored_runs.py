@@ -26,7 +26,7 @@ from emberlog.workers.plan.mode import Mode
 from emberlog.workers.plan.placement import place
 from emberlog.workers.plan.representation import Choice, Representation
 from emberlog.workers.store.stores import StaticStore
-from emberlog.workers.store.texts import TextCodes, texts_of
+from emberlog.workers.store.texts import TextCodes
 from emberlog.workers.wire.messages import Progress
 from tests.oracle.evaluate import evaluate
 from tests.programs import checked
@@ -107,15 +107,13 @@ def _driven(
     limits: Limits,
 ) -> tuple[Ran, list[W]]:
     codes = TextCodes()
-    for text in texts_of(program):
-        codes.code(text)
     statics = {name: _encoded(inputs[name], types, codes) for name, types in program.static_types.items()}
     placement = place(program, mode=None if decompose else Mode.BSP)
     placement = replace(placement, statics=dict.fromkeys(placement.statics))
     result = Ran(reports=[[] for _ in range(workers)])
     team = [
         new(
-            WorkerTask(program, placement, number, workers, codes.codes, limits),
+            WorkerTask(program, placement, number, workers, codes, limits),
             {name: StaticStore(lanes) for name, lanes in statics.items()},
             result.reports[number].append,
         )
@@ -146,7 +144,7 @@ def _code(value: CellValue, type_: DataType, codes: TextCodes) -> int:
 
 def _decoded(lanes: Sequence[np.ndarray], types: Sequence[DataType], codes: TextCodes) -> Iterable[Fact]:
     columns = [
-        [codes.texts[code] for code in lane.tolist()] if type_ == STRING else lane.tolist()
+        codes.decode(lane).to_pylist() if type_ == STRING else lane.tolist()
         for lane, type_ in zip(lanes, types, strict=True)
     ]
     return zip(*columns, strict=True)

@@ -20,7 +20,6 @@ from emberlog.logical.build import build
 from emberlog.logical.nodes import Fixpoint
 from emberlog.optimize.pipeline import optimize
 from emberlog.semantics.model import Fact
-from emberlog.workers.store.texts import texts_of
 from emberlog.workers.wire.feeding import Feed, InlineRows
 from emberlog.workers.wire.handshake import new_key
 from emberlog.workers.wire.inline_rows import InlineLayout
@@ -56,12 +55,10 @@ def job_for(
     known = known_outputs(worker_plan.main.program)
     for number in range(len(outputs) + len(known)):
         (folder / f"relation-{number}").mkdir(parents=True, exist_ok=True)
-    texts = tuple(dict.fromkeys(text for one in worker_plan.strata for text in texts_of(one.program)))
     return Job(
         "run",
         worker_plan,
         feeds,
-        texts,
         0,
         outputs,
         workers,

@@ -20,6 +20,7 @@ from emberlog.workers.fixpoint.worker import WorkerTask
 from emberlog.workers.kernels.lanes import Lanes, no_rows
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.store.partitioning import Hashed
+from emberlog.workers.store.texts import TextCodes
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Mail, Message, Progress
 from tests.local_runs import plan_workers, run_locally
@@ -155,7 +156,7 @@ def test_a_slow_worker_does_not_stop_the_others() -> None:
     plan = plan_program(checked(ARC + "c(X, X) :- arc(X, _). c(Y, min<Z>) :- c(X, Z), arc(X, Y).")).plan
     worker_plan = plan_workers(plan.strata, plan.strata[0], plan.outputs, Execution(mode="async"))
     program, placement = worker_plan.main.program, worker_plan.main.placement
-    tasks = [WorkerTask(program, placement, number, 3, {}, Limits()) for number in range(3)]
+    tasks = [WorkerTask(program, placement, number, 3, TextCodes(), Limits()) for number in range(3)]
     workers = [AsyncWorker(task, {"arc": share_of(edges, 0, task.number, Hashed(3))}) for task in tasks]
     post, slow = SimulatedPost(Random(1), 3), workers[2]
     running = [worker.run() for worker in workers[:2]]

@@ -18,6 +18,7 @@ from emberlog.workers.plan.compile import compile_fixpoint
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.plan.placement import place
 from emberlog.workers.store.partitioning import Hashed
+from emberlog.workers.store.texts import TextCodes
 from emberlog.workers.wire.messages import Mail
 from tests.programs import checked
 
@@ -57,7 +58,7 @@ def team(text: str) -> list[Worker]:
     placement = place(program, mode=Mode.BSP)
     workers = []
     for number in range(WORKERS):
-        task = WorkerTask(program, placement, number, WORKERS, {}, DEFAULT_LIMITS)
+        task = WorkerTask(program, placement, number, WORKERS, TextCodes(), DEFAULT_LIMITS)
         shares = {
             name: share_of(rows, placement.statics[name], number, Hashed(WORKERS))
             for name, rows in statics().items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from emberlog.datatypes import INT
@@ -124,4 +125,4 @@ def test_the_texts_of_a_program() -> None:
 def test_codes_of_texts_are_given_once() -> None:
     codes = TextCodes()
     assert [codes.code(text) for text in ("x", "", "x", "y")] == [0, 1, 0, 2]
-    assert codes.texts == ["x", "", "y"]
+    assert codes.decode(np.array([2, 1, 0, 2])).to_pylist() == ["y", "", "x", "y"]

@@ -31,14 +31,12 @@ def write_parquet(
 
 
 def test_values_of_every_type(tmp_path: Path) -> None:
-    texts = TextTable(["x", "y"])
-    texts.merge([texts.pack()])
-    codes = texts.codes(["x", "y"])
+    texts = TextTable()
     lanes = [
         lane(1, -(2**40)),
         floats_to_lane(np.array([0.5, -1.5])),
         lane(1, 0),
-        lane(codes["y"], codes["x"]),
+        lane(texts.code("y"), texts.code("x")),
         lane(7, 8),
     ]
     rows = write_parquet(

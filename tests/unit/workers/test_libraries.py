@@ -15,7 +15,7 @@ from emberlog.workers.store.texts import TextTable
 
 load_libraries()
 known = set(sys.modules)
-TextTable(["a"]).pack()
+TextTable().code("a")
 owners(np.arange(4), 2)
 print(sorted(set(sys.modules) - known))
 """

@@ -37,7 +37,7 @@ def encoded(
 
 def _lane_of_values(values: Sequence[CellValue], type_: DataType, codes: TextCodes) -> Lane:
     if type_ == STRING:
-        return np.array([codes.code(str(value)) for value in values], np.int64)
+        return codes.encode(pa.array(values, pa.large_string()))
     if type_ == FLOAT:
         return floats_to_lane(np.array(values, np.float64))
     return np.array(values, np.int64)
@@ -45,10 +45,7 @@ def _lane_of_values(values: Sequence[CellValue], type_: DataType, codes: TextCod
 
 def _lane_of_column(column: pa.ChunkedArray, type_: DataType, codes: TextCodes) -> Lane:
     if type_ == STRING:
-        texts = column.combine_chunks().dictionary_encode()
-        codes_of_texts = np.array([codes.code(text) for text in texts.dictionary.to_pylist()], np.int64)
-        lane: Lane = codes_of_texts[texts.indices.to_numpy(zero_copy_only=False)]
-        return lane
+        return codes.encode(column)
     if type_ == FLOAT:
         return floats_to_lane(column.to_numpy())
     return column.cast(pa.int64()).to_numpy()  # type: ignore[no-any-return]
@@ -64,24 +61,18 @@ def decoded_history(columns: Sequence[Field], batches: Iterable[HistoryBatch], c
     """Returns a relation with the iteration of each row behind its columns. Batches stay apart, as they came: recording
     should not cost another copy of everything."""
     types = [column.type for column in columns]
-    texts = _texts(types, codes)
-    chunks = [[_column(np.empty(0, np.int64), type_, texts)] for type_ in types]
+    chunks = [[_column(np.empty(0, np.int64), type_, codes)] for type_ in types]
     iterations = [pa.array(np.empty(0, np.int32))]
     for batch in batches:
         claim(batch.iterations.nbytes + sum(lane.nbytes for lane in batch.columns))
         for chunk, lane, type_ in zip(chunks, batch.columns, types, strict=True):
-            chunk.append(_column(lane, type_, texts))
+            chunk.append(_column(lane, type_, codes))
         iterations.append(pa.array(batch.iterations))
     return _relation((*columns, Field(ITERATION, INT)), [pa.chunked_array(chunk) for chunk in (*chunks, iterations)])
 
 
 def _columns(lanes: Lanes, types: Sequence[DataType], codes: TextCodes) -> list[pa.Array]:
-    texts = _texts(types, codes)
-    return [_column(lane, type_, texts) for lane, type_ in zip(lanes, types, strict=True)]
-
-
-def _texts(types: Sequence[DataType], codes: TextCodes) -> pa.Array | None:
-    return pa.array(codes.texts, pa.string()) if STRING in types else None
+    return [_column(lane, type_, codes) for lane, type_ in zip(lanes, types, strict=True)]
 
 
 def _relation(columns: Sequence[Field], arrays: Sequence[pa.Array | pa.ChunkedArray]) -> LocalRelation:
@@ -96,10 +87,9 @@ def _kept(batches: Iterable[Sequence[Lane]]) -> Iterator[Lanes]:
         yield np.stack(batch)
 
 
-def _column(lane: Lane, type_: DataType, texts: pa.Array | None) -> pa.Array:
+def _column(lane: Lane, type_: DataType, codes: TextCodes) -> pa.Array:
     if type_ == STRING:
-        assert texts is not None
-        return texts.take(pa.array(lane))
+        return codes.decode(lane).cast(pa.string())
     if type_ == FLOAT:
         return pa.array(lane_to_floats(lane))
     return pa.array(lane.astype(np.bool_)) if type_ == BOOL else pa.array(np.ascontiguousarray(lane))

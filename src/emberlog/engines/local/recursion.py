@@ -28,7 +28,7 @@ from emberlog.workers.plan.worker_plan import WorkerPlan
 from emberlog.workers.store.history import KeepsHistory
 from emberlog.workers.store.partitioning import divided
 from emberlog.workers.store.stores import StreamedStatic
-from emberlog.workers.store.texts import TextCodes, texts_of
+from emberlog.workers.store.texts import TextCodes
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Progress
 
@@ -94,9 +94,6 @@ class LocalJob:
         began: float,
     ) -> Outcome[LocalRelation]:
         codes = TextCodes()
-        for stratum in self.worker_plan.strata:
-            for text in texts_of(stratum.program):
-                codes.code(text)
         inputs = self.worker_plan.inputs
         for name, types in inputs.items():
             if name not in lanes:
@@ -155,7 +152,7 @@ class LocalJob:
                     stratum.placement,
                     number,
                     self.workers,
-                    codes.codes,
+                    codes,
                     limits,
                     self.execution.profile,
                     Representation(self.execution.representation),

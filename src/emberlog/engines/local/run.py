@@ -81,7 +81,14 @@ def run(
 def planner_of(plan: LogicalPlan, execution: Execution, *, without_data: bool = False) -> WorkerPlanner:
     """Makes the planner of a run in this process, where relations are complete before a recursion reads them."""
     strata, _ = needed_strata(plan)
-    return WorkerPlanner(strata, plan.outputs, execution, computes_before=False, without_data=without_data)
+    return WorkerPlanner(
+        strata,
+        plan.outputs,
+        execution,
+        functions=plan.functions,
+        computes_before=False,
+        without_data=without_data,
+    )
 
 
 def how_it_runs(placement: Placement, workers: int, *, is_recursive: bool = True) -> str:

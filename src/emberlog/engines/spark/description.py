@@ -28,7 +28,8 @@ def planner_of(
     plan: LogicalPlan, execution: Execution = DEFAULT_EXECUTION, *, without_data: bool = False
 ) -> WorkerPlanner:
     """Makes the planner of a run on Spark, where relations without recursion are queries that nobody has run yet."""
-    return WorkerPlanner(needed_strata(plan)[0], plan.outputs, execution, without_data=without_data)
+    strata, _ = needed_strata(plan)
+    return WorkerPlanner(strata, plan.outputs, execution, functions=plan.functions, without_data=without_data)
 
 
 def described(plan: LogicalPlan, planner: WorkerPlanner | None = None) -> tuple[str, ...]:

@@ -58,7 +58,6 @@ from emberlog.workers.kernels.tuning import LAST_WORDS_SECONDS
 from emberlog.workers.plan.worker_plan import WorkerPlan
 from emberlog.workers.recover.checkpoints import FOLDER, Stale
 from emberlog.workers.recover.resuming import Resume, resumed
-from emberlog.workers.store.texts import texts_of
 from emberlog.workers.wire.draining import Lost, check_files, relation_folder
 from emberlog.workers.wire.feeding import Feed, InlineRows, ParquetFiles, Source, StageRows, bytes_on_each
 from emberlog.workers.wire.handshake import Credentials, new_key
@@ -246,7 +245,6 @@ class Launcher:
             credentials.run,
             self.worker_plan,
             feeds,
-            tuple(dict.fromkeys(text for one in self.worker_plan.strata for text in texts_of(one.program))),
             seed,
             self.outputs,
             self.workers,

@@ -41,13 +41,14 @@ from emberlog.workers.store.partitioning import Hashed, Partitioning
 from emberlog.workers.store.stores import StaticStore, StreamedStatic
 from emberlog.workers.store.texts import SameHash, TextTable
 from emberlog.workers.wire.draining import ResultFiles, relation_folder
-from emberlog.workers.wire.exchange import Exchange, PeerLost, PeerStopped
+from emberlog.workers.wire.exchange import PeerLost, PeerStopped
 from emberlog.workers.wire.feeding import Feed, Unfit, feed, spread_rows
 from emberlog.workers.wire.handshake import Credentials, Refused
 from emberlog.workers.wire.inline_rows import InlineLayout
 from emberlog.workers.wire.messages import Mail, Progress
 from emberlog.workers.wire.presence import Presence
 from emberlog.workers.wire.rendezvous import Address, Met
+from emberlog.workers.wire.text_exchange import TextExchange
 
 PACE = 0.05
 """Seconds between two accounts of local rounds."""
@@ -90,8 +91,6 @@ class Job:
     run: str
     worker_plan: WorkerPlan
     feeds: tuple[Feed, ...]
-    texts: tuple[str, ...]
-    """Those that the program writes."""
     seed: int
     """Of the hashes of texts."""
     outputs: tuple[Output, ...]
@@ -238,8 +237,8 @@ class TaskRun:
         self.met = met
         self.summary = summary
         self.clock = clock
-        self.exchange = Exchange(number, met.peers)
-        self.texts = TextTable(job.texts, job.seed)
+        self.texts = TextTable(job.seed)
+        self.exchange = TextExchange(number, met.peers, self.texts)
         self.recursion: Worker | None = None
         """The worker of the recursion, once it has begun."""
         self.checkpoints = self._new_checkpoints()
@@ -285,9 +284,10 @@ class TaskRun:
             ),
         )
         streams: dict[str, StreamedStatic] = {}
+        if self.checkpoints is not None:
+            self.checkpoints.keep_texts(self.texts)
         stage_rows.clear()
         self.clock.lap("feed")
-        codes = self.texts.codes(job.texts)
         recorders: list[Recorder] = []
         for stratum in job.worker_plan.strata:
             task = WorkerTask(
@@ -295,7 +295,7 @@ class TaskRun:
                 stratum.placement,
                 self.number,
                 job.workers,
-                codes,
+                self.texts,
                 job.limits,
                 profile=job.execution.profile,
                 representation=Representation(job.execution.representation),

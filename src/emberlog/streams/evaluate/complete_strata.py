@@ -38,11 +38,12 @@ class CompleteStrata(Backend[None]):
         self._limits = limits
         # Everything is an output, so that nothing is folded: whoever reads it does so elsewhere.
         names = [name for stratum in plan.strata for name in stratum.relations]
-        self._planner = WorkerPlanner(plan.strata, names, unique=unique, computes_before=False)
+        self._planner = WorkerPlanner(
+            plan.strata, names, functions=plan.functions, unique=unique, computes_before=False
+        )
         self._programs = [self._planner.compiled(stratum).program for stratum in plan.strata]
         self._runner = Runner(plan, self, self._planner, places=places)
         self._relations: LaneRelations
-        self._codes: Mapping[str, int] = {}
 
     @property
     def texts(self) -> Iterator[str]:
@@ -56,9 +57,9 @@ class CompleteStrata(Backend[None]):
         """All relations that its rules read."""
         return {name for one in self.plan.strata for name in relations_read(one.root)}
 
-    def run(self, relations: LaneRelations, codes: Mapping[str, int]) -> None:
+    def run(self, relations: LaneRelations) -> None:
         """Puts the facts of every stratum into `relations`, which has all that they read."""
-        self._relations, self._codes = relations, codes
+        self._relations = relations
         self._runner.run_strata()
 
     def has(self, relation: str) -> bool:
@@ -84,7 +85,9 @@ class CompleteStrata(Backend[None]):
 
     def compute_by_workers(self, stratum: PlannedStratum, plan: WorkerPlan, why: str) -> Outcome[None]:
         program = plan.main.program
-        task = WorkerTask(program, plan.main.placement, 0, 1, self._codes, self._limits, stratum=stratum.index)
+        task = WorkerTask(
+            program, plan.main.placement, 0, 1, self._relations.texts, self._limits, stratum=stratum.index
+        )
         statics = {name: StaticStore(self._relations.lanes(name)) for name in program.statics}
         worker: Worker = worker_for(task, statics) if plan.main.is_recursive else DefinitionWorker(task, statics, {})
         run_workers([worker])

@@ -87,7 +87,7 @@ class IncrementalEvaluator:
         for name, table in statics.items():
             if name in self._fields:  # else no rule reads it
                 self._relations.put(name, table)
-        plan.once.run(self._relations, self._texts.written)
+        plan.once.run(self._relations)
         self._texts_kept = len(self._texts)
         self._begin()
 
@@ -107,7 +107,7 @@ class IncrementalEvaluator:
         statics = {name: self._relations.lanes(name) for name in expiring.statics}
         return [
             StreamWorker(
-                WorkerTask(expiring, placement, number, self._workers, self._texts.written, self._plan.limits),
+                WorkerTask(expiring, placement, number, self._workers, self._texts, self._plan.limits),
                 {
                     name: share_of(rows, placement.statics[name], number, Hashed(self._workers))
                     for name, rows in statics.items()
@@ -133,7 +133,7 @@ class IncrementalEvaluator:
         self._changed = [worker.end() for worker in self._team]
         for name in self._plan.read_anew:
             self._relations.put_lanes(name, self._visible(name))
-        self._plan.anew.run(self._relations, self._texts.written)
+        self._plan.anew.run(self._relations)
         self._complete_before, self._complete = self._complete, {name: self._computed(name) for name in self._complete}
         self._forget_texts()
 
@@ -217,7 +217,7 @@ class IncrementalEvaluator:
         return joined([worker.visible(name, worker.store(name).visible()) for worker in self._team], 0)
 
     def _asked_table(self, name: str, lanes: Lanes) -> pa.Table:
-        asked = asked_rows(self._queries[name], lanes, self._texts.written)
+        asked = asked_rows(self._queries[name], lanes, self._texts)
         return table_of_lanes(asked, self._fields[name], self._texts)
 
     # Relations that are computed as a whole
@@ -225,7 +225,7 @@ class IncrementalEvaluator:
     def _computed(self, name: str) -> _CompleteAnswer:
         queries = self._queries[name]
         if self._relations.has_lanes(name):
-            return _CompleteAnswer(asked_rows(queries, self._relations.lanes(name), self._texts.written))
+            return _CompleteAnswer(asked_rows(queries, self._relations.lanes(name), self._texts))
         facts = self._relations.facts(name)
         return _CompleteAnswer(no_rows(len(self._fields[name])), asked_facts(queries, facts) if queries else facts)
 

@@ -27,7 +27,7 @@ from emberlog.semantics.monotonicity import non_monotone_step
 from emberlog.streams.plan.batch_program import BatchProgram, batch_program
 from emberlog.streams.plan.best_tuples import with_best_tuples
 from emberlog.streams.plan.expiring_program import expiring_fixpoint, leads_everywhere, with_earliest_times
-from emberlog.workers.plan.capabilities import MEETS, obstacles
+from emberlog.workers.plan.capabilities import MEETS, obstacles_to_keeping
 
 
 class Method(Enum):
@@ -138,7 +138,7 @@ class _Planner:
         changing = frozenset(name for name, choice in self.choices.items() if choice.method is not Method.ONCE)
         yield from reasons_against(self.checked, stratum, changing)
         kept = [name for name, choice in self.choices.items() if choice.method in RESIDENT]
-        yield from obstacles(expiring_fixpoint(self.checked, (*kept, *stratum.relations), stratum.rules))
+        yield from obstacles_to_keeping(expiring_fixpoint(self.checked, (*kept, *stratum.relations), stratum.rules))
 
     def _method(self, name: str) -> Method | None:
         """Returns the method of a relation; None for one of the stratum that is being decided on."""

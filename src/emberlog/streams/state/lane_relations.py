@@ -17,6 +17,7 @@ from emberlog.workers.fixpoint.evaluate import Evaluator
 from emberlog.workers.kernels.lanes import Lane, Lanes, Mask
 from emberlog.workers.kernels.tables import find_all, refill, table_for
 from emberlog.workers.store.stores import distinct_rows
+from emberlog.workers.store.texts import Texts
 from emberlog.workers.wire.draining import arrow_column
 from emberlog.workers.wire.feeding import lane_of_column
 
@@ -49,24 +50,24 @@ def relation_of(fields: Sequence[Field], data: Collection[Fact] | pa.Table) -> L
     return LocalRelation([field.name for field in fields], [field.type for field in fields], data)
 
 
-def asked_rows(queries: Sequence[CheckedQuery], lanes: Lanes, codes: Mapping[str, int]) -> Lanes:
+def asked_rows(queries: Sequence[CheckedQuery], lanes: Lanes, texts: Texts) -> Lanes:
     """Returns the rows that one of the queries asks for; without queries, all of them."""
     if not queries:
         return lanes
     asked = np.zeros(lanes.shape[1], np.bool_)
     for query in queries:
-        asked |= _agrees(query, lanes, codes)
+        asked |= _agrees(query, lanes, texts)
     return lanes if asked.all() else lanes[:, asked]
 
 
-def _agrees(query: CheckedQuery, lanes: Lanes, codes: Mapping[str, int]) -> Mask:
+def _agrees(query: CheckedQuery, lanes: Lanes, texts: Texts) -> Mask:
     agrees = np.ones(lanes.shape[1], np.bool_)
     bound: dict[str, Lane] = {}
     for term, lane in zip(query.terms, lanes, strict=True):
         if isinstance(term, Parameter):
             raise InternalError(f"DL902: the parameter ${term.name} has no value")
         if isinstance(term, Constant):
-            agrees &= lane == Evaluator(query.relation, {}, codes).constant(term)
+            agrees &= lane == Evaluator(query.relation, {}, texts).constant(term)
         elif term.name in bound:
             agrees &= lane == bound[term.name]
         else:
@@ -94,7 +95,7 @@ class LaneRelations:
 
     def __init__(self, fields: Mapping[str, Sequence[Field]], texts: StreamTexts) -> None:
         self._fields = fields
-        self._texts = texts
+        self.texts = texts
         self._lanes: dict[str, Lanes] = {}
         self._others: dict[str, LocalRelation] = {}
 
@@ -122,12 +123,12 @@ class LaneRelations:
     def lanes(self, name: str) -> Lanes:
         """Returns each row once."""
         if name not in self._lanes:
-            rows = lanes_of_table(name, self._others[name].table, self._fields[name], self._texts)
+            rows = lanes_of_table(name, self._others[name].table, self._fields[name], self.texts)
             self._lanes[name] = distinct_rows(rows)
         return self._lanes[name]
 
     def facts(self, name: str) -> frozenset[Fact]:
         if name not in self._others:
             fields = self._fields[name]
-            self._others[name] = relation_of(fields, table_of_lanes(self._lanes[name], fields, self._texts))
+            self._others[name] = relation_of(fields, table_of_lanes(self._lanes[name], fields, self.texts))
         return self._others[name].facts

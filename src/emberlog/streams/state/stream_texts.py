@@ -7,19 +7,15 @@ directly, however long the stream runs.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from emberlog.workers.kernels.lanes import Lane
-from emberlog.workers.store.texts import TextTable
-
-FEW = 8
-"""Texts are looked up one by one if the table has more than this many times those that are asked for."""
+from emberlog.workers.store.texts import FEW, Column, Texts, dictionary_of
 
 
-class StreamTexts(TextTable):
+class StreamTexts(Texts):
     """Is a table of texts that grows and shrinks while it is read."""
 
     def __init__(self) -> None:
@@ -33,11 +29,9 @@ class StreamTexts(TextTable):
         """The place of each text in the array, by its number."""
         self._new: list[int] = []
         """The numbers of the texts that the array does not have yet."""
-        self.written: dict[str, int] = {}
-        """The numbers of the program's own texts, which are never forgotten."""
 
     def write(self, texts: Iterable[str]) -> None:
-        """Numbers texts of the program."""
+        """Numbers texts of the program, which are never forgotten."""
         self.written.update((text, self._code(text)) for text in texts)
 
     def _code(self, text: str) -> int:
@@ -63,14 +57,12 @@ class StreamTexts(TextTable):
         for text in texts:
             self._code(text)
 
-    def encode(self, column: pa.ChunkedArray) -> Lane:
-        encoded: Any = column.combine_chunks().dictionary_encode()
-        if isinstance(encoded, pa.ChunkedArray):
-            encoded = encoded.combine_chunks()
-        texts = encoded.dictionary.to_pylist()
+    def encode(self, column: Column) -> Lane:
+        dictionary, places = dictionary_of(column)
+        texts = dictionary.to_pylist()
         known = zip(texts, map(self._codes.get, texts), strict=True)
         codes = np.array([self._code(text) if code is None else code for text, code in known], np.int64)
-        lane: Lane = codes[encoded.indices.to_numpy(zero_copy_only=False)]
+        lane: Lane = codes[places]
         return lane
 
     def decode(self, lane: Lane) -> pa.LargeStringArray:

@@ -10,6 +10,7 @@ from typing import assert_never
 import numpy as np
 
 from emberlog.language.faults import Fault
+from emberlog.language.registry import BUILT_IN, Functions
 from emberlog.language.vectors import either, either_of
 from emberlog.logical.nodes import Condition
 from emberlog.semantics.totality import can_fail, condition_can_fail
@@ -38,6 +39,7 @@ from emberlog.workers.plan.rules import (
 )
 from emberlog.workers.store.indexes import Intersection, Matches, PackedIndex
 from emberlog.workers.store.joined import Joined, LastJoin, last_join
+from emberlog.workers.store.texts import Texts
 
 SMALLEST, LARGEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
@@ -106,14 +108,14 @@ class RelationAccess(ABC):
 class ChainRunner:
     """Runs one rule, and knows after each step which variables are still needed."""
 
-    def __init__(self, chain: RuleChain, access: RelationAccess, codes: Mapping[str, int]) -> None:
+    def __init__(self, chain: RuleChain, access: RelationAccess, texts: Texts, functions: Functions = BUILT_IN) -> None:
         self.access = access
-        self.evaluator = Evaluator(chain.name, chain.types, codes)
+        self.evaluator = Evaluator(chain.name, chain.types, texts, functions)
         self.chain = with_intersections(chain, access.members)
         self.needed = needed_after(self.chain)
         self.last_join = last_join(self.chain)
         self.tail = _tail(self.chain)
-        self.texts = tuple(map(step_text, self.chain.steps)) if access.recorder is not None else ()
+        self.step_texts = tuple(map(step_text, self.chain.steps)) if access.recorder is not None else ()
 
     def next_send(self, begin: int) -> int | None:
         """Returns the position of the next step that moves valuations to other workers."""
@@ -156,7 +158,8 @@ class ChainRunner:
                 if not (isinstance(step, Assign) and step.is_early):
                     raise
                 # Perhaps a later step drops the valuations for which it fails: it is tried again behind those.
-                careful = ChainRunner(_with_step_later(self.chain, begin), self.access, self.evaluator.codes)
+                later = _with_step_later(self.chain, begin)
+                careful = ChainRunner(later, self.access, self.evaluator.texts, self.evaluator.functions)
                 if self.last_join is None or end != self.last_join.position:
                     yield from careful.run(begin, end, iter((batch,)))
                     continue
@@ -219,7 +222,7 @@ class ChainRunner:
 
     def _record(self, place: int, rows: int) -> None:
         if self.access.recorder is not None:
-            self.access.recorder.handed_on(self.chain.name, self.chain.relation, place, self.texts[place], rows)
+            self.access.recorder.handed_on(self.chain.name, self.chain.relation, place, self.step_texts[place], rows)
 
     def start(self) -> Iterator[Batch]:
         """Yields the batches behind the Start step; a rule without atoms has one valuation."""

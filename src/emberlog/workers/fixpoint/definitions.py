@@ -94,7 +94,7 @@ class DefinitionWorker(Worker):
         """Returns how many there are of a rule's body: nobody needs to know which."""
         if runner.first_step == 0 and self.task.number != 0:
             return 0
-        body = ChainRunner(replace(runner.chain, head=()), self, self.task.codes)
+        body = self.runner(replace(runner.chain, head=()))
         return sum(batch.rows for batch in body.run(body.first_step, len(body.chain.steps), body.start()))
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Any, assert_never
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
 from emberlog.language.comparisons import COMPARISONS
 from emberlog.language.faults import Fault
+from emberlog.language.registry import BUILT_IN, Functions
 from emberlog.language.values import CellValue
 from emberlog.language.vectors import Vector, apply, compare, dtype_of
 from emberlog.logical.expressions import condition_expressions
@@ -18,18 +21,29 @@ from emberlog.logical.nodes import Condition
 from emberlog.logical.python_evaluation import evaluate
 from emberlog.semantics.model import Compare, Holds
 from emberlog.semantics.totality import FAILS, TRY, operation, type_of
-from emberlog.syntax.ast import Binary, Call, Constant, Expression, Unary, Variable, variables_of
+from emberlog.syntax.ast import (
+    Binary,
+    Call,
+    ComparisonOperator,
+    Constant,
+    Expression,
+    Unary,
+    Variable,
+    variables_of,
+)
 from emberlog.workers.kernels.lanes import Lane, Mask, floats_to_lane, lane_to_floats
 from emberlog.workers.plan.faults import suspicion
+from emberlog.workers.store.texts import Texts
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluator:
-    """Evaluates for one rule. `codes` are the lanes of the texts that the program writes."""
+    """Evaluates for one rule. Text is decoded where its letters count, and encoded where it is made."""
 
     rule: str
     types: Mapping[str, DataType]
-    codes: Mapping[str, int]
+    texts: Texts
+    functions: Functions = BUILT_IN
 
     def lane(self, expression: Expression, lanes: Mapping[str, Lane], rows: int) -> Lane:
         """Returns the value of the expression in each row, as a lane; raises a Fault if a row has none."""
@@ -45,14 +59,27 @@ class Evaluator:
         if isinstance(expression, Constant):
             return np.full(rows, self.constant(expression), np.int64), None
         found = self._vector(expression, lanes, rows)
-        if type_of(expression, self.types) == FLOAT:
-            return floats_to_lane(found.values), found.bad
-        return found.values.astype(np.int64, copy=False), found.bad
+        return self._lane(found), found.bad
+
+    def _lane(self, found: Vector) -> Lane:
+        """Returns values as they are kept."""
+        if found.null is not None and found.null.any():
+            raise suspicion(self.rule)
+        values = found.values
+        if values.dtype == np.float64:
+            return floats_to_lane(values)
+        if values.dtype != object:
+            return values.astype(np.int64, copy=False)
+        if found.bad is None:
+            return self.texts.encode(pa.array(values, pa.large_string()))
+        lane, there = np.zeros(len(values), np.int64), ~found.bad
+        lane[there] = self.texts.encode(pa.array(values[there], pa.large_string()))
+        return lane
 
     def constant(self, constant: Constant) -> int:
         match constant.value:
             case str() as text:
-                return self.codes[text]
+                return self.texts.code(text)
             case float() as value:
                 return int(floats_to_lane(np.array([value]))[0])
             case value:
@@ -77,7 +104,8 @@ class Evaluator:
                 holds = ~holds if negated else holds
                 return (holds if found.null is None else holds & ~found.null), found.bad
             case Compare(operator, left, right):
-                sides = self._vector(left, lanes, rows), self._vector(right, lanes, rows)
+                read = self._coded if _compares_codes(condition, self.types) else self._vector
+                sides = read(left, lanes, rows), read(right, lanes, rows)
                 found = compare(COMPARISONS[operator.value], *sides)
                 return found.values, found.bad
             case _:
@@ -85,38 +113,33 @@ class Evaluator:
 
     def fault(self, expression: Expression, lanes: Mapping[str, Lane], row: int) -> Fault:
         """Returns the fault of an expression that has no value in a row, as plain Python meets it."""
-        values = {
-            one.name: self._value(one.name, lanes[one.name][row])
-            for one in variables_of(expression)
-            if self.types[one.name] != STRING
-        }
+        values = {one.name: self._value(one.name, lanes[one.name][row]) for one in variables_of(expression)}
         try:
-            evaluate(expression, values)
+            evaluate(expression, values, self.functions)
         except Fault as fault:
             return Fault(fault.code, f"{fault.message} in rule {self.rule}", *fault.notes, rule=self.rule)
+        if self.functions is not BUILT_IN:
+            return Fault("DL505", f"a function failed in rule {self.rule}, and not when it was called again")
         raise AssertionError(f"DL901: {expression} has a value in plain Python and none in a vector: {values}")
 
     def fault_of_condition(self, condition: Condition, lanes: Mapping[str, Lane], row: int) -> Fault:
         """Returns the fault of a condition in a row: that of its first side without a value."""
         one_row = {name: lane[row : row + 1] for name, lane in lanes.items()}
         for side in condition_expressions(condition):
-            if self.weighed_lane(side, one_row, 1)[1] is not None:
+            if self._vector(side, one_row, 1).bad is not None:
                 return self.fault(side, lanes, row)
         raise AssertionError(f"DL901: both sides of {condition} have a value")
 
     def _value(self, name: str, lane: np.int64) -> CellValue:
-        if self.types[name] == FLOAT:
-            return float(lane_to_floats(np.array([lane]))[0])
-        return bool(lane) if self.types[name] == BOOL else int(lane)
+        (value,) = self._values(np.array([lane]), self.types[name]).tolist()
+        return value  # type: ignore[no-any-return]
 
     def _vector(self, expression: Expression, lanes: Mapping[str, Lane], rows: int) -> Vector:
         match expression:
             case Variable(name):
                 return Vector(self._values(lanes[name], self.types[name]))
             case Constant(value):
-                type_ = type_of(expression, self.types)
-                known = self.codes[value] if isinstance(value, str) else value
-                return Vector(np.full(rows, known, np.int64 if type_ == STRING else dtype_of(type_)))
+                return Vector(np.full(rows, value, dtype_of(type_of(expression, self.types))))
             case Call(name, (argument,)) if name == TRY:
                 found = self._vector(argument, lanes, rows)
                 return Vector(found.values, None, found.bad)
@@ -124,15 +147,30 @@ class Evaluator:
                 bad = self._vector(argument, lanes, rows).bad
                 return Vector(np.zeros(rows, np.bool_) if bad is None else bad)
             case Unary() | Binary() | Call():
-                function, arguments = operation(expression)
+                function, arguments = operation(expression, self.functions)
                 assert function is not None, f"DL901: {expression} has no value here"
                 operands = [self._vector(one, lanes, rows) for one in arguments]
-                return apply(function, operands, [type_of(one, self.types) for one in arguments])
+                return apply(function, operands, [type_of(one, self.types, self.functions) for one in arguments])
             case _:
                 raise AssertionError(f"DL901: {expression} has no value here")
 
-    @staticmethod
-    def _values(lane: Lane, type_: DataType) -> np.ndarray[tuple[int], np.dtype[np.generic]]:
+    def _coded(self, expression: Expression, lanes: Mapping[str, Lane], rows: int) -> Vector:
+        """Returns the values of a variable or a constant as they are kept."""
+        return Vector(self.weighed_lane(expression, lanes, rows)[0])
+
+    def _values(self, lane: Lane, type_: DataType) -> npt.NDArray[Any]:
         if type_ == FLOAT:
             return lane_to_floats(lane)
+        if type_ == STRING:
+            texts: npt.NDArray[Any] = self.texts.decode(lane).to_numpy(zero_copy_only=False)
+            return texts
         return lane != 0 if type_ == BOOL else lane
+
+
+def _compares_codes(condition: Compare, types: Mapping[str, DataType]) -> bool:
+    """Tells whether both sides are texts as they are kept, so that their codes say whether they are the same."""
+    is_equation = condition.operator in (ComparisonOperator.EQUAL, ComparisonOperator.NOT_EQUAL)
+    sides = (condition.left, condition.right)
+    return is_equation and all(
+        isinstance(side, Variable | Constant) and type_of(side, types) == STRING for side in sides
+    )

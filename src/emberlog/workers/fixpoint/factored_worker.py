@@ -10,7 +10,7 @@ import numpy as np
 
 from emberlog.diagnostics import InternalError
 from emberlog.workers.fixpoint.bit_matrix import BitMatrix, RuleSteps
-from emberlog.workers.fixpoint.chains import ChainRunner, RelationAccess
+from emberlog.workers.fixpoint.chains import RelationAccess
 from emberlog.workers.fixpoint.closures import BitsClosure, Closure, MarksClosure, Pairs, Sources, grouped, sampled
 from emberlog.workers.fixpoint.profile import Counts
 from emberlog.workers.fixpoint.rounds import RoundsWorker
@@ -175,7 +175,7 @@ class FactoredWorker(Worker, KeepsHistory):
         return result
 
     def _steps(self, chain: RuleChain) -> Lanes | None:
-        runner = ChainRunner(chain, _WholeStatics(self), self.task.codes)
+        runner = self.runner(chain, _WholeStatics(self))
         read = sum(self.statics[name].count for name in self.factored.relations_of_steps)
         most = min(MOST_STEPS + 4 * read, LARGEST_NUMBER)
         made: list[Lanes] = []

@@ -16,6 +16,7 @@ import numpy as np
 
 from emberlog.config import Limits
 from emberlog.language.faults import Fault
+from emberlog.language.registry import BUILT_IN
 from emberlog.syntax.ast import Constant
 from emberlog.workers.fixpoint.chains import Batch, ChainRunner, RelationAccess
 from emberlog.workers.fixpoint.evaluate import Evaluator
@@ -29,7 +30,7 @@ from emberlog.workers.plan.compile import CyclicProgram
 from emberlog.workers.plan.faults import suspicion
 from emberlog.workers.plan.placement import Placement
 from emberlog.workers.plan.representation import Representation
-from emberlog.workers.plan.rules import Atom, Intersect, Probe
+from emberlog.workers.plan.rules import Atom, Intersect, Probe, RuleChain
 from emberlog.workers.plan.static_placement import NO_HOME
 from emberlog.workers.recover.checkpoints import Checkpoints, SavedState
 from emberlog.workers.store.indexes import Intersection, Matches, PackedIndex, SortedLists
@@ -37,6 +38,7 @@ from emberlog.workers.store.joined import Contribution, Joined, rows_of, written
 from emberlog.workers.store.partitioning import Hashed, Partitioning
 from emberlog.workers.store.relations import WorkerRelation, refuse_negative
 from emberlog.workers.store.stores import StaticStore, Store
+from emberlog.workers.store.texts import Texts
 from emberlog.workers.wire.messages import Mail, Message, Progress, Running
 
 
@@ -48,8 +50,8 @@ class WorkerTask:
     placement: Placement
     number: int
     workers: int
-    codes: Mapping[str, int]
-    """The lane of each text that the program writes."""
+    texts: Texts
+    """Reads texts, and makes them."""
     limits: Limits
     profile: bool = False
     """Whether to count what each rule does; see `Worker.recorder`."""
@@ -95,9 +97,14 @@ class Worker(RelationAccess):
         self.partitioning = task.partitioning or Hashed(task.workers)
         self.recorder = Recorder() if task.profile else None
         self.channels = {relation.name: number for number, relation in enumerate(self.program.relations)}
-        self.seeds = [ChainRunner(chain, self, task.codes) for chain in self.program.seeds]
+        self.functions = BUILT_IN.with_registered(self.program.functions)
+        self.seeds = [self.runner(chain) for chain in self.program.seeds]
         chains = task.placement.rules if task.workers > 1 else self.program.rules
-        self.rules = [ChainRunner(chain, self, task.codes) for chain in chains]
+        self.rules = [self.runner(chain) for chain in chains]
+
+    def runner(self, chain: RuleChain, access: RelationAccess | None = None) -> ChainRunner:
+        """Returns what runs a rule: over the relations of this worker, or those of `access`."""
+        return ChainRunner(chain, access or self, self.task.texts, self.functions)
 
     @abstractmethod
     def run(self) -> Running:
@@ -183,14 +190,14 @@ class Worker(RelationAccess):
     def _look_out(self) -> None:
         """Raises a suspicion if a value that is looked up does not exist for a row of what does not change."""
         for watch in self.program.watches:
-            evaluator = Evaluator(watch.rule, watch.types, self.task.codes)
+            evaluator = Evaluator(watch.rule, watch.types, self.task.texts, self.functions)
             for lanes in self.started(watch.atom):
                 named = dict(zip(watch.atom.variables, lanes, strict=True))
                 if evaluator.mask(watch.condition, named, len(lanes[0])).any():
                     raise suspicion(watch.rule)
 
     def _fact_lanes(self, relation: str, rows: tuple[tuple[object, ...], ...]) -> Lanes:
-        evaluator = Evaluator(relation, {}, self.task.codes)
+        evaluator = Evaluator(relation, {}, self.task.texts)
         lanes = [[evaluator.constant(Constant(cell)) for cell in row] for row in rows]  # type: ignore[arg-type]
         width = len(rows[0]) if rows else self.program.relation(relation).width
         return np.ascontiguousarray(np.array(lanes, np.int64).reshape(-1, width).T)

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType
-from emberlog.language.registry import AGGREGATES, BUILT_IN
+from emberlog.language.registry import AGGREGATES, BUILT_IN, Functions
 from emberlog.logical.expressions import condition_expressions
-from emberlog.logical.nodes import Condition, Fixpoint, Plan, Values
+from emberlog.logical.nodes import Fixpoint, Plan, Values
 from emberlog.logical.statistics import NO_STATISTICS, Statistics
-from emberlog.semantics.model import Compare, RecursionCase
+from emberlog.semantics.model import RecursionCase
 from emberlog.semantics.totality import FAILS, TRY, type_of
-from emberlog.syntax.ast import Binary, Call, ComparisonOperator, Constant, Expression, Unary, Variable
+from emberlog.syntax.ast import Call, Constant, Expression, Parameter
 from emberlog.workers.plan.compile import CyclicProgram, compile_fixpoint, watched_part
 from emberlog.workers.plan.conjunctions import NotAConjunction, flatten, parts_of
-from emberlog.workers.plan.rules import Probe
+from emberlog.workers.plan.rules import Probe, RuleChain, expressions_of, parts_of_expression
 
 LANE_TYPES = (INT, FLOAT, BOOL, TIMESTAMP, STRING)
 
@@ -37,6 +37,7 @@ def compile_stratum(
     fixpoint: Fixpoint,
     unique: Mapping[str, frozenset[int]] | None = None,
     statistics: Statistics = NO_STATISTICS,
+    functions: Functions = BUILT_IN,
     *,
     without_data: bool = False,
 ) -> Compiled:
@@ -47,7 +48,7 @@ def compile_stratum(
         found = tuple(one for one in found if not one.endswith(f"of type {UNKNOWN}"))
     if found:
         return Compiled(None, found)
-    program = compile_fixpoint(fixpoint, unique, statistics)
+    program = compile_fixpoint(fixpoint, unique, statistics, functions)
     found = tuple(dict.fromkeys(_of_joins(program)))
     return Compiled(None, found) if found else Compiled(program)
 
@@ -55,6 +56,25 @@ def compile_stratum(
 def obstacles(fixpoint: Fixpoint) -> tuple[str, ...]:
     """Says why workers cannot run the stratum, one sentence each; nothing when they can."""
     return compile_stratum(fixpoint).obstacles
+
+
+def obstacles_to_keeping(fixpoint: Fixpoint) -> tuple[str, ...]:
+    """Says why workers cannot keep the facts of a stratum from slide to slide of a stream. Its partitions number texts
+    alike, as they arrive, and so make none; and what a function of the user's gives may be null."""
+    compiled = compile_stratum(fixpoint)
+    if compiled.program is None:
+        return compiled.obstacles
+    chains = (*compiled.program.seeds, *compiled.program.rules)
+    return tuple(dict.fromkeys(found for chain in chains for found in _made(chain)))
+
+
+def _made(chain: RuleChain) -> Iterator[str]:
+    for call in expressions_of(chain):
+        if isinstance(call, Call) and call.function not in (TRY, FAILS):
+            if call.function not in BUILT_IN:
+                yield f"a rule uses {call.function}"
+            elif type_of(call, chain.types) == STRING:
+                yield f"a rule makes a string with {call.function}"
 
 
 def _obstacles(fixpoint: Fixpoint) -> Iterator[str]:
@@ -118,11 +138,10 @@ def _of_plan(plan: Plan) -> Iterator[str]:
     except NotAConjunction as problem:
         yield f"a rule has {problem}"
         return
-    for expression in (*conjunction.head, *conjunction.computed.values()):
-        yield from _of_expression(expression, conjunction.types)
     guards = [guard for negated in conjunction.negated for guard in negated.guards]
-    for condition in (*conjunction.conditions, *guards):
-        yield from _of_condition(condition, conjunction.types)
+    conditions = (one for condition in (*conjunction.conditions, *guards) for one in condition_expressions(condition))
+    for expression in (*conjunction.head, *conjunction.computed.values(), *conditions):
+        yield from _of_expression(expression)
     refuted = (data_type for negated in conjunction.negated for data_type in negated.types)
     yield from _of_types((*conjunction.types.values(), *refuted))
 
@@ -131,38 +150,12 @@ def _of_types(types: Iterable[DataType]) -> Iterator[str]:
     return (f"a rule reads a column of type {one}" for one in types if one not in LANE_TYPES)
 
 
-def _of_condition(condition: Condition, types: dict[str, DataType]) -> Iterator[str]:
-    expressions = condition_expressions(condition)
-    ordered = isinstance(condition, Compare) and condition.operator not in (
-        ComparisonOperator.EQUAL,
-        ComparisonOperator.NOT_EQUAL,
-    )
-    if ordered and any(type_of(expression, types) == STRING for expression in expressions):
-        yield "text is compared by order"
-    for expression in expressions:
-        yield from _of_expression(expression, types)
-
-
-def _of_expression(expression: Expression, types: dict[str, DataType]) -> Iterator[str]:
-    match expression:
-        case Call(function, arguments):
-            if function not in BUILT_IN and function not in (TRY, FAILS):
-                yield f"a rule uses {function}"
-            elif type_of(expression, types) not in LANE_TYPES or type_of(expression, types) == STRING:
-                # Text is only a code here: it can be compared for equality, not made or looked into.
-                yield f"a rule makes a {type_of(expression, types)} with {function}"
-            if any(type_of(argument, types) == STRING for argument in arguments):
-                yield f"a rule looks into text with {function}"
-            for argument in arguments:
-                yield from _of_expression(argument, types)
-        case Binary(_, left, right):
-            yield from _of_expression(left, types)
-            yield from _of_expression(right, types)
-        case Unary(operand):
-            yield from _of_expression(operand, types)
-        case Constant(None):
-            yield "a rule has a null"
-        case Variable() | Constant():
-            return
-        case _:
-            yield "a rule has an open parameter"
+def _of_expression(expression: Expression) -> Iterator[str]:
+    for part in parts_of_expression(expression):
+        match part:
+            case Parameter():
+                yield "a rule has an open parameter"
+            case Constant(None):
+                yield "a rule has a null"
+            case _:
+                pass

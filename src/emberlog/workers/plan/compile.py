@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from emberlog.datatypes import FLOAT, INT, DataType
+from emberlog.datatypes import FLOAT, INT, STRING, DataType
 from emberlog.deadline import check_time
-from emberlog.language.registry import AGGREGATES
+from emberlog.language.entry import Function
+from emberlog.language.registry import AGGREGATES, BUILT_IN, Functions
 from emberlog.logical.nodes import (
     AggregateColumn,
     Condition,
@@ -23,7 +24,7 @@ from emberlog.logical.properties import is_set
 from emberlog.logical.statistics import NO_STATISTICS, Statistics
 from emberlog.logical.traverse import PLANNING, walk
 from emberlog.semantics.model import Fact, Holds, Recursion, RecursionCase
-from emberlog.semantics.totality import FAILS
+from emberlog.semantics.totality import FAILS, type_of
 from emberlog.syntax.ast import Call, Constant, Expression
 from emberlog.workers.plan.conjunctions import flatten, parts_of
 from emberlog.workers.plan.rules import (
@@ -33,6 +34,8 @@ from emberlog.workers.plan.rules import (
     RelationLayout,
     RuleChain,
     Shown,
+    expressions_of,
+    parts_of_condition,
 )
 from emberlog.workers.plan.step_order import Members, Ordering
 
@@ -70,6 +73,28 @@ class CyclicProgram:
     recursion: Recursion
     watches: tuple[Watch, ...] = ()
     """Values that are computed from what does not change, and looked up."""
+    functions: tuple[Function, ...] = ()
+    """Those of the user that it calls. The others are everywhere."""
+
+    @property
+    def expressions(self) -> Iterator[Expression]:
+        """Yields all expressions of its rules, and those that they are made of."""
+        for chain in (*self.seeds, *self.rules):
+            yield from expressions_of(chain)
+        for watch in self.watches:
+            yield from parts_of_condition(watch.condition)
+
+    @property
+    def looks_into_texts(self) -> bool:
+        """Tells whether rows are looked at one by one: texts are, and so are the arguments of a user's function."""
+        for chain in (*self.seeds, *self.rules):
+            for call in expressions_of(chain):
+                if isinstance(call, Call) and STRING in (
+                    type_of(call, chain.types),
+                    *(type_of(one, chain.types) for one in call.arguments),
+                ):
+                    return True
+        return bool(self.functions)
 
     def relation(self, name: str) -> RelationLayout:
         return next(relation for relation in self.relations if relation.name == name)
@@ -79,9 +104,10 @@ def compile_fixpoint(
     fixpoint: Fixpoint,
     unique: Mapping[str, frozenset[int]] | None = None,
     statistics: Statistics = NO_STATISTICS,
+    functions: Functions = BUILT_IN,
 ) -> CyclicProgram:
     """The program of a fixpoint that has no obstacles (see `capabilities`). `unique` has columns that no two rows of a
-    relation agree in, where that is known."""
+    relation agree in, where that is known. `functions` has those that the user registered."""
     members = Members(frozenset(relation.name for relation in fixpoint.relations), unique or {}, statistics)
     facts: list[SeedFacts] = []
     seeds: list[RuleChain] = []
@@ -104,7 +130,7 @@ def compile_fixpoint(
                 rules.append(_chain(rule.name, relation, rule.plan, position, static_types, members))
     for watch in watches:
         static_types.setdefault(watch.atom.relation, tuple(watch.types[name] for name in watch.atom.variables))
-    return CyclicProgram(
+    program = CyclicProgram(
         tuple(_resident(relation) for relation in fixpoint.relations),
         tuple(static_types),
         static_types,
@@ -114,6 +140,9 @@ def compile_fixpoint(
         fixpoint.recursion,
         tuple(watches),
     )
+    called = {one.function for one in program.expressions if isinstance(one, Call)}
+    registered = [one for name, one in functions.scalars.items() if name in called and one.is_registered]
+    return replace(program, functions=tuple(registered)) if registered else program
 
 
 def watched_part(plan: Plan) -> Filter | None:

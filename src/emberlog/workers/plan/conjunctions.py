@@ -17,6 +17,7 @@ from emberlog.logical.nodes import (
     AntiJoin,
     Condition,
     Distinct,
+    Field,
     Filter,
     Join,
     Plan,
@@ -108,7 +109,7 @@ class _Flattener:
             case Project(inner, outputs):
                 visible = self.read(inner)
                 return {
-                    output.field.name: self._computed(substitute(output.expression, visible), output.field.name)
+                    output.field.name: self._computed(substitute(output.expression, visible), output.field)
                     for output in outputs
                 }
             case Join(left, right, on):
@@ -193,16 +194,18 @@ class _Flattener:
     def _is_safe(condition: Condition, types: dict[str, DataType]) -> bool:
         return not condition_can_fail(condition, types)
 
-    def _computed(self, expression: Expression, name: str) -> Expression:
+    def _computed(self, expression: Expression, field: Field) -> Expression:
         """Keeps what can fail. It is computed even if nobody reads it, because people expect to hear of it."""
         if can_fail(expression, self.result.types):
-            return Variable(self._variable_for(expression, name))
+            return Variable(self._variable_for(expression, field))
         return expression
 
-    def _variable_for(self, expression: Expression, name: str = "computed") -> str:
+    def _variable_for(self, expression: Expression, field: Field | None = None) -> str:
         if isinstance(expression, Variable):
             return expression.name
-        variable = self._fresh(type_of(expression, self.result.types), name)
+        # A function of the user's has the type of the column: what can fail is always one.
+        field = field or Field("computed", type_of(expression, self.result.types))
+        variable = self._fresh(field.type, field.name)
         self.result.computed[variable.name] = expression
         return variable.name
 

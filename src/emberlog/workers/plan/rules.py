@@ -6,16 +6,17 @@ plain data that can be sent to another process.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias, assert_never
 
 from emberlog.datatypes import DataType
-from emberlog.logical.expressions import columns_of, condition_columns
+from emberlog.logical.expressions import columns_of, condition_columns, condition_expressions
 from emberlog.logical.nodes import Version
 from emberlog.logical.rule_text import literal_text
 from emberlog.semantics.model import Compare, Holds
-from emberlog.syntax.ast import Constant, Expression, Variable
+from emberlog.syntax.ast import Binary, Call, Constant, Expression, Unary, Variable
 from emberlog.syntax.printer import print_expression
 
 
@@ -112,6 +113,44 @@ class RuleChain:
     head: tuple[Expression, ...]
     types: dict[str, DataType]
     """Of the variables."""
+
+
+def expressions_of(chain: RuleChain) -> Iterator[Expression]:
+    """Yields all expressions of a rule, and those that they are made of."""
+    for head in chain.head:
+        yield from parts_of_expression(head)
+    for step in chain.steps:
+        match step:
+            case Assign(_, expression):
+                yield from parts_of_expression(expression)
+            case Keep(condition):
+                yield from parts_of_condition(condition)
+            case Refute(guards=guards):
+                for guard in guards:
+                    yield from parts_of_condition(guard)
+            case _:
+                pass
+
+
+def parts_of_condition(condition: Compare | Holds) -> Iterator[Expression]:
+    for expression in condition_expressions(condition):
+        yield from parts_of_expression(expression)
+
+
+def parts_of_expression(expression: Expression) -> Iterator[Expression]:
+    """Yields an expression, and those that it is made of."""
+    yield expression
+    match expression:
+        case Unary(operand):
+            yield from parts_of_expression(operand)
+        case Binary(_, left, right):
+            yield from parts_of_expression(left)
+            yield from parts_of_expression(right)
+        case Call(_, arguments):
+            for argument in arguments:
+                yield from parts_of_expression(argument)
+        case _:
+            pass
 
 
 def columns_read(chain: RuleChain, relation: str) -> set[int]:

@@ -15,6 +15,7 @@ from typing import assert_never
 from emberlog.config import DEFAULT_EXECUTION, Execution
 from emberlog.datatypes import DataType
 from emberlog.diagnostics import fail
+from emberlog.language.registry import BUILT_IN, Functions
 from emberlog.logical.nodes import Aggregate, Definition, Fixpoint, Plan, PlannedStratum
 from emberlog.logical.statistics import NO_STATISTICS, Statistics
 from emberlog.logical.traverse import relations_read, walk
@@ -87,6 +88,7 @@ class WorkerPlanner:
         outputs: Sequence[str],
         execution: Execution = DEFAULT_EXECUTION,
         *,
+        functions: Functions = BUILT_IN,
         unique: Mapping[str, frozenset[int]] | None = None,
         computes_before: bool = True,
         without_data: bool = False,
@@ -97,6 +99,7 @@ class WorkerPlanner:
         self._strata = {stratum.relations: stratum for stratum in strata}
         self._outputs = outputs
         self.execution = execution
+        self._functions = functions
         self._computes_before = computes_before
         self._unique = dict(unique or {})
         self._without_data = without_data
@@ -131,7 +134,7 @@ class WorkerPlanner:
                     self._definition(name, statistics)  # what it is grouped by is unique
             case _:
                 assert_never(stratum.root)
-        return compile_stratum(fixpoint, self._unique, statistics, without_data=self._without_data)
+        return compile_stratum(fixpoint, self._unique, statistics, self._functions, without_data=self._without_data)
 
     def _definition(self, name: str, statistics: Statistics) -> CyclicProgram | None:
         """Returns the program of a relation without recursion; None for any other, and for what workers cannot run."""
@@ -191,13 +194,14 @@ def unique_columns(program: CyclicProgram) -> dict[str, frozenset[int]]:
 
 
 def _before(program: CyclicProgram, definition: Callable[[str], CyclicProgram | None]) -> list[CyclicProgram]:
-    """Lists what the program reads, directly or not, and workers can compute, in the order of evaluation."""
+    """Lists what the program reads, directly or not, and workers can compute, in the order of evaluation. Spark has the
+    faster functions of texts."""
     found: dict[str, CyclicProgram] = {}
 
     def visit(one: CyclicProgram) -> None:
         for name in one.statics:
             known = definition(name) if name not in found else None
-            if known is not None:
+            if known is not None and not known.looks_into_texts:
                 visit(known)
                 found[name] = known
 

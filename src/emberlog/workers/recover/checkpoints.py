@@ -20,10 +20,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from emberlog.config import Recovery
-from emberlog.workers.kernels.lanes import Lanes
+from emberlog.workers.kernels.lanes import Lanes, no_rows
 from emberlog.workers.kernels.memory import claim
 from emberlog.workers.kernels.narrow import Narrowed, narrowest
 from emberlog.workers.kernels.tuning import ENOUGH_TO_TELL, MOST_OF_THE_TIME, SECONDS_PER_ROW
+from emberlog.workers.store.texts import TextTable, packed, unpacked
 
 # When the next checkpoint is worth its time.
 
@@ -60,6 +61,7 @@ class Pace:
 
 
 FOLDER = "checkpoints"
+_TEXTS = "texts"
 
 Piece = TypeVar("Piece")
 
@@ -150,6 +152,9 @@ class Checkpoints:
         self._pace = Pace(recovery.checkpoint_seconds)
         self._round_of_last = self._last.iteration if self._last is not None else 0
         self._saved = 0
+        self._texts: TextTable | None = None
+        self._texts_saved = 0
+        """How many of them the last checkpoint has, or needs not."""
         self._token = secrets.token_hex(4)
         """Files of earlier attempts are here, too, and theirs is another."""
 
@@ -162,6 +167,14 @@ class Checkpoints:
         state = SavedState(self.folder, self._resume) if self._resume is not None else None
         self._resume = None
         return state
+
+    def keep_texts(self, texts: TextTable) -> None:
+        """Saves texts that come from now on with the facts that may have them; those of the checkpoint to resume from
+        are read back."""
+        if self._resume is not None and (saved := SavedState(self.folder, self._resume)).has(_TEXTS):
+            for part in unpacked(saved.lanes(_TEXTS)[0]):
+                texts.add(part)
+        self._texts, self._texts_saved = texts, texts.count
 
     def is_due(self, iteration: int, rows: int | None = None) -> bool:
         """Tells whether it is time for a checkpoint. `rows` is how many there are to save, where rows only come; see
@@ -193,6 +206,10 @@ class Checkpoints:
         )
         try:
             yield state
+            if self._texts is not None:
+                new = self._texts.since(self._texts_saved)
+                state.added(_TEXTS, packed(new)[None] if len(new) else no_rows(1))
+                self._texts_saved = self._texts.count
             self._reached()
             self._commit(manifest)
         except OSError as error:
@@ -259,6 +276,12 @@ class StateToSave:
         known = sum(part.rows for part in parts)
         more = lanes[:, known:]
         self._manifest.pieces[name] = [*parts, self._written(more)] if more.shape[1] or not parts else parts
+
+    def added(self, name: str, lanes: Lanes) -> None:
+        """Saves rows behind those of the last checkpoint."""
+        parts = self._last.get(name, [])
+        if parts or lanes.shape[1]:
+            self._manifest.pieces[name] = [*parts, self._written(lanes)] if lanes.shape[1] else parts
 
     def patched(self, name: str, lanes: Lanes, changed: Lanes) -> None:
         """Saves a piece in which rows were replaced or added since the last checkpoint: those with these numbers."""

@@ -1,81 +1,102 @@
-"""Gives texts their codes: numbers in this process, hashes across workers. A recursion only compares texts."""
+"""Gives texts their codes, and reads codes back: numbers in this process, hashes across workers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from emberlog.logical.expressions import condition_expressions
-from emberlog.syntax.ast import Binary, Call, Constant, Expression, Unary
+from emberlog.syntax.ast import Constant
 from emberlog.workers.kernels.hashing import hash_texts
-from emberlog.workers.kernels.lanes import Lane, Lanes
+from emberlog.workers.kernels.lanes import Lane
 from emberlog.workers.kernels.memory import claim
 from emberlog.workers.plan.compile import CyclicProgram
-from emberlog.workers.plan.rules import Assign, Keep, Refute, RuleChain
+
+Column: TypeAlias = pa.Array | pa.ChunkedArray
+
+FEW = 8
+"""Texts are looked up one by one if there are more than this many times those that are asked for."""
 
 
-class TextCodes:
-    """Gives codes in the order in which texts come."""
+class Texts(ABC):
+    """Is what a worker knows of texts. Its lanes hold a code for each: the same for the same text, and no other."""
 
     def __init__(self) -> None:
-        self.codes: dict[str, int] = {}
-        self.texts: list[str] = []
+        self.written: dict[str, int] = {}
+        """The codes of texts that rules write, each looked up once."""
 
     def code(self, text: str) -> int:
-        known = self.codes.setdefault(text, len(self.texts))
-        if known == len(self.texts):
-            self.texts.append(text)
+        """Returns the code of a text of the program."""
+        if text not in self.written:
+            self.written[text] = int(self.encode(pa.array([text], pa.large_string()))[0])
+        return self.written[text]
+
+    @abstractmethod
+    def encode(self, column: Column) -> Lane:
+        """Returns the codes of a column without nulls. Texts that are new are remembered."""
+
+    @abstractmethod
+    def decode(self, lane: Lane) -> pa.LargeStringArray:
+        """Returns the texts of codes that were given out."""
+
+
+def dictionary_of(column: Column) -> tuple[pa.LargeStringArray, Lane]:
+    """Returns the texts of a column, each once, and for each row the place of its text among them."""
+    texts = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    encoded: Any = texts.cast(pa.large_string()).dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    return encoded.dictionary, encoded.indices.to_numpy(zero_copy_only=False)
+
+
+class TextCodes(Texts):
+    """Gives codes in the order in which texts come, to all threads of this process."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._codes: dict[str, int] = {}
+        self._texts: list[str] = []
+        self._lock = Lock()
+
+    def encode(self, column: Column) -> Lane:
+        dictionary, places = dictionary_of(column)
+        with self._lock:
+            codes = np.array([self._code(text) for text in dictionary.to_pylist()], np.int64)
+        lane: Lane = codes[places]
+        return lane
+
+    def _code(self, text: str) -> int:
+        known = self._codes.setdefault(text, len(self._texts))
+        if known == len(self._texts):
+            self._texts.append(text)
         return known
+
+    def decode(self, lane: Lane) -> pa.LargeStringArray:
+        texts = self._texts
+        if len(lane) * FEW < len(texts):
+            return pa.array([texts[code] for code in lane.tolist()], pa.large_string())
+        return pa.array(texts, pa.large_string()).take(pa.array(lane))
 
 
 def texts_of(program: CyclicProgram) -> Iterator[str]:
     """Yields the texts that the program itself writes."""
     for facts in program.facts:
         yield from (cell for row in facts.rows for cell in row if isinstance(cell, str))
-    for chain in (*program.seeds, *program.rules):
-        for expression in _expressions(chain):
-            yield from _texts(expression)
+    for expression in program.expressions:
+        if isinstance(expression, Constant) and isinstance(expression.value, str):
+            yield expression.value
 
 
-def _expressions(chain: RuleChain) -> Iterator[Expression]:
-    yield from chain.head
-    for step in chain.steps:
-        match step:
-            case Assign(_, expression):
-                yield expression
-            case Keep(condition):
-                yield from condition_expressions(condition)
-            case Refute(guards=guards):
-                for guard in guards:
-                    yield from condition_expressions(guard)
-            case _:
-                pass
-
-
-def _texts(expression: Expression) -> Iterator[str]:
-    match expression:
-        case Constant(str() as text):
-            yield text
-        case Unary(operand):
-            yield from _texts(operand)
-        case Binary(_, left, right):
-            yield from _texts(left)
-            yield from _texts(right)
-        case Call(_, arguments):
-            for argument in arguments:
-                yield from _texts(argument)
-        case _:
-            pass
-
-
-# Texts across workers: the same text has the same 64-bit hash everywhere, and every worker can read a hash back.
+# Texts across workers: the same text has the same 64-bit hash everywhere, and whoever holds a hash can read it back.
 #
-# Two different texts with one hash would be taken for the same, so all texts of a run are compared once, when they are
-# handed round. The chance is one in millions of millions; if it happens, the run begins anew with another seed.
+# Two different texts with one hash would be taken for the same, so texts are compared where they meet: when they are
+# made or read, and when they are handed round. The chance is one in millions of millions; if it happens, the run begins
+# anew with another seed.
 
 SEED = 0
 
@@ -93,73 +114,141 @@ def hashes_of(texts: pa.LargeStringArray, seed: int = SEED) -> Lane:
     return hash_texts(starts, letters, seed)
 
 
-class TextTable:
-    """Holds the texts that a worker has seen, and after `merge` those of all workers."""
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Holds texts in the order in which they came, and their hashes in order of size."""
 
-    def __init__(self, texts: Iterable[str] = (), seed: int = SEED) -> None:
+    texts: pa.LargeStringArray
+    hashes: Lane
+    places: Lane
+    """The place of the text of each hash."""
+
+    @staticmethod
+    def of(texts: pa.LargeStringArray, hashes: Lane) -> _Run:
+        order = np.argsort(hashes, kind="stable")
+        return _Run(texts, hashes[order], order)
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+    def find(self, lane: Lane) -> Lane:
+        """Returns the place of the text of each hash; -1 where it is not here."""
+        found = np.minimum(np.searchsorted(self.hashes, lane), len(self) - 1)
+        return np.where(self.hashes[found] == lane, self.places[found], -1)
+
+    def followed_by(self, other: _Run) -> _Run:
+        hashes = np.concatenate([self.hashes, other.hashes])
+        order = np.argsort(hashes, kind="stable")
+        places = np.concatenate([self.places, other.places + len(self)])[order]
+        return _Run(pa.concat_arrays([self.texts, other.texts]), hashes[order], places)
+
+
+class TextTable(Texts):
+    """Holds the texts that a worker has met: read, made, or heard of from others."""
+
+    def __init__(self, seed: int = SEED) -> None:
+        super().__init__()
         self.seed = seed
-        self._parts: list[pa.LargeStringArray] = []
-        self._hashes = np.empty(0, np.int64)
-        self._texts: pa.LargeStringArray = pa.array([], pa.large_string())
-        written = list(texts)
-        if written:
-            self._parts.append(pa.array(written, pa.large_string()))
+        self._runs: list[_Run] = []
+        """Each much shorter than the one before, so that there are few."""
+        self.count = 0
 
-    @property
-    def is_used(self) -> bool:
-        return bool(self._parts)
-
-    def encode(self, column: pa.ChunkedArray) -> Lane:
-        """Returns the hashes of a column without nulls; its texts are remembered."""
+    def encode(self, column: Column) -> Lane:
         claim(column.nbytes + 16 * len(column))
-        encoded: Any = column.cast(pa.large_string()).combine_chunks().dictionary_encode()
-        if isinstance(encoded, pa.ChunkedArray):
-            encoded = encoded.combine_chunks()
-        self._parts.append(encoded.dictionary)
-        hashes = hashes_of(encoded.dictionary, self.seed)
-        lane: Lane = hashes[encoded.indices.to_numpy(zero_copy_only=False)]
+        dictionary, places = dictionary_of(column)
+        lane: Lane = self.add(dictionary)[places]
         return lane
 
-    def codes(self, texts: Iterable[str]) -> dict[str, int]:
-        """Returns what the lanes of some texts hold."""
-        known = list(texts)
-        return dict(zip(known, hashes_of(pa.array(known, pa.large_string()), self.seed).tolist(), strict=True))
-
-    def pack(self) -> Lanes:
-        """This worker's texts as one lane of words: their number, their ends, and their letters."""
-        everything = pa.chunked_array(self._parts or [self._texts], pa.large_string())
-        # Once as they come, once each, and once as words: that is enough for the last as well.
-        claim(2 * everything.nbytes)
-        texts: pa.LargeStringArray = pc.unique(everything)
-        self._parts = [texts]
-        _, offsets, data = texts.buffers()
-        ends = np.frombuffer(offsets, np.int64)[: len(texts) + 1] if len(texts) else np.zeros(1, np.int64)
-        packed = np.zeros(1 + len(texts) + -(-int(ends[-1]) // 8), np.int64)
-        packed[0] = len(texts)
-        packed[1 : len(texts) + 1] = ends[1:]
-        if ends[-1]:
-            packed[len(texts) + 1 :].view(np.uint8)[: ends[-1]] = np.frombuffer(data, np.uint8)[: ends[-1]]
-        return packed[None]
-
-    def merge(self, packed: Iterable[Lanes]) -> None:
-        """Takes over the texts of all workers, this one's included."""
-        self._parts.clear()
-        everything = pa.chunked_array([_unpacked(lanes[0]) for lanes in packed], pa.large_string())
-        claim(2 * everything.nbytes)
-        texts: pa.LargeStringArray = pc.unique(everything)
+    def add(self, texts: pa.LargeStringArray) -> Lane:
+        """Takes note of texts, and returns their hashes; raises SameHash if one is that of another text."""
         hashes = hashes_of(texts, self.seed)
-        order = np.argsort(hashes, kind="stable")
-        self._hashes = hashes[order]
-        self._texts = texts.take(pa.array(order))
-        if bool((self._hashes[1:] == self._hashes[:-1]).any()):
-            raise SameHash
+        is_new = np.ones(len(hashes), np.bool_)
+        for run in self._runs:
+            places = run.find(hashes)
+            known = np.flatnonzero(places >= 0)
+            if len(known):
+                _compare(run.texts.take(pa.array(places[known])), texts.take(pa.array(known)))
+                is_new[known] = False
+        if is_new.any():
+            # A text may come twice here; its first place stands for it.
+            _, first = np.unique(hashes[is_new], return_index=True)
+            new = np.flatnonzero(is_new)
+            kept = new[np.sort(first)]
+            added = _Run.of(_copied(texts, kept), hashes[kept])
+            if len(kept) < len(new):
+                _compare(added.texts.take(pa.array(added.find(hashes[new]))), texts.take(pa.array(new)))
+            self._append(added)
+        return hashes
+
+    def _append(self, run: _Run) -> None:
+        self.count += len(run)
+        while self._runs and len(self._runs[-1]) < 2 * len(run):
+            claim(2 * (self._runs[-1].texts.nbytes + run.texts.nbytes))
+            run = self._runs.pop().followed_by(run)
+        self._runs.append(run)
 
     def decode(self, lane: Lane) -> pa.LargeStringArray:
-        return self._texts.take(pa.array(np.searchsorted(self._hashes, lane)))
+        if len(self._runs) == 1:
+            (run,) = self._runs
+            return run.texts.take(pa.array(run.find(lane)))
+        parts, rows = [pa.array([], pa.large_string())], [np.empty(0, np.int64)]
+        for run in self._runs:
+            places = run.find(lane)
+            here = np.flatnonzero(places >= 0)
+            parts.append(run.texts.take(pa.array(places[here])))
+            rows.append(here)
+        order = np.empty(len(lane), np.int64)
+        order[np.concatenate(rows)] = np.arange(len(lane))
+        return pa.concat_arrays(parts).take(pa.array(order))
+
+    def since(self, place: int) -> pa.LargeStringArray:
+        """Returns the texts that came behind the first ones, in their order."""
+        parts = [pa.array([], pa.large_string())]
+        for run in self._runs:
+            parts.append(run.texts.slice(min(max(place, 0), len(run))))
+            place -= len(run)
+        return pa.concat_arrays(parts)
 
 
-def _unpacked(words: Lane) -> pa.LargeStringArray:
-    count = int(words[0])
-    offsets = np.concatenate([np.zeros(1, np.int64), words[1 : count + 1]])
-    letters = np.ascontiguousarray(words[count + 1 :])
-    return pa.LargeStringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(letters))
+def _compare(known: pa.LargeStringArray, other: pa.LargeStringArray) -> None:
+    if not known.equals(other):
+        raise SameHash
+
+
+def _copied(texts: pa.LargeStringArray, places: Lane) -> pa.LargeStringArray:
+    """Returns some of the texts, with none of the memory of the others."""
+    taken = texts.take(pa.array(places))
+    claim(taken.nbytes + 16 * len(taken))
+    return taken
+
+
+# Texts as lanes, so that they can be sent and saved like facts.
+
+
+def packed(texts: pa.LargeStringArray) -> Lane:
+    """Returns texts as words: their number, their ends, and their letters."""
+    claim(2 * texts.nbytes)
+    texts = pa.concat_arrays([texts])
+    _, offsets, data = texts.buffers()
+    ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1] if len(texts) else _NO_ENDS
+    begin, end = int(ends[0]), int(ends[-1])
+    words = np.zeros(1 + len(texts) + -(-(end - begin) // 8), np.int64)
+    words[0] = len(texts)
+    words[1 : len(texts) + 1] = ends[1:] - begin
+    if end > begin:
+        words[len(texts) + 1 :].view(np.uint8)[: end - begin] = np.frombuffer(data, np.uint8)[begin:end]
+    return words
+
+
+_NO_ENDS = np.zeros(1, np.int64)
+
+
+def unpacked(words: Lane) -> Iterator[pa.LargeStringArray]:
+    """Yields the texts of one `packed` lane after the other."""
+    while len(words):
+        count = int(words[0])
+        offsets = np.concatenate([np.zeros(1, np.int64), words[1 : count + 1]])
+        end = count + 1 + -(-int(offsets[-1]) // 8)
+        letters = np.ascontiguousarray(words[count + 1 : end])
+        yield pa.LargeStringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(letters))
+        words = words[end:]

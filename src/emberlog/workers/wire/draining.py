@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
 from emberlog.workers.kernels.lanes import Lane, lane_to_floats
 from emberlog.workers.kernels.tuning import LONGEST_FILE, RANGE_SAMPLE
-from emberlog.workers.store.texts import TextTable
+from emberlog.workers.store.texts import Texts
 
 
 class Lost(Exception):
@@ -42,7 +42,7 @@ class ResultFiles:
     """Writes Parquet files whose names begin with `stem`, written batch by batch. Ints are as narrow as a batch allows,
     which Spark reads back as what they are; columns that change rarely are encoded as runs."""
 
-    def __init__(self, types: Sequence[DataType], names: Sequence[str], texts: TextTable, stem: Path) -> None:
+    def __init__(self, types: Sequence[DataType], names: Sequence[str], texts: Texts, stem: Path) -> None:
         self.types = types
         self.names = names
         self.texts = texts
@@ -90,7 +90,7 @@ class ResultFiles:
             writer.close()
 
 
-def arrow_column(lane: Lane, data_type: DataType, texts: TextTable, *, narrow: bool = True) -> pa.Array:
+def arrow_column(lane: Lane, data_type: DataType, texts: Texts, *, narrow: bool = True) -> pa.Array:
     if data_type == STRING:
         return texts.decode(lane).cast(pa.string())
     if data_type == FLOAT:

@@ -17,12 +17,9 @@ from emberlog.workers.kernels.memory import claim
 from emberlog.workers.kernels.tuning import COPIES_IN_MEMORY
 from emberlog.workers.store.partitioning import Partitioning
 from emberlog.workers.store.stores import StaticStore, distinct_rows
-from emberlog.workers.store.texts import TextTable
+from emberlog.workers.store.texts import Texts
 from emberlog.workers.wire.exchange import Exchange
 from emberlog.workers.wire.messages import Message
-
-_TEXTS = 1 << 20
-"""The channel of texts, behind those of relations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,24 +82,17 @@ def feed(
     workers: int,
     exchange: Exchange,
     stage_rows: Mapping[int, Sequence[pa.RecordBatch]],
-    texts: TextTable,
+    texts: Texts,
     divide: Callable[[Mapping[str, Lanes]], Partitioning],
 ) -> tuple[dict[str, StaticStore], Partitioning]:
     """Returns the relations as this worker keeps them, and how they are spread, which `divide` says when everyone has
-    read its part of them; `texts` knows all texts afterwards."""
-    has_texts = texts.is_used or any(one.types[column] == STRING for one in feeds for column in one.used)
+    read its part of them. Texts are codes of `texts`, which the exchange hands round."""
     shares = {one.relation: encoded(one, _share(one, number, workers, stage_rows), texts) for one in feeds}
     partitioning = divide(shares)
     mail = [Message() for _ in range(workers)]
     for channel, one in enumerate(feeds):
         _address(mail, channel, shares.pop(one.relation), one.partitioned_by, partitioning)
-    if has_texts:
-        packed = texts.pack()
-        for message in mail:
-            message.batches[_TEXTS] = packed
     received = exchange.swap(mail)
-    if has_texts:
-        texts.merge(message.batches[_TEXTS] for message in received)
     statics: dict[str, StaticStore] = {}
     for channel, one in enumerate(feeds):
         parts = [message.batches.pop(channel) for message in received if channel in message.batches]
@@ -184,7 +174,7 @@ def _read_parquet(paths: Iterable[str], columns: Sequence[str], number: int, wor
     return [table.column(name) for name in columns]
 
 
-def encoded(one: Feed, columns: Sequence[pa.ChunkedArray], texts: TextTable) -> Lanes:
+def encoded(one: Feed, columns: Sequence[pa.ChunkedArray], texts: Texts) -> Lanes:
     """Returns columns of values as lanes."""
     rows = len(columns[0]) if columns else 0
     claim(8 * len(one.types) * rows)
@@ -198,7 +188,7 @@ def encoded(one: Feed, columns: Sequence[pa.ChunkedArray], texts: TextTable) -> 
     return lanes
 
 
-def lane_of_column(column: pa.ChunkedArray, data_type: DataType, texts: TextTable) -> Lane:
+def lane_of_column(column: pa.ChunkedArray, data_type: DataType, texts: Texts) -> Lane:
     if data_type == STRING:
         return texts.encode(column)
     if data_type == FLOAT:

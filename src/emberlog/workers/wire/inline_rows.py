@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
 from emberlog.workers.kernels.lanes import Lane
 from emberlog.workers.kernels.memory import check
-from emberlog.workers.store.texts import TextTable
+from emberlog.workers.store.texts import Texts
 from emberlog.workers.wire.draining import arrow_column
 
 TAG, SUMMARY = "tag", "summary"
@@ -80,9 +80,7 @@ class InlineLayout:
     def summary_batch(self, text: str) -> pa.RecordBatch:
         return self._batch(1, {TAG: pa.array([NO_RELATION], pa.int32()), SUMMARY: pa.array([text])})
 
-    def result_batch(
-        self, output: str, lanes: list[Lane], types: Sequence[DataType], texts: TextTable
-    ) -> pa.RecordBatch:
+    def result_batch(self, output: str, lanes: list[Lane], types: Sequence[DataType], texts: Texts) -> pa.RecordBatch:
         rows = len(lanes[0])
         columns = {
             name: arrow_column(lane, data_type, texts, narrow=False)
