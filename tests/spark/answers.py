@@ -50,12 +50,13 @@ def run_dataframe(
 
 
 def input_frames(spark: SparkSession, plan: LogicalPlan, inputs: Mapping[str, Iterable[Fact]]) -> dict[str, DataFrame]:
+    """Returns the facts as frames, as they are behind the door: there is one zero."""
     return {
         name: local_frame(
             spark,
             [f"c{index}" for index in range(len(fields))],
             [field.type for field in fields],
-            tuple(inputs[name]),
+            [tuple(cell + 0.0 if isinstance(cell, float) else cell for cell in fact) for fact in inputs[name]],
         )
         for name, fields in plan.inputs.items()
     }
