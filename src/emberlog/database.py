@@ -27,7 +27,7 @@ from emberlog.semantics.missing_inputs import report_missing_inputs
 from emberlog.semantics.model import CheckedProgram, Column, Match, Relation
 from emberlog.source import Source
 from emberlog.syntax import ast
-from emberlog.syntax.parser import parse
+from emberlog.syntax.parser import parse_tolerantly
 from emberlog.workers.plan.worker_plan import WorkerPlanner
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
 
     def rules(self, program: ProgramLike) -> None:
         """Adds the rules, facts and declarations of a program to those that `query` asks about."""
-        statements = parsed(program).statements
+        statements = _without_problems(parsed(program)).statements
         self._rules += tuple(one for one in statements if not isinstance(one, ast.Query))
 
     def query(
@@ -306,7 +306,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         limits: Limits,
         listener: Listener,
     ) -> Frame:
-        asked = parsed(query if query.rstrip().endswith(("?", ".")) else f"{query}?")
+        asked = _without_problems(parsed(query if query.rstrip().endswith(("?", ".")) else f"{query}?"))
         queries = [one for one in asked.statements if isinstance(one, ast.Query)]
         if len(queries) != 1:
             found = "no query" if not queries else f"{len(queries):,} queries"
@@ -450,12 +450,19 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         self.close()
 
 
+def _without_problems(program: ast.Program) -> ast.Program:
+    if program.problems:
+        raise EmberlogError(program.problems)
+    return program
+
+
 def parsed(program: ProgramLike) -> ast.Program:
-    """The program as a tree. A string is a program's text, unless it is the name of a `.dl` file."""
+    """The program as a tree, with its syntax errors, which `analyze` raises with all others. A string is a program's
+    text, unless it is the name of a `.dl` file."""
     if isinstance(program, ast.Program):
         return program
     if isinstance(program, str) and not (program.endswith(".dl") and "\n" not in program):
-        return parse(Source("<text>", program))
+        return parse_tolerantly(Source("<text>", program))
     path = Path(program)
     try:
         text = path.read_bytes().decode("utf-8-sig")
@@ -463,18 +470,18 @@ def parsed(program: ProgramLike) -> ast.Program:
         raise fail("DL405", f"cannot read `{path}`: {(error.strerror or str(error)).lower()}") from None
     except UnicodeDecodeError:
         raise fail("DL406", f"`{path}` is not text in UTF-8") from None
-    return parse(Source(str(path), text))
+    return parse_tolerantly(Source(str(path), text))
 
 
 def _predicates(program: ast.Program) -> list[str]:
     """The relations that a program speaks of, each once."""
-    from emberlog.semantics.resolve import body_atoms
+    from emberlog.semantics.plain_rules import body_atoms
 
     names: list[str] = []
     for statement in program.statements:
         match statement:
-            case ast.Rule(head, body):
-                names.append(head.predicate)
+            case ast.Rule(body=body):
+                names += [head.predicate for head in statement.heads]
                 names += [atom.predicate for atom in body_atoms(body.parts if body else ())]
             case ast.Query(atom):
                 names.append(atom.predicate)

@@ -85,6 +85,11 @@ class Diagnostics:
             self.found.append(diagnostic)
             self.error_count += severity is Severity.ERROR
 
+    def include(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Adds what an earlier stage found."""
+        for one in diagnostics:
+            self._add(one.severity, one.code, one.message, one.span, one.notes)
+
     @property
     def has_errors(self) -> bool:
         return self.error_count > 0

@@ -29,7 +29,7 @@ from emberlog.semantics.analysis import analyze
 from emberlog.semantics.model import CheckedProgram, Column, Fact, Relation
 from emberlog.source import Source
 from emberlog.syntax.ast import Value
-from emberlog.syntax.parser import parse
+from emberlog.syntax.parser import parse_tolerantly
 
 GOLDEN = Path(__file__).parent
 EXAMPLES = GOLDEN.parents[1] / "examples"
@@ -101,7 +101,7 @@ class GoldenCase:
         options = json.loads(self._text("options.json") or "{}")
         params: dict[str, Value] | None = options.get("params")
         iterations: int | None = options.get("iterations")
-        program = parse(self.source)
+        program = parse_tolerantly(self.source)
         checked = analyze(program, params=params, iterations=iterations)
         files = {name: path for name, path in self.fact_files.items() if name in checked.relations}
         if files:

@@ -23,7 +23,7 @@ from emberlog.render.plan_text import explain_text
 from emberlog.semantics.analysis import analyze
 from emberlog.semantics.connection_graph import build_connection_graph
 from emberlog.source import Source
-from emberlog.syntax.parser import parse
+from emberlog.syntax.parser import parse, parse_tolerantly
 from emberlog.syntax.printer import print_program
 
 ROOT = Path(__file__).parents[2]
@@ -122,7 +122,10 @@ WORDS = r"""
     abs( floor( pow( cat( len( substr( matches( encd( decd( larger( int( float( string(
     declare RELATION STREAM query WINDOW( @iterations( @premappable @iterations(3). minutes
 """
-PHRASES = ("p(X) :- q(X).", "p(X), ", "!p(X)", "X = Y + 1", "int a", "aggregate Min", "r1: ")
+PHRASES = (
+    *("p(X) :- q(X).", "p(X), ", "!p(X)", "X = Y + 1", "int a", "aggregate Min", "r1: "),
+    *("p(x: X, y: Y)", "`a b`", "`a.b`(X)", "!(p(X), q(X))", "p", "p()", "p, q :- ", "declare r()."),
+)
 VOCABULARY = (*WORDS.split(), *PHRASES, *"\n\t\x00é\u2028")
 
 Mutation = Callable[[random.Random, str], str]
@@ -254,8 +257,9 @@ def text_number(index: int) -> str:
 def go_through_the_front_end(text: str) -> None:
     """Everything that `emberlog check`, `fmt` and `explain` do to a text."""
     try:
-        program = parse(Source("fuzz.dl", text))
-        print_program(program)
+        program = parse_tolerantly(Source("fuzz.dl", text))
+        if not program.problems:
+            assert parse(Source("fuzz.dl", print_program(program))).statements == program.statements
         checked = analyze(program, params={name: 1 for name in re.findall(r"\$(\w+)", text)})
         plan = build(checked)
         optimized = optimize(plan)

@@ -213,3 +213,19 @@ def test_data_beside_facts_and_declared_without_data(spark: SparkSession) -> Non
         result = db.datalog(f"declare shut(x: int). arc(3, 4). {TC} far(Y) :- tc(9, Y), !shut(Y).")
     assert facts_of(result["far"]) == {(1,), (2,), (3,), (4,)}
     assert result["far"].columns == ["Y"]
+
+
+def test_relations_as_people_write_them(spark: SparkSession) -> None:
+    db = Database(spark)
+    db["sales.t"] = spark.createDataFrame([("a@x", 1), ("b@x", 2), ("c@x", 3)], "`e.mail` string, `my sum` long")
+    result = db.datalog(
+        "`next one`(A, B) :- `sales.t`(`e.mail`: A, `my sum`: X), `sales.t`(`my sum`: X + 1, `e.mail`: B).\n"
+        '`from a`(Who) :- `next one`("a@x", Who).\n'
+        "`from a`(Who) :- `from a`(W), `next one`(W, Who), !(`sales.t`(Who, S), S > 9).\n"
+        "few, big(`e.mail`: A) :- `sales.t`(`e.mail`: A, `my sum`: 3).\n"
+    )
+    assert facts_of(result["from a"]) == {("b@x",), ("c@x",)}
+    assert result["few"].columns == ["holds"]
+    assert facts_of(result["few"]) == {(True,)}
+    assert result["big"].columns == ["e.mail"]
+    assert facts_of(result["big"]) == {("c@x",)}

@@ -119,6 +119,29 @@ def test_data_beside_facts_and_rules(db: Local) -> None:
         db.datalog("arc(1). p(X) :- arc(X).")
 
 
+def test_arguments_by_the_names_of_columns(db: Local) -> None:
+    db["emp"] = pa.table({"id": [1, 2, 3], "first name": ["ada", "bob", "cid"], "boss": [None, 1, 1]})
+    assert sorted(db.datalog("p(N) :- emp(boss: 1, `first name`: N).")["p"].collect()) == [("bob",), ("cid",)]
+    result = db.datalog("pay(who: N, boss: B) :- emp(id: E, boss: B, `first name`: N), E > 1. pay(boss: 1)?")
+    assert result["pay"].columns == ["who", "boss"]
+    assert sorted(result["pay"].collect()) == [("bob", 1), ("cid", 1)]
+    with pytest.raises(emberlog.EmberlogError, match="no column `bos`"):
+        db.datalog("p(N) :- emp(bos: N).")
+    with pytest.raises(emberlog.EmberlogError, match="DL401"):
+        db.datalog("p(N) :- staff(boss: N).")
+    assert db.check("p(X) :- staff(boss: X, id: 3).").checked.relations["staff"].arity == 2
+
+
+def test_quoted_names(db: Local, tmp_path: Path) -> None:
+    db["sales.t"] = pa.table({"e.mail": ["a@x", "b@x"], "my sum": [1, 2]})
+    result = db.datalog("declare `sales.t`(`e.mail`: string, `my sum`: int). `to do`(M), few :- `sales.t`(M, 1).")
+    assert result["to do"].collect() == [("a@x",)]
+    assert result["few"].columns == ["holds"]
+    assert result["few"].collect() == [(True,)]
+    result.write(tmp_path / "out", "csv")
+    assert (tmp_path / "out" / "to do" / "facts.csv").read_text() == "a@x\n"
+
+
 def test_a_declared_relation_without_data_is_empty(db: Local) -> None:
     db["arc"] = [(1, 2)]
     text = "declare closed(x: int). open(X, Y) :- arc(X, Y), !closed(Y). p(X) :- closed(X)."
@@ -187,7 +210,7 @@ def test_explain_says_who_evaluates_what(db: Local) -> None:
     assert "reach: 1 worker in this process; every recursive rule keeps reach[1]" in told
     assert "n: the plan interpreter, or workers where it reads more than 20,000 facts" in told
     assert "s: 1 worker in this process; no column is handed through" in told
-    assert "m: the plan interpreter; m.c2 aggregates text" in told
+    assert "m: the plan interpreter; m.min aggregates text" in told
     assert "stays with the plan interpreter" in told
 
 

@@ -280,6 +280,36 @@ SEMANTIC_ENTRIES = (
         "unknown(X) :- age(X, Y), Y = null.\n",
     ),
     Entry(
+        "DL280",
+        "a variable in the place of a relation",
+        "A name that stands alone in a body is a relation without arguments. This one is a variable of the rule.",
+        "Compare a truth value: `On = true`.",
+        "p(X) :- light(X, On), On.\n",
+    ),
+    Entry(
+        "DL281",
+        "named arguments for columns without names",
+        "Arguments can be given by the names of columns if these are known: from a declaration, from data, or from the "
+        "heads of rules.",
+        "Declare the relation.",
+        "p(X) :- emp(X, _), emp(id: X).\n",
+    ),
+    Entry(
+        "DL282",
+        "a named argument that does not fit",
+        "Each named argument is a column of the relation, and no column is named twice in one atom.",
+        "Correct the name; the message lists the columns.",
+        "declare emp(id: int, boss: int).\np(X) :- emp(id: X, bos: 1).\n",
+    ),
+    Entry(
+        "DL283",
+        "a head that leaves a column out",
+        "In a body the columns that are not named may be anything. A head makes a fact, so each column needs its "
+        "value.",
+        "Give a value to every column, `null` if there is none.",
+        "declare emp(id: int, boss: int).\nemp(id: 1).\n",
+    ),
+    Entry(
         "DL290",
         "a variable that occurs only once",
         "A name that occurs once in a rule joins nothing. Often it is a misspelt variable, or text without quotes.",

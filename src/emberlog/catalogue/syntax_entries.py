@@ -50,6 +50,22 @@ SYNTAX_ENTRIES = (
         'path("C:\\data").\n',
     ),
     Entry(
+        "DL107",
+        "a name in backquotes that cannot be read",
+        "A name in backquotes ends on the line on which it begins. It may have any printable characters but slashes, "
+        "and does not begin with a full stop, because answers are written into files of that name.",
+        "Close it with a backquote.",
+        "p(X) :- `my-table(X).\n",
+    ),
+    Entry(
+        "DL108",
+        "a name in backquotes as a variable",
+        "Backquotes are for the names of relations and columns, which come from data and can look like anything. "
+        "Variables are names of your own.",
+        "Use a plain name for the variable, or quotation marks for text.",
+        "p(`the x`) :- q(`the x`).\n",
+    ),
+    Entry(
         "DL110",
         "something else was expected here",
         "At this place the grammar allows only certain words and symbols, and the text has another one. The message "
@@ -82,10 +98,10 @@ SYNTAX_ENTRIES = (
     ),
     Entry(
         "DL114",
-        "a relation without arguments",
-        "Every relation has at least one argument, because its facts become rows with columns.",
-        "Give it an argument; a constant will do.",
-        "done() :- arc(1, 2).\n",
+        "a function without arguments",
+        "A function computes its value from its arguments, so it has at least one.",
+        "Give it an argument; what the caller knows is a parameter, `$now`.",
+        "late(X) :- due(X, T), T < now().\n",
     ),
     Entry(
         "DL115",
@@ -126,10 +142,19 @@ SYNTAX_ENTRIES = (
         "msg(#X, D) :- arc(#Y, X), D = 1.\n",
     ),
     Entry(
+        "DL120",
+        "arguments of which some have names",
+        "The arguments of an atom stand in the order of the columns, or each has the name of its column. A mixture "
+        "would leave open which column the ones without a name belong to.",
+        "Name all of them, or none.",
+        'declare emp(id: int, name: string).\np(X) :- emp(X, name: "ada").\n',
+    ),
+    Entry(
         "DL121",
         "a negation of something other than an atom",
-        "Negation says that a fact does not exist, so it stands before one atom.",
-        "Turn a comparison round (`X != Y`), and give a conjunction a relation of its own.",
-        "upward(X, Y) :- arc(X, Y), not (arc(Y, X), X < Y).\n",
+        "Negation says that a fact does not exist, so it stands before an atom of a body, or before several parts in "
+        "parentheses: `!(arc(Y, X), X < Y)`.",
+        "Turn a comparison round: `X != Y`. A rule says what is true, so its head cannot be negated.",
+        "upward(X, Y) :- arc(X, Y), not X = Y.\n",
     ),
 )

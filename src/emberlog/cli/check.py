@@ -71,9 +71,9 @@ def check_file(name: str, params: dict[str, Value] | None, iterations: int | Non
     """Raises EmberlogError with everything that is wrong with the file."""
     from emberlog.cli.program_files import read_source
     from emberlog.semantics.analysis import analyze
-    from emberlog.syntax.parser import parse
+    from emberlog.syntax.parser import parse_tolerantly
 
-    return analyze(parse(read_source(name)), params=params, iterations=iterations)
+    return analyze(parse_tolerantly(read_source(name)), params=params, iterations=iterations)
 
 
 def _print_text(programs: Sequence[tuple[str, CheckedProgram | None]], diagnostics: Sequence[Diagnostic]) -> None:

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,7 @@ from emberlog.semantics.missing_inputs import report_missing_inputs
 from emberlog.semantics.model import CheckedProgram
 from emberlog.source import Source
 from emberlog.syntax import ast
-from emberlog.syntax.parser import parse
+from emberlog.syntax.parser import parse, parse_tolerantly
 
 if TYPE_CHECKING:
     from emberlog.database import Database
@@ -71,7 +71,7 @@ def prepare(
     with the program, the paths or the options."""
     params, iterations = as_mapping(arguments.params), arguments.iterations
     facts, inputs = arguments.facts, dict(arguments.inputs)
-    program = _with_queries(parse(read_source(name)), queries)
+    program = _with_queries(parse_tolerantly(read_source(name)), queries)
     checked = analyze(program, params=params, iterations=iterations)
     needed = needed_inputs(optimize(build(checked), off=frozenset(off)).plan)
     derived = {name for name, relation in checked.relations.items() if relation.is_derived}
@@ -181,7 +181,7 @@ def _with_queries(program: ast.Program, queries: Sequence[str]) -> ast.Program:
             raise fail("DL410", f"`{text}` is not a query", None, "write --query 'tc(1, Y)?'")
         asked += statements
     others = tuple(one for one in program.statements if not isinstance(one, ast.Query))
-    return ast.Program(program.source, (*others, *asked), program.comments)
+    return replace(program, statements=(*others, *asked))
 
 
 def _check_inputs(

@@ -24,6 +24,7 @@ from emberlog.semantics.model import (
     Relation,
 )
 from emberlog.semantics.normalize import Draft, Vocabulary, normalize
+from emberlog.semantics.plain_rules import plain_rules
 from emberlog.semantics.queries import check_queries
 from emberlog.semantics.resolve import Signature, defined_relations, resolve
 from emberlog.semantics.safety import order_body
@@ -67,7 +68,9 @@ class _Analysis:
         diagnostics: Diagnostics,
     ) -> None:
         self.written = program
-        self.program, self.inputs, self.data_names = with_data_beside_rules(program, inputs or {}, diagnostics)
+        diagnostics.include(program.problems)
+        plain = self.plain = plain_rules(program, inputs or {}, diagnostics)
+        self.program, self.inputs, self.data_names = with_data_beside_rules(plain.program, inputs or {}, diagnostics)
         self.params = params
         self.iterations = iterations
         self.diagnostics = diagnostics
@@ -78,7 +81,7 @@ class _Analysis:
     def run(self) -> CheckedProgram | None:
         self._check_parameters()
         self.iterations = self._program_iterations()
-        self.signatures = resolve(self.program, self.vocabulary, self.inputs, self.diagnostics)
+        self.signatures = resolve(self.program, self.vocabulary, self.inputs, self.plain.left_out, self.diagnostics)
         rules = [rule for draft in self._drafts() if (rule := self._core_rule(draft)) is not None]
         table = infer_types(rules, self.signatures, self.functions)
         rules = [check_types(rule, table, self.functions, self.diagnostics) for rule in rules]
@@ -87,6 +90,8 @@ class _Analysis:
         relations = assign_time_roles(self._relations(table, rules), rules, asked)
         queries = check_queries(self.program, relations, self.params, self.diagnostics)
         facts, rules = _split_facts(rules)
+        if self.plain.left_out:
+            return None  # what is missing could make a recursion legal, or derive it from a stream
         strata = stratify(relations, rules, queries, self.iterations, self.diagnostics)
         if self.diagnostics.has_errors:
             return None
@@ -95,6 +100,8 @@ class _Analysis:
         )
 
     def _check_parameters(self) -> None:
+        if self.plain.left_out:
+            return
         used = {name for statement in self.program.statements for name in parameters_of(statement)}
         for name in sorted(set(self.params or {}) - used):
             self.diagnostics.error("DL212", f"the program has no parameter `${name}`", None, "leave its value out")
@@ -242,6 +249,7 @@ class _Analysis:
                 is_stream=declaration is not None and declaration.kind is DeclarationKind.STREAM,
                 is_declared=declaration is not None,
                 data_name=self.data_names.get(name, name),
+                is_written=name not in self.plain.made_up,
                 span=signature.span,
             )
         return relations
@@ -250,6 +258,8 @@ class _Analysis:
         """Declared or registered names; else what the heads of the rules say; else c1, c2, …"""
         if signature.declaration is not None:
             return [column.name for column in signature.declaration.columns]
+        if signature.name in self.plain.columns:
+            return list(self.plain.columns[signature.name])
         if signature.given is not None and len(signature.given) == signature.arity:
             return [column.name for column in signature.given]
         own = [rule for rule in rules if rule.relation == signature.name and rule.name != data_of(signature.name)]

@@ -51,6 +51,8 @@ class Relation:
     is_declared: bool = False
     data_name: str = ""
     """What its facts are registered as, if it is an input: mostly its own name."""
+    is_written: bool = True
+    """False for one that the analysis makes up for a negated conjunction."""
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
     @property
@@ -238,11 +240,14 @@ class CheckedProgram:
                 return not data.is_derived and data.data_name == rule.relation
         return False
 
+    def _is_asked_for(self, rule: CoreRule) -> bool:
+        return self.relations[rule.relation].is_written and not self.copies_data(rule)
+
     @property
     def outputs(self) -> tuple[str, ...]:
         """What is computed for the caller: the queried relations, or every relation that rules derive,
         or, in a program of facts alone, those."""
         if self.queries:
             return tuple(dict.fromkeys(query.relation for query in self.queries))
-        derived = tuple(dict.fromkeys(rule.relation for rule in self.rules if rule.body and not self.copies_data(rule)))
+        derived = tuple(dict.fromkeys(rule.relation for rule in self.rules if rule.body and self._is_asked_for(rule)))
         return derived or tuple(dict.fromkeys((*self.facts, *(rule.relation for rule in self.rules))))

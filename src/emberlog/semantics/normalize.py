@@ -14,6 +14,7 @@ from emberlog.datatypes import BOOL, UNKNOWN
 from emberlog.diagnostics import Diagnostics, nearest
 from emberlog.language.registry import PROCEDURES, Functions
 from emberlog.semantics.model import Absent, Compare, Holds, Match, Term
+from emberlog.semantics.plain_rules import body_variables
 from emberlog.source import Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import ComparisonOperator, Expression, Variable
@@ -84,6 +85,7 @@ def _alternatives(parts: Iterable[ast.BodyPart]) -> list[tuple[ast.Atom | ast.Co
         if isinstance(part, ast.Disjunction):
             choices = [choice for one in part.alternatives for choice in _alternatives(one.parts)]
         else:
+            assert not isinstance(part, ast.Negation), "it is a relation of its own"
             choices = [(part,)]
         if len(result) * len(choices) > MOST_ALTERNATIVES:
             return [()] * (MOST_ALTERNATIVES + 1)
@@ -93,23 +95,8 @@ def _alternatives(parts: Iterable[ast.BodyPart]) -> list[tuple[ast.Atom | ast.Co
 
 def variable_names(rule: ast.Rule) -> frozenset[str]:
     """Returns every variable name written in a rule."""
-    names: set[str] = set()
-
-    def visit(parts: Iterable[ast.BodyPart]) -> None:
-        for part in parts:
-            match part:
-                case ast.Atom(_, terms):
-                    names.update(v.name for term in terms for v in ast.variables_of(term))
-                case ast.Comparison(_, left, right):
-                    names.update(v.name for side in (left, right) for v in ast.variables_of(side))
-                case ast.Disjunction(alternatives):
-                    for alternative in alternatives:
-                        visit(alternative.parts)
-
-    names.update(v.name for term in rule.head.terms for v in ast.variables_of(term))
-    if rule.body:
-        visit(rule.body.parts)
-    return frozenset(names)
+    names = {variable.name for term in rule.head.terms for variable in ast.variables_of(term)}
+    return frozenset(names.union(body_variables(rule.body.parts if rule.body else ())))
 
 
 def refuse_null(null: ast.Constant, message: str, diagnostics: Diagnostics, *hints: str) -> None:

@@ -30,7 +30,7 @@ def check_queries(
         terms = tuple(
             _term(term, index, relation, params, diagnostics) for index, term in enumerate(statement.atom.terms)
         )
-        if statement.window is not None and not relation.is_stream:
+        if statement.window is not None and not relation.is_stream and not program.problems:
             diagnostics.error(
                 "DL241",
                 f"`{relation.name}` is not derived from a stream, so it has no window",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from emberlog.datatypes import TIMESTAMP
@@ -10,6 +10,7 @@ from emberlog.diagnostics import Diagnostics, Note, nearest
 from emberlog.language.registry import PROCEDURES
 from emberlog.semantics.model import Column
 from emberlog.semantics.normalize import Vocabulary
+from emberlog.semantics.plain_rules import body_atoms
 from emberlog.source import NOWHERE, Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import DeclarationKind
@@ -39,11 +40,13 @@ class Signature:
 def resolve(
     program: ast.Program,
     vocabulary: Vocabulary,
-    inputs: Mapping[str, Sequence[Column]] | None,
+    inputs: Mapping[str, Sequence[Column]],
+    left_out: frozenset[str],
     diagnostics: Diagnostics,
 ) -> dict[str, Signature]:
-    """Returns every relation of the program, in the order of first mention."""
-    return _Resolver(program, vocabulary, inputs or {}, diagnostics).run()
+    """Returns every relation of the program, in the order of first mention. Names in statements that are `left_out` for
+    their errors are not unknown."""
+    return _Resolver(program, vocabulary, inputs, left_out, diagnostics).run()
 
 
 def defined_relations(program: ast.Program) -> frozenset[str]:
@@ -58,27 +61,19 @@ def defined_relations(program: ast.Program) -> frozenset[str]:
     return frozenset(names)
 
 
-def body_atoms(parts: Iterable[ast.BodyPart]) -> Iterator[ast.Atom]:
-    for part in parts:
-        match part:
-            case ast.Atom():
-                yield part
-            case ast.Disjunction(alternatives):
-                for alternative in alternatives:
-                    yield from body_atoms(alternative.parts)
-
-
 class _Resolver:
     def __init__(
         self,
         program: ast.Program,
         vocabulary: Vocabulary,
         inputs: Mapping[str, Sequence[Column]],
+        left_out: frozenset[str],
         diagnostics: Diagnostics,
     ) -> None:
         self.program = program
         self.vocabulary = vocabulary
         self.inputs = inputs
+        self.left_out = left_out
         self.diagnostics = diagnostics
         self.signatures: dict[str, Signature] = {}
 
@@ -216,6 +211,10 @@ class _Resolver:
         signature = self.signatures.get(name)
         if signature is not None:
             self._same_arity(signature, len(atom.terms), atom.span)
+            return
+        if name in self.left_out:
+            if where == "body":
+                self.signatures[name] = Signature(name, len(atom.terms), atom.span)
             return
         if where == "body" and self._looks_like_a_call(atom):
             self.diagnostics.error(

@@ -136,9 +136,7 @@ def _needed(literal: DraftLiteral, draft: Draft, once: frozenset[str]) -> list[V
             return [
                 term
                 for term in terms
-                if isinstance(term, Variable)
-                and term.name not in draft.anonymous
-                and not (term.name.startswith("_") and term.name in once)
+                if isinstance(term, Variable) and term.name not in draft.anonymous and term.name not in once
             ]
 
 
@@ -171,15 +169,19 @@ def _occurring_once(draft: Draft) -> frozenset[str]:
 def _warn_about_single_occurrences(draft: Draft, once: frozenset[str], diagnostics: Diagnostics) -> None:
     if any(isinstance(term, ast.AggregateTerm) and not term.arguments for term in draft.head):
         return  # count<_> counts the values of every variable, so none is written in vain
+    negated = {name for literal in draft.body if isinstance(literal, Absent) for name in _names(literal)}
     for variable in _occurrences(draft):
         name = variable.name
         if name not in once or name in draft.anonymous or name.startswith("_"):
             continue
+        if name in draft.statement.elsewhere:
+            continue
+        any_value = "in a negation it stands for any value: write `_` to say so"
         diagnostics.warning(
             "DL290",
             f"the variable `{name}` occurs only once in this rule",
             variable.span,
-            "write `_` if its value does not matter",
+            any_value if name in negated else "write `_` if its value does not matter",
             f'if it is a constant, quote it: "{name}", or make it a parameter: ${name}',
         )
 
@@ -233,9 +235,20 @@ class _Unbound:
             notes.append(f"did you mean `{guess}`? it is not bound either: line {place.line}, column {place.column}")
         elif circle := self._assigned_in_vain(name):
             notes.append(circle)
+        elif where == "body" and (other := self._elsewhere(variable)):
+            notes += [other, "to deny several things of one value, negate them together: `!(p(X, Y), q(Y))`"]
         elif name[0].islower():
             notes.append(f'if `{name}` is a constant, quote it: "{name}", or make it a parameter: ${name}')
         self.diagnostics.error("DL203", f"variable `{name}` is not bound", variable.span, *notes)
+
+    def _elsewhere(self, variable: Variable) -> Note | None:
+        """Returns where a variable of a negated atom stands again: if it stood nowhere else, it would be any value."""
+        places = [one.span for one in _occurrences(self.draft) if one.name == variable.name]
+        negated = any(isinstance(one, Absent) and variable.name in _names(one) for one in self.draft.body)
+        if not negated or len(places) < 2:
+            return None
+        other = next((place for place in places if place.start != variable.span.start), places[0])
+        return Note("in a negation alone it would stand for any value, but it is used here, too", other)
 
     def _assigned_in_vain(self, name: str) -> str | None:
         """Returns what to say of a variable whose assignment needs a variable that is not bound either."""

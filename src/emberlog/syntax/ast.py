@@ -11,6 +11,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from emberlog.datatypes import DataType
+from emberlog.diagnostics import Diagnostic
 from emberlog.source import NOWHERE, Source, Span
 
 
@@ -107,13 +108,15 @@ HeadTerm: TypeAlias = Expression | AggregateTerm
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """`location` is the index of the argument that `#` marks, if any."""
+    """`location` is the index of the argument that `#` marks, if any. `names` are those of the arguments, if they are
+    written: `emp(id: E)`. A relation without arguments has no terms."""
 
     predicate: str
     terms: tuple[HeadTerm, ...]
     location: int | None = None
     span: Span = _span()
     name_span: Span = _span()
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,8 @@ class Atom:
     negated: bool = False
     span: Span = _span()
     name_span: Span = _span()
+    names: tuple[str, ...] = ()
+    """Of the arguments, if they are written; any others are `_`."""
 
 
 class ComparisonOperator(Enum):
@@ -158,7 +163,15 @@ class Disjunction:
     span: Span = _span()
 
 
-BodyPart: TypeAlias = Atom | Comparison | Disjunction
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """`!(arc(X, Y), big(Y))`: no values of the variables that stand only in it satisfy the body."""
+
+    body: Conjunction
+    span: Span = _span()
+
+
+BodyPart: TypeAlias = Atom | Comparison | Disjunction | Negation
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +192,14 @@ class Rule:
     label: str | None = None
     annotations: tuple[Annotation, ...] = ()
     span: Span = _span()
+    others: tuple[Head, ...] = ()
+    """Further heads: `c(X), d(X) :- a(X).` means a rule for each."""
+    elsewhere: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+    """Variables that the person wrote in other places of the statement that this rule is a part of."""
+
+    @property
+    def heads(self) -> tuple[Head, ...]:
+        return (self.head, *self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +277,10 @@ class Program:
     source: Source = field(compare=False, repr=False)
     statements: tuple[Statement, ...]
     comments: tuple[Comment, ...] = ()
+    problems: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
+    """What is wrong with its syntax, so that the analysis can tell it with the rest."""
+    unread: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+    """The names in statements that could not be read: whatever they mean, they are not unknown."""
 
 
 def variables_of(expression: HeadTerm) -> tuple[Variable, ...]:

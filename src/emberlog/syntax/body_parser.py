@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
 from emberlog.syntax import ast
 from emberlog.syntax.ast import ComparisonOperator
 from emberlog.syntax.expression_parser import ExpressionParser
 from emberlog.syntax.lexer import Token, TokenKind
-from emberlog.syntax.vocabulary import AGGREGATE_NAMES
+from emberlog.syntax.vocabulary import AGGREGATE_NAMES, LITERALS
+
+T = TypeVar("T")
 
 _COMPARISONS = {operator.value: operator for operator in ComparisonOperator}
 _ARITHMETIC = ("+", "-", "*", "/", "%", "div", "mod")
@@ -15,26 +21,49 @@ _ARITHMETIC = ("+", "-", "*", "/", "%", "div", "mod")
 class BodyParser(ExpressionParser):
     def head(self) -> ast.Head:
         name = self.expect_relation("a statement, which begins with the name of a relation")
+        if self._at_end_of_atom(":-", "<-"):
+            return ast.Head(name.text, (), None, name.span, name.span)
         if not self.peek().is_symbol("("):
             raise self.expected(
                 f"`(` behind `{name.text}`", "a relation has its arguments in parentheses: `arc(1, 2).`"
             )
         self.take()
         if self.peek().is_symbol(")"):
-            raise self.problem(
-                "DL114",
-                f"`{name.text}` has no arguments",
-                name.span.to(self.peek().span),
-                "every relation has at least one; a constant will do, as in `done(true)`",
-            )
+            return ast.Head(name.text, (), None, name.span.to(self.take().span), name.span)
         self.location: int | None = None
         self.position = -1
-        terms = tuple(self.separated(self._head_term))
+        terms, names = self._arguments(self._head_term)
         if self.peek().kind is TokenKind.SYMBOL and self.peek().text in _COMPARISONS:
             hint = "a comparison stands in the body: `… :- age(N, X), X >= 18.`"
             raise self.problem("DL110", "a head has no comparisons", self.peek().span, hint)
         end = self.expect(")")
-        return ast.Head(name.text, terms, self.location, name.span.to(end.span), name.span)
+        return ast.Head(name.text, terms, self.location, name.span.to(end.span), name.span, names)
+
+    def _arguments(self, argument: Callable[[], T]) -> tuple[tuple[T, ...], tuple[str, ...]]:
+        """Returns the arguments of a relation and, if they are written, their names: `id: E, boss: M`."""
+        names: list[str] = []
+
+        def named() -> T:
+            if self.peek().kind is TokenKind.NAME and self.peek(1).is_symbol(":"):
+                names.append(self.take().text)
+                self.take()
+            return argument()
+
+        start = self.peek().span
+        terms = self.separated(named)
+        if names and len(names) < len(terms):
+            span = start.to(self.previous().span)
+            raise self.problem(
+                "DL120", "some of these arguments have names, and others have none", span, "name all of them, or none"
+            )
+        return tuple(terms), tuple(names)
+
+    def _at_end_of_atom(self, *others: str) -> bool:
+        """At what follows a relation without arguments."""
+        token = self.peek()
+        if token.kind is TokenKind.NAME:  # the full stop is missing
+            return token.span.begin.column == 1
+        return token.kind is TokenKind.END or token.is_symbol(".", "?", ",", ";", ")", *others)
 
     def _head_term(self) -> ast.HeadTerm:
         self.position += 1
@@ -115,14 +144,10 @@ class BodyParser(ExpressionParser):
     def _part(self) -> tuple[ast.BodyPart, ...]:
         token = self.peek()
         if token.is_symbol("!") or token.is_word("not"):
-            if not self.peek(1).is_symbol("("):
-                return (self._negation(self.take()),)
-            raise self.problem(
-                "DL121",
-                "only one atom can be negated",
-                token.span,
-                "write `!p(X)`, or give the conjunction a rule of its own and negate its relation",
-            )
+            self.take()
+            if self.peek().is_symbol("(") and self._at_group():
+                return (self._negated_group(token),)
+            return (self._negation(token),)
         if token.is_symbol("(") and self._at_group():
             return self._group()
         return (self._atom_or_comparison(),)
@@ -143,6 +168,14 @@ class BodyParser(ExpressionParser):
             return alternatives[0].parts
         return (ast.Disjunction(tuple(alternatives), start.span.to(end.span)),)
 
+    def _negated_group(self, mark: Token) -> ast.Negation:
+        """`!(arc(X, Y), big(Y))`"""
+        self.take()
+        self.deeper()
+        body = self.body()
+        self.depth -= 1
+        return ast.Negation(body, mark.span.to(self.expect(")").span))
+
     def _negation(self, mark: Token) -> ast.Atom:
         part = self._atom_or_comparison()
         if isinstance(part, ast.Comparison):
@@ -152,12 +185,14 @@ class BodyParser(ExpressionParser):
                 mark.span.to(part.span),
                 "turn the comparison round: `X != Y` for not `X = Y`",
             )
-        return ast.Atom(part.predicate, part.terms, True, mark.span.to(part.span), part.name_span)
+        return replace(part, negated=True, span=mark.span.to(part.span))
 
     def _atom_or_comparison(self) -> ast.Atom | ast.Comparison:
         first = self.peek()
         if first.kind is TokenKind.END or first.is_symbol(".", "?", ",", ";", ")"):
             raise self.expected("a part of the body: an atom such as `arc(X, Y)`, or a comparison")
+        if (atom := self._atom_of_its_own()) is not None:
+            return atom
         left = self.expression()
         token = self.peek()
         if token.is_symbol("<-"):  # `X<-1`
@@ -177,3 +212,41 @@ class BodyParser(ExpressionParser):
                 f"`(` or a comparison behind `{left.name}`", "an atom is written `arc(X, Y)`, a comparison `X < Y`"
             )
         raise self.expected("a comparison such as `<` or `=`")
+
+    def _atom_of_its_own(self) -> ast.Atom | None:
+        """Returns an atom that cannot be a function call: without arguments, or with names of them."""
+        name, after = self.peek(), self.peek(1)
+        if name.kind is not TokenKind.NAME or name.is_word(*LITERALS):
+            return None
+        if not after.is_symbol("("):
+            self.take()
+            if self._at_end_of_atom():
+                return ast.Atom(name.text, (), False, name.span, name.span)
+            self.index -= 1
+            return None
+        if self.peek(2).is_symbol(")"):
+            self.take()
+            self.take()
+            return ast.Atom(name.text, (), False, name.span.to(self.take().span), name.span)
+        if not self._has_argument_names():
+            return None
+        self.take()
+        self.take()
+        terms, names = self._arguments(self.expression)
+        end = self.expect(")")
+        return ast.Atom(name.text, terms, False, name.span.to(end.span), name.span, names)
+
+    def _has_argument_names(self) -> bool:
+        """At `emp(id: E)` or `emp(E, boss: M)`."""
+        start, end = self.index + 1, self.matching_parenthesis(1)
+        level = 0
+        for index in range(start, end):
+            token = self.tokens[index]
+            if token.is_symbol("("):
+                level += 1
+            elif token.is_symbol(")"):
+                level -= 1
+            is_first = self.tokens[index].is_symbol("(", ",") and level == 1
+            if is_first and self.tokens[index + 1].kind is TokenKind.NAME and self.tokens[index + 2].is_symbol(":"):
+                return True
+        return False

@@ -8,7 +8,7 @@ from emberlog.syntax import ast
 from emberlog.syntax.ast import DeclarationKind
 from emberlog.syntax.lexer import Token, TokenKind
 from emberlog.syntax.token_reader import TokenReader
-from emberlog.syntax.vocabulary import AGGREGATE_NAMES, TIME_UNITS
+from emberlog.syntax.vocabulary import AGGREGATE_NAMES, LITERALS, TIME_UNITS
 
 
 class DeclarationParser(TokenReader):
@@ -29,8 +29,12 @@ class DeclarationParser(TokenReader):
             return False
         if self.peek(2).kind is not TokenKind.NAME:
             return False
+        if self.peek(3).is_symbol(":"):  # `emp(id: E) :- …` and `emp(id: 1).` have names of arguments
+            after = self.tokens[min(self.matching_parenthesis(1) + 1, len(self.tokens) - 1)]
+            is_type = self.peek(4).kind is TokenKind.NAME and not self.peek(4).is_word(*LITERALS)
+            return is_type and not after.is_symbol(":-", "<-", "?", ",")
         type_first = self.peek(2).is_word(*TYPE_NAMES) and self.peek(3).kind is TokenKind.NAME
-        return self.peek(3).is_symbol(":") or (type_first and not self.peek(3).is_word("div", "mod"))
+        return type_first and not self.peek(3).is_word("div", "mod")
 
     def plain_declaration(self) -> ast.Declaration:
         return self._ended(self._declaration(DeclarationKind.RELATION, self.peek()))
@@ -63,7 +67,7 @@ class DeclarationParser(TokenReader):
             self.take()
             kind = DeclarationKind.STREAM if start.is_word("stream") else DeclarationKind.STATIC
         declaration = self._declaration(kind or DeclarationKind.STATIC, start)
-        if kind is None and declaration.columns[0].type == TIMESTAMP:
+        if kind is None and declaration.columns and declaration.columns[0].type == TIMESTAMP:
             return ast.Declaration(
                 DeclarationKind.STREAM,
                 declaration.predicate,
@@ -76,7 +80,7 @@ class DeclarationParser(TokenReader):
     def _declaration(self, kind: DeclarationKind, start: Token) -> ast.Declaration:
         name = self.expect_relation("the name of a relation")
         self.expect("(")
-        columns = tuple(self.separated(self._column))
+        columns = () if self.peek().is_symbol(")") else tuple(self.separated(self._column))
         end = self.expect(")")
         return ast.Declaration(kind, name.text, columns, start.span.to(end.span), name.span)
 

@@ -119,7 +119,7 @@ class ExpressionParser(TokenReader):
                     "DL114",
                     f"`{token.text}` has no arguments",
                     token.span.to(self.peek().span),
-                    "every relation and function has at least one; a constant will do, as in `done(true)`",
+                    "a function has at least one",
                 )
             arguments = tuple(self.separated(self.expression))
             end = self.expect(")")
@@ -127,6 +127,13 @@ class ExpressionParser(TokenReader):
         if token.text == "_":
             return ast.Wildcard(token.span)
         self._refuse_aggregate(token)
+        if token.is_quoted:
+            raise self.problem(
+                "DL108",
+                "a name in backquotes is that of a relation or a column",
+                token.span,
+                "a variable is a plain name; text is quoted with \" or '",
+            )
         return ast.Variable(token.text, token.span)
 
     def _refuse_aggregate(self, name: Token) -> None:

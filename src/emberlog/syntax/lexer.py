@@ -30,13 +30,15 @@ class Token:
     """For a symbol its canonical spelling, for a parameter its name."""
     span: Span
     value: int | float | str | None = None
+    is_quoted: bool = False
+    """Whether it is a name in backquotes, which has no meaning of its own."""
 
     def is_symbol(self, *texts: str) -> bool:
         return self.kind is TokenKind.SYMBOL and self.text in texts
 
     def is_word(self, *words: str) -> bool:
         """Returns a word with a meaning of its own at this place, in any case."""
-        return self.kind is TokenKind.NAME and self.text.lower() in words
+        return self.kind is TokenKind.NAME and not self.is_quoted and self.text.lower() in words
 
     def describe(self) -> str:
         if self.kind is TokenKind.END:
@@ -73,6 +75,7 @@ _TOKEN = re.compile(
     | (?P<int>\d+)
     | (?P<name>[^\W\d]\w*)
     | (?P<parameter>\$[^\W\d]\w*)
+    | (?P<quoted_name>`)
     | (?P<string>["'])
     | (?P<symbol>:-|<-|<=|>=|!=|<>|==|[←⇐⟨⟩〈〉‹›≤≥≠¬~.,;:?()<>=!+\-*/%\#@{}])
     """,
@@ -152,6 +155,8 @@ class _Lexer:
                 self._add(TokenKind.NAME, start, text)
             case "parameter":
                 self._add(TokenKind.PARAMETER, start, text[1:])
+            case "quoted_name":
+                self._quoted_name(start)
             case "string":
                 self._string(start, text)
             case _:
@@ -209,6 +214,24 @@ class _Lexer:
             self.diagnostics.error("DL105", f"this number does not fit into a {what}", self._span(start, self.offset))
             value = 0
         self._add(TokenKind.FLOAT if is_float else TokenKind.INT, start, text, value)
+
+    def _quoted_name(self, start: int) -> None:
+        """Reads a name of any characters, in backquotes on one line."""
+        line_end = self._line_end(start)
+        end = self.text.find("`", start + 1, line_end)
+        name = self.text[start + 1 : line_end if end < 0 else end]
+        self.offset = line_end if end < 0 else end + 1
+        # An answer is written into a folder of its name, which must not lie anywhere else.
+        if end < 0 or not name.strip() or not name.isprintable() or name.startswith(".") or re.search(r"[/\\]", name):
+            self.diagnostics.error(
+                "DL107",
+                "this name has no end on its line" if end < 0 else "this is no name",
+                self._span(start, self.offset),
+                "a name in backquotes ends on its line: `my-table`(X)",
+                "it may have any printable characters but `/` and `\\`, and does not begin with a full stop",
+            )
+        self.line_has_tokens = True
+        self.tokens.append(Token(TokenKind.NAME, name, self._span(start, self.offset), is_quoted=True))
 
     def _string(self, start: int, quote: str) -> None:
         line_end = self._line_end(start)

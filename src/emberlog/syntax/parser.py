@@ -7,7 +7,7 @@ Expressions have a parser of their own (expression_parser); declarations and que
 from __future__ import annotations
 
 from emberlog.deadline import check_time
-from emberlog.diagnostics import Diagnostics, nearest
+from emberlog.diagnostics import Diagnostics, EmberlogError, nearest
 from emberlog.source import Source
 from emberlog.syntax import ast
 from emberlog.syntax.body_parser import BodyParser
@@ -16,33 +16,46 @@ from emberlog.syntax.lexer import READING, Token, TokenKind, tokenize
 from emberlog.syntax.token_reader import SyntaxProblem
 from emberlog.syntax.vocabulary import ANNOTATIONS
 
+MISSING_FULL_STOP = "DL111"
+"""The error that leaves no doubt what the statement says."""
+
 
 def parse(source: Source) -> ast.Program:
     """Returns the syntax tree of a program; raises EmberlogError with every syntax error."""
-    diagnostics = Diagnostics()
-    program = parse_collecting(source, diagnostics)
-    diagnostics.raise_errors()
+    program = parse_tolerantly(source)
+    if program.problems:
+        raise EmberlogError(program.problems)
     return program
 
 
-def parse_collecting(source: Source, diagnostics: Diagnostics) -> ast.Program:
-    """Returns the statements that could be read; what could not is in the diagnostics."""
+def parse_tolerantly(source: Source) -> ast.Program:
+    """Returns the statements that could be read, and what is wrong with the others; the analysis raises it."""
+    diagnostics = Diagnostics()
     tokens, comments = tokenize(source, diagnostics)
-    statements = _Parser(tokens, diagnostics).program()
-    return ast.Program(source, tuple(statements), tuple(comments))
+    parser = _Parser(tokens, diagnostics)
+    statements = tuple(parser.program())
+    return ast.Program(source, statements, tuple(comments), diagnostics.in_order(), frozenset(parser.unread))
 
 
 class _Parser(BodyParser, DeclarationParser):
     def program(self) -> list[ast.Statement]:
         statements: list[ast.Statement] = []
+        self.unread: set[str] = set()
         while self.peek().kind is not TokenKind.END:
             check_time(READING)
-            before = self.index
+            before, found = self.index, len(self.diagnostics.found)
             self.begun = self.peek().span.start
+            read: list[ast.Statement] = []
             try:
-                statements.extend(self._statement())
+                read = self._statement()
             except SyntaxProblem:
                 self._skip_to_next_statement(before)
+            is_wrong = any(one.code != MISSING_FULL_STOP for one in self.diagnostics.found[found:])
+            if not read or is_wrong or self.is_garbled(self.previous().span):
+                skipped = self.tokens[before : self.index]
+                self.unread.update(token.text for token in skipped if token.kind is TokenKind.NAME)
+            else:
+                statements += read
         return statements
 
     def _skip_to_next_statement(self, begun: int) -> None:
@@ -60,7 +73,7 @@ class _Parser(BodyParser, DeclarationParser):
             return [self._annotated()]
         if token.is_symbol("{"):
             return list(self.schema())
-        follows_name = self.peek(1).kind is TokenKind.NAME
+        follows_name = self.peek(1).kind is TokenKind.NAME and not self.peek().is_quoted
         if token.is_word("query") and follows_name:
             return [self._query()]
         if token.is_word("declare", "stream", "relation") and follows_name:
@@ -113,10 +126,11 @@ class _Parser(BodyParser, DeclarationParser):
             label = self.take().text
             self.take()
         head = self.head()
+        others = self._further_heads()
         body: ast.Conjunction | None = None
         token = self.peek()
-        if token.is_symbol("?", ",") and body is None and not annotations and label is None:
-            return self._query_from_head(head, start)
+        if token.is_symbol("?", ",") and not annotations and label is None:
+            return self._query_from_head(head, start, others)
         if token.is_symbol(":-", "<-"):
             self.take()
             body = self.body()
@@ -127,7 +141,18 @@ class _Parser(BodyParser, DeclarationParser):
             )
         begun = annotations[0].span if annotations else start.span
         end = self._full_stop("a rule" if body else "a fact")
-        return ast.Rule(head, body, label, annotations, begun.to(end.span))
+        return ast.Rule(head, body, label, annotations, begun.to(end.span), others)
+
+    def _further_heads(self) -> tuple[ast.Head, ...]:
+        """Reads the heads behind the first one; what follows the atom of a query stays."""
+        others: list[ast.Head] = []
+        while self.peek().is_symbol(",") and self.peek(1).kind is TokenKind.NAME and not self.peek(1).is_word("window"):
+            is_atom = self.peek(2).is_symbol("(", ",", ":-", "<-", ".", "?") or self.peek(2).kind is TokenKind.END
+            if not is_atom:
+                break
+            self.take()
+            others.append(self.head())
+        return tuple(others)
 
     def _full_stop(self, what: str) -> Token:
         """Returns the full stop; without one the next statement is read all the same if it begins on a new line."""
@@ -136,7 +161,8 @@ class _Parser(BodyParser, DeclarationParser):
             return self.take()
         last = self.previous()
         if token.span.begin.line > last.span.finish.line or token.kind is TokenKind.END:
-            self.report("DL111", f"{what} ends with a full stop", last.span, "put `.` behind it")
+            if not self.is_garbled(last.span):
+                self.report(MISSING_FULL_STOP, f"{what} ends with a full stop", last.span, "put `.` behind it")
             return last
         raise self.problem(
             "DL110", f"`,`, `;` or the full stop of {what} should stand before {token.describe()}", token.span
@@ -146,7 +172,7 @@ class _Parser(BodyParser, DeclarationParser):
         start = self.take()
         return self._query_from_head(self.head(), start)
 
-    def _query_from_head(self, head: ast.Head, start: Token) -> ast.Query:
+    def _query_from_head(self, head: ast.Head, start: Token, others: tuple[ast.Head, ...] = ()) -> ast.Query:
         terms: list[ast.Expression] = []
         for term in head.terms:
             if isinstance(term, ast.AggregateTerm):
@@ -158,15 +184,12 @@ class _Parser(BodyParser, DeclarationParser):
                 )
             terms.append(term)
         window = None
+        if others or (self.peek().is_symbol(",") and not self.peek(1).is_word("window")):
+            place = others[0].span if others else self.peek(1).span
+            hint = "write a rule for the conjunction and query its relation"
+            raise self.problem("DL118", "a query is one atom", place, hint)
         if self.peek().is_symbol(","):
             self.take()
-            if not self.peek().is_word("window"):
-                raise self.problem(
-                    "DL118",
-                    "a query is one atom",
-                    self.peek().span,
-                    "write a rule for the conjunction and query its relation",
-                )
             window = self.window()
         if not self.peek().is_symbol(".", "?"):
             raise self.problem(
@@ -176,5 +199,5 @@ class _Parser(BodyParser, DeclarationParser):
                 "a query is written `tc(1, Y)?` or `query tc(1, Y).`",
             )
         end = self.take()
-        atom = ast.Atom(head.predicate, tuple(terms), False, head.span, head.name_span)
+        atom = ast.Atom(head.predicate, tuple(terms), False, head.span, head.name_span, head.names)
         return ast.Query(atom, window, start.span.to(end.span))

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import assert_never
 
 from emberlog.language.registry import AGGREGATES
 from emberlog.syntax import ast
 from emberlog.syntax.ast import BinaryOperator
+from emberlog.syntax.vocabulary import LITERALS
 
 LINE_WIDTH = 100
+
+_PLAIN_NAME = re.compile(r"[^\W\d]\w*")
+_WORDS = ("_", "div", "mod", "not", "window", *LITERALS)
+"""Names that mean something else where the name of a relation or a column can stand."""
 
 _MULTIPLICATIVE = (
     BinaryOperator.MULTIPLY,
@@ -62,7 +68,7 @@ def print_statement(statement: ast.Statement) -> str:
             assert window is not None
             return f"query {_atom(atom)}, {print_window(window)}."
         case ast.Declaration(kind, predicate, columns):
-            return f"{kind.value} {predicate}({', '.join(map(_column, columns))})."
+            return f"{kind.value} {print_name(predicate)}({', '.join(map(_column, columns))})."
         case ast.ProgramOption(annotation):
             return f"{_annotation(annotation)}."
         case _:
@@ -71,10 +77,10 @@ def print_statement(statement: ast.Statement) -> str:
 
 def _rule(rule: ast.Rule) -> str:
     lines = [_annotation(annotation) for annotation in rule.annotations]
-    start = (f"{rule.label}: " if rule.label else "") + print_head(rule.head)
+    start = (f"{print_name(rule.label)}: " if rule.label else "") + ", ".join(map(print_head, rule.heads))
     if rule.body is None:
         return "\n".join([*lines, start + "."])
-    line = f"{start} :- {_conjunction(rule.body)}."
+    line = f"{start} :- {print_body(rule.body)}."
     if len(line) > LINE_WIDTH:
         parts = [_part(part, alone=len(rule.body.parts) == 1) for part in rule.body.parts]
         line = f"{start} :-\n    " + ",\n    ".join(parts) + "."
@@ -83,7 +89,19 @@ def _rule(rule: ast.Rule) -> str:
 
 def print_head(head: ast.Head) -> str:
     terms = [("#" if index == head.location else "") + print_term(term) for index, term in enumerate(head.terms)]
-    return f"{head.predicate}({', '.join(terms)})"
+    return _applied(head.predicate, terms, head.names)
+
+
+def _applied(predicate: str, terms: Sequence[str], names: Sequence[str]) -> str:
+    """Prints a relation with its arguments."""
+    if names:
+        terms = [f"{print_name(name)}: {term}" for name, term in zip(names, terms, strict=True)]
+    return print_name(predicate) + (f"({', '.join(terms)})" if terms else "")
+
+
+def print_name(name: str) -> str:
+    """Prints the name of a relation, a column or a rule, in backquotes where it needs them."""
+    return name if _PLAIN_NAME.fullmatch(name) and name.lower() not in _WORDS else f"`{name}`"
 
 
 def print_term(term: ast.HeadTerm) -> str:
@@ -100,7 +118,8 @@ def _annotation(annotation: ast.Annotation) -> str:
     return f"@{annotation.name}" + (f"({arguments})" if arguments else "")
 
 
-def _conjunction(conjunction: ast.Conjunction) -> str:
+def print_body(conjunction: ast.Conjunction) -> str:
+    """Prints a body on one line."""
     alone = len(conjunction.parts) == 1
     return ", ".join(_part(part, alone=alone) for part in conjunction.parts)
 
@@ -111,6 +130,8 @@ def _part(part: ast.BodyPart, *, alone: bool) -> str:
             return _atom(part)
         case ast.Comparison(operator, left, right):
             return f"{print_expression(left)} {operator.value} {print_expression(right)}"
+        case ast.Negation(body):
+            return f"!({print_body(body)})"
         case ast.Disjunction(alternatives):
             text = " ; ".join(map(_conjunction_in_disjunction, alternatives))
             return text if alone else f"({text})"
@@ -124,12 +145,13 @@ def _conjunction_in_disjunction(conjunction: ast.Conjunction) -> str:
 
 
 def _atom(atom: ast.Atom) -> str:
-    return ("!" if atom.negated else "") + f"{atom.predicate}({', '.join(map(print_expression, atom.terms))})"
+    terms = [print_expression(term) for term in atom.terms]
+    return ("!" if atom.negated else "") + _applied(atom.predicate, terms, atom.names)
 
 
 def _column(column: ast.ColumnDeclaration) -> str:
     aggregate = f" aggregate {column.aggregate}" if column.aggregate else ""
-    return f"{column.name}: {column.type}{aggregate}"
+    return f"{print_name(column.name)}: {column.type}{aggregate}"
 
 
 def print_window(window: ast.Window) -> str:

@@ -47,11 +47,11 @@ class TokenReader:
 
     def problem(self, code: str, message: str, span: Span, *notes: str) -> SyntaxProblem:
         """Reports an error and gives the exception that skips the rest of the statement."""
-        if not self._is_garbled(span):
+        if not self.is_garbled(span):
             self.report(code, message, span, *notes)
         return SyntaxProblem()
 
-    def _is_garbled(self, span: Span) -> bool:
+    def is_garbled(self, span: Span) -> bool:
         """Tells whether the statement has something up to here that is no token: then what follows is no second
         error."""
         return any(self.begun <= offset <= span.end for offset in self.garbled)
@@ -62,7 +62,8 @@ class TokenReader:
 
     def expect(self, symbol: str) -> Token:
         if not self.peek().is_symbol(symbol):
-            raise self.expected(f"`{symbol}`")
+            begins_value = self.peek().kind not in (TokenKind.SYMBOL, TokenKind.END)
+            raise self.expected("`,` or `)`" if symbol == ")" and begins_value else f"`{symbol}`")
         return self.take()
 
     def expect_name(self, what: str) -> Token:
@@ -99,10 +100,10 @@ class TokenReader:
                 "split it: give parts of it names with `X = …` or rules of their own",
             )
 
-    def matching_parenthesis(self) -> int:
-        """Returns the index of the `)` that closes the `(` at the current token, or of the last token."""
+    def matching_parenthesis(self, ahead: int = 0) -> int:
+        """Returns the index of the `)` that closes the `(` that many tokens ahead, or of the last token."""
         level = 0
-        for index in range(self.index, len(self.tokens)):
+        for index in range(self.index + ahead, len(self.tokens)):
             token = self.tokens[index]
             if token.kind is not TokenKind.SYMBOL:
                 continue

@@ -16,7 +16,8 @@ def test_the_order_of_the_text_does_not_matter() -> None:
 
 def test_unbound_variables() -> None:
     assert codes("p(X, Y) :- a(X).") == ["DL203"]
-    assert codes("p(X) :- a(X), !b(Y).") == ["DL203"]
+    assert codes("p(X) :- a(X), !b(Y), !c(Y).") == ["DL203"]
+    assert codes("p(X) :- a(X), !b(Y + 1).") == ["DL203"]
     assert codes("p(X) :- a(X), Y > 3.") == ["DL203"]
     assert codes("p(X) :- X = Y, Y = X.") == ["DL203"]
     assert codes("p(X).") == ["DL203"]
