@@ -153,10 +153,12 @@ def pythons(arguments: list[str]) -> int:
 def versions(arguments: list[str]) -> int:
     """the golden programs and a few recursions, or what further arguments say, on each Spark from 4.0 to 4.3"""
     tests = arguments or ["tests/spark/test_golden_programs.py", "tests/spark/test_recursion.py", "-m", "spark or slow"]
+    # Older ones leave sockets to the garbage collector, which says so.
+    quiet = ["-W", "ignore::ResourceWarning", "-W", "ignore::pytest.PytestUnraisableExceptionWarning"]
     outcomes = {}
     for name in ("4.0", "4.1", "4.2", "4.3"):
         places = {"EMBERLOG_VENV": f".venv-spark-{name}", "EMBERLOG_SPARK": name}
-        outcomes[name] = elsewhere([sys.executable, "dev.py", "only", *tests], **places)
+        outcomes[name] = elsewhere([sys.executable, "dev.py", "only", *quiet, *tests], **places)
     return told("Spark", outcomes)
 
 
