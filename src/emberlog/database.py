@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar, cast, overload
 from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits, refuse_options
 from emberlog.datatypes import TYPE_NAMES, DataType
 from emberlog.deadline import within
-from emberlog.diagnostics import Diagnostics, EmberlogError, fail, nearest, warn
+from emberlog.diagnostics import Diagnostic, Diagnostics, EmberlogError, EmberlogWarning, fail, nearest, warn
 from emberlog.engines.engine import Engine, Outputs, Request
+from emberlog.engines.run_warnings import CutOffRecursions, rows_that_add_up, tell_repeated_rows
 from emberlog.events import Listener, ignore
 from emberlog.io.text_format import TextOptions
 from emberlog.language.registry import BUILT_IN
@@ -98,6 +99,8 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         self._seen: dict[str, dict[tuple[Column, ...], RelationStatistics | None]] = {}
         """Statistics of what is registered, by the columns that a program sees. They are only estimates, so they need
         not be taken again for every program, even where a table has grown since."""
+        self._told_repeats: set[str] = set()
+        """What is registered whose duplicate rows were looked for."""
 
     @property
     def spark(self) -> SparkSession:
@@ -137,6 +140,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             refuse_options(f"the data of `{name}`", given, dict.fromkeys(given, reason))
         self._engine.register(name, data, columns=columns, text=text, format=format)
         self._seen.pop(name, None)
+        self._told_repeats.discard(name)
 
     def __getitem__(self, name: str) -> Frame:
         if name not in self:
@@ -232,9 +236,33 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             refuse_options("a program over streams", given, _REFUSED_BY_STREAMS)
         _check_iterations(checked, iterations)
         self._check_inputs(explained)
-        request = _request(explained, limits, listener, execution, planner)
-        outputs = self._engine.run(request) if stream is None else self._stream(request, stream, explained._maintenance)
-        return Result(explained, outputs)
+        if stream is not None:
+            request = _request(explained, limits, listener, execution, planner)
+            return Result(explained, self._stream(request, stream, explained._maintenance))
+        repeated = self._repeated_rows(checked, explained.inputs)
+        cut_off = CutOffRecursions(optimized.plan, listener)
+        request = _request(explained, limits, cut_off, execution, planner)
+        result = Result(explained, self._engine.run(request), cut_off.found.values())
+        found = Diagnostics()
+        cut_off.tell(optimized.plan, explained.places, found)
+        try:
+            warn((*repeated, *found.found))
+        except EmberlogWarning:
+            result.close()
+            raise
+        return result
+
+    def _repeated_rows(self, checked: CheckedProgram, inputs: Sequence[str]) -> Sequence[Diagnostic]:
+        """Warnings of duplicate rows that a sum does not count, of each input once."""
+        found = Diagnostics()
+        for name, rule in rows_that_add_up(checked).items():
+            relation = checked.relations[name]
+            if name in inputs and relation.data_name in self and relation.data_name not in self._told_repeats:
+                self._told_repeats.add(relation.data_name)
+                rows = self._engine.repeated_rows(relation.data_name, relation)
+                if rows:
+                    tell_repeated_rows(relation.data_name, rows, rule, found)
+        return found.found
 
     def _stream(self, request: Request, stream: Relation, maintenance: Maintenance | None) -> Outputs[Frame]:
         """Makes a program over streams ready to be started."""

@@ -62,6 +62,17 @@ class IterationFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class RecursionCutOff:
+    """The last round of a recursion, as `@iterations` counts them, still changed something."""
+
+    stratum: int
+    relations: tuple[str, ...]
+    iterations: int
+    changed: int
+    """Facts that the last round changed."""
+
+
+@dataclass(frozen=True, slots=True)
 class RuleRound:
     """What one rule did in one iteration, on all workers."""
 
@@ -147,6 +158,7 @@ Event: TypeAlias = (
     | ExecutorChosen
     | RecursionRetried
     | IterationFinished
+    | RecursionCutOff
     | RulesProfiled
     | StratumFinished
     | RunFinished

@@ -9,6 +9,7 @@ from emberlog.events import (
     Event,
     ExecutorChosen,
     IterationFinished,
+    RecursionCutOff,
     RecursionRetried,
     RuleRound,
     RulesProfiled,
@@ -89,7 +90,7 @@ class RunProfile:
             case ExecutorChosen():
                 self.strata[-1].how, self.strata[-1].why = event.how, event.why
                 self.strata[-1].iterations = []  # of an executor that gave up
-            case RecursionRetried():
+            case RecursionRetried() | RecursionCutOff():
                 pass
             case IterationFinished():
                 # A second attempt tells some of them again.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ from emberlog.config import StreamOptions, refuse_options
 from emberlog.diagnostics import fail, nearest
 from emberlog.engines.engine import Outputs
 from emberlog.engines.recording import Recording, what_is_recorded
+from emberlog.events import RecursionCutOff
 from emberlog.io.shelves import Shelf
 from emberlog.logical.build import build
 from emberlog.logical.needed_strata import needed_inputs
@@ -115,8 +116,9 @@ class Result(Mapping[str, Frame]):
     without them Spark does so some time after the last frame that reads them is gone.
     """
 
-    def __init__(self, explained: Explained, outputs: Outputs[Frame]) -> None:
+    def __init__(self, explained: Explained, outputs: Outputs[Frame], cut_off: Iterable[RecursionCutOff] = ()) -> None:
         self.explained = explained
+        self._cut_off = tuple(cut_off)
         self._outputs = outputs
         self._questions: Questions | None = None
 
@@ -128,6 +130,11 @@ class Result(Mapping[str, Frame]):
     def plan(self) -> LogicalPlan:
         """What was run."""
         return self.explained.optimized.plan
+
+    @property
+    def cut_off(self) -> tuple[RecursionCutOff, ...]:
+        """The recursions that `@iterations` ended while they were still changing."""
+        return self._cut_off
 
     def explain(self) -> str:
         """How the program was understood, planned and improved."""

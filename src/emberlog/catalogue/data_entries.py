@@ -227,4 +227,27 @@ DATA_ENTRIES = (
         FoundBy.OTHER,
         is_warning=True,
     ),
+    Entry(
+        "DL491",
+        "a recursion that was cut off",
+        "`@iterations` ended a recursion whose last round still changed facts. The answers are those of that round, "
+        "which may be far from where the recursion would come to rest, if it ever does.",
+        "Raise the number of rounds until the warning is gone. Where values grow with every round, as sums do around "
+        "a cycle, look for the cycle in the data.",
+        "`@iterations(50).` before a sum over a parts list in which a part contains itself.",
+        FoundBy.OTHER,
+        is_warning=True,
+    ),
+    Entry(
+        "DL492",
+        "duplicate rows of an input that is added up",
+        "Relations are sets, so a row that is there twice counts once. The input feeds a `sum`, `count` or `avg`, "
+        "which would be another value if each row counted.",
+        "Give each row a column that differs, such as its number, and leave it out of the rule with `_`; or ignore the "
+        "warning if one of each is what is meant.",
+        'The data of `sale(item, price)` has the row `("tea", 3)` twice, and the program has '
+        "`total(I, sum<P>) :- sale(I, P).`",
+        FoundBy.OTHER,
+        is_warning=True,
+    ),
 )

@@ -10,6 +10,7 @@ from emberlog.events import (
     Event,
     ExecutorChosen,
     IterationFinished,
+    RecursionCutOff,
     RecursionRetried,
     RulesProfiled,
     RunFinished,
@@ -48,7 +49,7 @@ class Progress:
                     f"  {_names(event.relations)}   iteration {event.iteration:,}   "
                     f"+{counted(event.delta_rows, 'fact')}   {event.total_rows:,} in all"
                 )
-            case RulesProfiled():
+            case RulesProfiled() | RecursionCutOff():
                 pass
             case StratumFinished(_, relations, iterations, rows, seconds, spilled=spilled):
                 if spilled:

@@ -134,6 +134,9 @@ def carry_out(task: Task, arguments: argparse.Namespace, *, form: str, limits: L
                 f"{read - computed:,.1f} s to read the answers"
             )
             line.keep(f"done in {read - since:,.1f} s{'' if is_local else spent}")
+            for cut in result.cut_off:
+                names, rounds = ", ".join(cut.relations), counted(cut.iterations, "iteration")
+                line.keep(f"not at rest: {names} still changed in the last of {rounds}, so the answers are of that one")
 
 
 def heading(task: Task, database: Database[Any], *, is_local: bool = False) -> str:

@@ -182,6 +182,10 @@ class Engine(ABC, Generic[Frame]):
         all."""
 
     @abstractmethod
+    def repeated_rows(self, name: str, relation: Relation) -> int | None:
+        """Returns how many rows of registered data are there already; None where that is not known cheaply."""
+
+    @abstractmethod
     def planner(self, plan: LogicalPlan, execution: Execution, *, without_data: bool) -> WorkerPlanner:
         """Makes what plans the strata of a program for workers, each when it is its turn. It may be that the program
         is only explained, `without_data`."""

@@ -208,6 +208,18 @@ def _converted(values: pa.ChunkedArray, relation: Relation, column: Column) -> p
     return converted
 
 
+MOST_COMPARED = 1 << 21
+"""Rows of a table above which it costs too much to look for repeated ones."""
+
+
+def repeated_rows(table: pa.Table) -> int | None:
+    """Returns how many rows are there already; None where it costs too much to know, as of lists and pairs."""
+    if table.num_rows > MOST_COMPARED or not table.num_columns or any(pa.types.is_nested(f.type) for f in table.schema):
+        return None
+    plain = table.rename_columns([f"c{place}" for place in range(table.num_columns)])
+    return int(table.num_rows - plain.group_by(plain.column_names).aggregate([]).num_rows)
+
+
 def _check_widened(values: pa.ChunkedArray, where: str) -> None:
     ints = values.drop_null().cast(pa.int64()).to_numpy()
     assert WIDEN.vector is not None

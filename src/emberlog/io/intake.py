@@ -18,7 +18,14 @@ import pyarrow as pa
 from emberlog.config import refuse_options
 from emberlog.datatypes import UNKNOWN, DataType
 from emberlog.diagnostics import Diagnostic, EmberlogError, Note, Severity, fail, warn
-from emberlog.io.arrow_values import as_relation, columns_of_table, plain_table, table_of, table_of_pandas
+from emberlog.io.arrow_values import (
+    as_relation,
+    columns_of_table,
+    plain_table,
+    repeated_rows,
+    table_of,
+    table_of_pandas,
+)
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.matching import chosen_places, declared_order, has_plain_times
 from emberlog.io.paths import (
@@ -61,6 +68,10 @@ class Source(ABC, Generic[Frame]):
     def has_plain_times(self, relation: Relation) -> bool:
         """Tells whether a column that the relation takes as a timestamp holds plain numbers."""
         return False
+
+    def repeated_rows(self, relation: Relation) -> int | None:
+        """Returns how many rows are there already; None if that cannot be known cheaply."""
+        return None
 
     def statistics(self, relation: Relation) -> RelationStatistics | None:
         """Returns what can be known of the facts without reading them; None if that is nothing."""
@@ -135,6 +146,9 @@ class TableSource(Source[LocalRelation]):
 
     def original(self) -> LocalRelation:
         return self.relation(Relation(self._name, self.columns(None), is_derived=False))
+
+    def repeated_rows(self, relation: Relation) -> int | None:
+        return repeated_rows(self._table)
 
     def chosen(self, columns: Sequence[str]) -> TableSource:
         places = chosen_places(self._name, self._table.column_names, columns)

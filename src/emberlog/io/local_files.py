@@ -94,6 +94,9 @@ class LocalTextSource(TextSource[LocalRelation]):
     def original(self) -> LocalRelation:
         return self._facts(self.columns(None) or ())
 
+    def repeated_rows(self, relation: Relation) -> int | None:
+        return self.relation(relation).repeated
+
     def chosen(self, columns: Sequence[str]) -> TableSource:
         return TableSource(self._name, self.original().to_arrow()).chosen(columns)
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from emberlog.datatypes import FIRST, SECOND, DataType
-from emberlog.io.arrow_values import holds_time, known_type, shown_type, table_of
+from emberlog.io.arrow_values import holds_time, known_type, repeated_rows, shown_type, table_of
 from emberlog.io.facts import in_order
 from emberlog.io.sampling import statistics_of_facts, statistics_of_table
 from emberlog.logical.statistics import RelationStatistics
@@ -40,12 +40,14 @@ class LocalRelation:
         self.types = tuple(types)
         self.plain_times = plain_times
         """Whether moments came as numbers, and are shown as such."""
+        self._repeated: int | None = None
         self._facts: frozenset[Fact] | None = None
         self._table: pa.Table | None = None
         if isinstance(data, pa.Table):
             self._table = data.rename_columns(self._names)
         else:
             self._facts = frozenset(data)
+            self._repeated = len(data) - len(self._facts)
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
@@ -64,6 +66,11 @@ class LocalRelation:
             types = [known_type(type_, [row[i] for row in rows]) for i, type_ in enumerate(self.types)]
             self._table = table_of(self._names, types, rows)
         return self._table
+
+    @property
+    def repeated(self) -> int | None:
+        """Returns how many of the rows that came from outside were there already; None if it costs too much."""
+        return repeated_rows(self.table) if self._repeated is None else self._repeated
 
     @property
     def has_nulls(self) -> bool:
@@ -87,7 +94,11 @@ class LocalRelation:
         return heapq.nsmallest(count, self.facts, key=in_order)
 
     def renamed(self, names: Sequence[str]) -> LocalRelation:
-        return self if self._names == list(names) else LocalRelation(names, self.types, self._data)
+        if self._names == list(names):
+            return self
+        renamed = LocalRelation(names, self.types, self._data)
+        renamed._repeated = self._repeated
+        return renamed
 
     def selected(self, places: Sequence[int]) -> LocalRelation:
         """Returns the columns at these places, in this order."""
@@ -97,7 +108,9 @@ class LocalRelation:
         if self._table is not None:
             return LocalRelation(names, types, self._table.select(list(places)), plain_times=self.plain_times)
         facts = [tuple(fact[place] for place in places) for fact in self.facts]
-        return LocalRelation(names, types, facts, plain_times=self.plain_times)
+        selected = LocalRelation(names, types, facts, plain_times=self.plain_times)
+        selected._repeated = self._repeated
+        return selected
 
     def without_last_column(self) -> LocalRelation:
         """Returns the same rows but for their last column, without a copy of a table."""

@@ -76,6 +76,9 @@ class HeldSource(Source[DataFrame]):
     def has_plain_times(self, relation: Relation) -> bool:
         return self._relation(relation)[0].plain_times
 
+    def repeated_rows(self, relation: Relation) -> int | None:
+        return self._held.repeated_rows(relation)
+
     def statistics(self, relation: Relation) -> RelationStatistics:
         return statistics_of(self._relation(relation)[0])
 

@@ -25,3 +25,15 @@ def test_the_command_line_can_end_at_a_warning(emberlog: Emberlog, command: str)
     assert outcome.code == 1
     assert "warning[DL290]: the variable `Once` occurs only once in this rule" in outcome.out + outcome.err
     assert emberlog(command, *options, "w.dl").code == 0
+
+
+def test_a_run_that_was_cut_off_says_so_in_the_end(emberlog: Emberlog) -> None:
+    Path("cycle.dl").write_text(
+        '@iterations(20).\npart("a", "b", 2). part("b", "a", 2).\n'
+        'n("a", sum<X>) :- X = 1.\nn(P, sum<M>) :- n(W, N), part(W, P, K), M = N * K.\n'
+    )
+    outcome = emberlog("run", "--engine", "local", "cycle.dl")
+    assert outcome.code == 0
+    assert "warning[DL491]: `n` had not come to rest" in outcome.err
+    assert outcome.err.splitlines()[-1].startswith("not at rest: n still changed in the last of 20 iterations")
+    assert emberlog("run", "--engine", "local", "--warnings", "error", "cycle.dl").code == 1

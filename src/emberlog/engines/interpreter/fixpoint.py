@@ -182,6 +182,7 @@ def _naive(
             break
         if rounds is None:
             _record(histories, number - 1, added)
+        vanished = sum(len(stratum.full[name] - facts) for name, facts in new.items())
         stratum.full = new
-        watch.finish_iteration(number, list(added.items()), stratum.size())
+        watch.finish_iteration(number, list(added.items()), stratum.size(), vanished)
     return stratum.full

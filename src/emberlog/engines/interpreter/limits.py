@@ -45,11 +45,13 @@ class Watch:
         self._kept += facts
         self._check_rows(0)
 
-    def finish_iteration(self, number: int, added: Sequence[tuple[str, Collection[Fact]]], facts: int) -> None:
+    def finish_iteration(
+        self, number: int, added: Sequence[tuple[str, Collection[Fact]]], facts: int, vanished: int = 0
+    ) -> None:
         """Takes note of an iteration that changed something, after which the stratum has `facts`, and checks the
-        limits."""
+        limits. It may have done no more than take facts away."""
         self._progress = lambda: _progress(number, added, facts)
-        self._tell(number, sum(len(new) for _, new in added), facts)
+        self._tell(number, sum(len(new) for _, new in added) or vanished, facts)
         limit = self._limits.max_iterations
         if limit is not None and number > limit:
             raise self._stopped("DL510", f"the limit of {limit:,} iterations", "max_iterations")

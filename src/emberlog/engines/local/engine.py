@@ -77,6 +77,9 @@ class LocalEngine(Engine[LocalRelation]):
     def statistics(self, name: str, relation: Relation) -> RelationStatistics:
         return statistics_of(self._registered[name].relation(relation))
 
+    def repeated_rows(self, name: str, relation: Relation) -> int | None:
+        return self._registered[name].repeated_rows(relation)
+
     def planner(self, plan: LogicalPlan, execution: Execution, *, without_data: bool) -> WorkerPlanner:
         workers = execution.workers or self._workers
         return planner_of(plan, replace(execution, workers=workers), without_data=without_data)

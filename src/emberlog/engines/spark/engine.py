@@ -100,6 +100,9 @@ class SparkEngine(Engine[DataFrame]):
     def statistics(self, name: str, relation: Relation) -> RelationStatistics | None:
         return statistics_of(self._registered[name], relation)
 
+    def repeated_rows(self, name: str, relation: Relation) -> int | None:
+        return self._registered[name].repeated_rows(relation)
+
     def planner(self, plan: LogicalPlan, execution: Execution, *, without_data: bool) -> WorkerPlanner:
         return planner_of(plan, execution, without_data=without_data)
 

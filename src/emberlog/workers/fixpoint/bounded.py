@@ -47,12 +47,14 @@ class BoundedWorker(Worker, KeepsHistory):
                 arrived = yield from self._owned(contributions)
                 for name, relation in following.items():
                     relation.add(arrived[name])
-            differs = any(self._differs(self.previous[name], following[name]) for name in following)
+            differs = sum(self._differs(self.previous[name], following[name]) for name in following)
+            if differs and iteration == rounds:  # nobody will know whether it would have come to rest
+                differs = sum(_changed_rows(self.previous[name], following[name]) for name in following)
             self.previous = following
             if self.task.provenance:
                 self.rounds.append(following)
             total = sum(relation.count for relation in following.values())
-            received = yield self.empty_mail(int(differs), total, int(self.task.is_checkpoint_due(iteration)))
+            received = yield self.empty_mail(differs, total, int(self.task.is_checkpoint_due(iteration)))
             everyone = Progress(iteration, sum(m.numbers[0] for m in received), sum(m.numbers[1] for m in received))
             self.report(everyone)
             self.check_limits(everyone)
@@ -130,6 +132,25 @@ def _same(one: WorkerRelation, other: WorkerRelation) -> bool:
         return _look_the_same(one, left, store.all)  # as most often, they came in the same order
     # Most rounds differ, and show it early.
     return all(_has_all(other, np.ascontiguousarray(left[:, :end])) for end in (FEW_ROWS, left.shape[1]))
+
+
+def _changed_rows(before: WorkerRelation, after: WorkerRelation) -> int:
+    """Counts the facts of a round that the round before did not have, or those that are gone if there are none."""
+    rows, store = after.store.all, before.store
+    assert isinstance(store, SetStore | KeyedStore)
+    if isinstance(store, KeyedStore):
+        numbers = store.find(rows)
+        is_known = numbers >= 0
+        known_rows = zip(
+            before.visible(store.rows[:, numbers[is_known]]), after.visible(rows[:, is_known]), strict=True
+        )
+        differs = np.logical_or.reduce([old != new for old, new in known_rows])
+        return int((~is_known).sum() + differs.sum()) or before.count - after.count
+    both = SetStore(store.width)
+    both.add(store.all)
+    known = both.count
+    both.add(rows)
+    return both.count - known or before.count - after.count
 
 
 def _has_all(relation: WorkerRelation, rows: Lanes) -> bool:

@@ -58,11 +58,12 @@ class WholeRounds:
             is_same = not any(changed.values()) and all(
                 kept.rows == self.states[name].rows(Version.FULL) for name, kept in after.items()
             )
+            vanished = sum(self.states[name].rows(Version.FULL) - kept.rows for name, kept in after.items())
             self._record(number, after)
             self._advance(after)
             if is_same:
                 break
-            self._check(sum(changed.values()))
+            self._check(sum(changed.values()) or vanished)
             self.environment.grow(sum(state.rows(Version.FULL) for state in self.states.values()))
         return {name: self._result(state) for name, state in self.states.items()}
 
