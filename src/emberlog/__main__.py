@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from emberlog import __version__
 from emberlog.cli import check, doctor, exit_codes, explain, format, run, stream, trace, why, why_not
 from emberlog.cli.interactive import repl
+from emberlog.cli.parameters import Parser
 from emberlog.cli.terminal import (
     WarningAction,
     survive_narrow_encodings,
@@ -101,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     version = f"emberlog {__version__} (Python {sys.version.split()[0]})"
     parser.add_argument("--version", action="version", version=version)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
     for command in COMMANDS:
         command.register(commands)
     return parser

@@ -151,6 +151,20 @@ def nearest(name: str, candidates: Iterable[str], *, sure: bool = False) -> str 
     return matches[0] if matches else None
 
 
+def is_slip(name: str, other: str) -> bool:
+    """Tells whether one long name is another with a letter too many, too few, wrong or in its neighbour's place."""
+    longer, shorter = (name, other) if len(name) >= len(other) else (other, name)
+    if len(shorter) < 4 or len(longer) - len(shorter) > 1:
+        return False
+    place = next((i for i, (a, b) in enumerate(zip(longer, shorter, strict=False)) if a != b), len(shorter))
+    if len(longer) > len(shorter):
+        return longer[place + 1 :] == shorter[place:] and not longer[place].isdigit() and longer[place] != "_"
+    if longer[place + 1 :] == shorter[place + 1 :]:  # `input_a` and `input_b` are meant
+        return 0 < place < len(longer) - 1 and not (longer[place].isdigit() or shorter[place].isdigit())
+    swapped = longer[:place] + longer[place + 1 : place + 2] + longer[place : place + 1] + longer[place + 2 :]
+    return swapped == shorter and not longer[place].isdigit()
+
+
 class Palette(Enum):
     """What colours mean; `PLAIN` text has none."""
 

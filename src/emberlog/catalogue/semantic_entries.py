@@ -16,9 +16,9 @@ SEMANTIC_ENTRIES = (
     Entry(
         "DL203",
         "a variable that is not bound",
-        "Every variable of a head, a negated atom or a comparison needs a value before it can be used. It gets one "
-        "from a positive atom of the body, or from an assignment `X = …` whose right side is bound. Otherwise the "
-        "rule would hold for infinitely many values.",
+        "Every variable of a head or a comparison needs a value before it can be used; so does one of a negated atom "
+        "that stands elsewhere, too. It gets one from a positive atom of the body, or from an assignment `X = …` whose "
+        "right side is bound. Otherwise the rule would hold for infinitely many values.",
         "Bind the variable with an atom, correct its spelling, or quote it if it is meant as text.",
         "trip(A, B, Total) :- leg(A, B, _).\n",
     ),
@@ -320,8 +320,8 @@ SEMANTIC_ENTRIES = (
     Entry(
         "DL291",
         "an input that looks like a misspelt relation",
-        "The relation has no rules, facts or declaration, so it is taken as an input; but its name is close to one "
-        "that the program defines.",
+        "The relation has no rules, facts or declaration, so it is taken as an input; but its name is close to "
+        "that of another relation.",
         "Correct the name, or declare the input.",
         "reachable(X, Y) :- arc(X, Y).\nboth(X, Y) :- reachble(X, Y), reachable(Y, X).\n",
         is_warning=True,
@@ -329,7 +329,8 @@ SEMANTIC_ENTRIES = (
     Entry(
         "DL292",
         "a value that only counts as one",
-        "The column is aggregated with count or countd, so this value is one more thing to count, whatever it is.",
+        "The column is aggregated with count or countd, so this value is one more thing to count, whatever it is. In "
+        "the same way registered data adds to a sum or a count, which surprises if it is what an earlier run gave.",
         "Give the other rule's relation another name if the value was meant as a number to start from.",
         "deg(X, count<Y>) :- arc(X, Y).\ndeg(X, 0) :- node(X).\n",
         is_warning=True,
@@ -351,6 +352,14 @@ SEMANTIC_ENTRIES = (
         "Give its facts, if there are some.",
         'The program has `declare blocked(x: int).`, and nobody sets `db["blocked"]`.',
         FoundBy.OTHER,
+        is_warning=True,
+    ),
+    Entry(
+        "DL295",
+        "a window in a body",
+        "A window belongs to a query over a stream. In a body `WINDOW(…)` is an atom like any other, and so an input.",
+        "Put it behind the query: `query p(X), WINDOW(60 minutes).` If there is such an input, declare it.",
+        "p(X) :- s(X), WINDOW(60).\n",
         is_warning=True,
     ),
 )

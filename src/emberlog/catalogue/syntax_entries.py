@@ -157,4 +157,11 @@ SYNTAX_ENTRIES = (
         "Turn a comparison round: `X != Y`. A rule says what is true, so its head cannot be negated.",
         "upward(X, Y) :- arc(X, Y), not X = Y.\n",
     ),
+    Entry(
+        "DL122",
+        "a form of another language",
+        "Directives such as `.decl`, the words `and` and `or`, and arrows to the right belong to other languages.",
+        "Write it as the message says.",
+        "path(X, Y) :- arc(X, Y) and X != Y.\n",
+    ),
 )

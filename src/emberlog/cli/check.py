@@ -93,9 +93,9 @@ def _print_text(programs: Sequence[tuple[str, CheckedProgram | None]], diagnosti
 
 def description(checked: CheckedProgram) -> list[str]:
     """Tells what the program is, and below it why its recursive aggregates are legal and what its streams mean."""
-    from emberlog.logical.summary import aggregate_notes, program_summary, stream_notes
+    from emberlog.logical.summary import aggregate_notes, input_notes, program_summary, stream_notes
 
-    notes = (*aggregate_notes(checked), *stream_notes(checked))
+    notes = (*input_notes(checked), *aggregate_notes(checked), *stream_notes(checked))
     return [f"{checked.program.source.name}: {program_summary(checked)}", *(f"  {note}" for note in notes)]
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "dot", "mermaid", "svg", "html")
 
-_CODE = re.compile(r"DL\d{3}", re.IGNORECASE)
+_CODE = re.compile(r"(?:DL)?(\d{3})", re.IGNORECASE)
 
 NAME = "explain"
 
@@ -75,11 +75,12 @@ def run(arguments: argparse.Namespace) -> int:
         "--conf": arguments.conf,
     }
     about_program = {"--off": arguments.off, "--param": arguments.params, "--iterations": arguments.iterations}
-    if _CODE.fullmatch(arguments.subject) and not os.path.exists(arguments.subject):
+    code = _CODE.fullmatch(arguments.subject)
+    if code and not os.path.exists(arguments.subject):
         costs_asked = {"--cost": arguments.cost, "--analyze": arguments.analyze, "--output": arguments.output}
         given = {**about_passes, **about_data, **about_program, **costs_asked}
         refuse("the explanation of a code", given, "leave it out: it is for programs")
-        return _explain_code(arguments.subject.upper())
+        return _explain_code(f"DL{code[1]}")
     if arguments.cost or arguments.analyze:
         refuse("the table of costs", about_passes, "leave it out, or --cost and --analyze")
         arguments.engine = arguments.engine or ENGINES[0]

@@ -15,11 +15,26 @@ _INT = re.compile(r"[+-]?\d+")
 _FLOAT = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+)([eE][+-]?\d+)?")
 
 
+class Parser(argparse.ArgumentParser):
+    """Says of an option that does not exist which one was probably meant."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        from emberlog.diagnostics import nearest
+
+        found, others = super().parse_known_args(args, namespace)
+        options = [option for action in self._actions for option in action.option_strings]
+        for other in others:
+            guess = nearest(other.split("=")[0], options) if other.startswith("--") else None
+            if guess is not None:
+                self.error(f"there is no option {other.split('=')[0]}; did you mean {guess}?")
+        return found, others
+
+
 def add_command(
     commands: Any, name: str, run: Callable[[argparse.Namespace], int], *, help: str, description: str, examples: str
 ) -> argparse.ArgumentParser:
     """Adds a command, which `run` carries out, and returns the parser of its options."""
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser: Parser = commands.add_parser(
         name,
         help=help,
         description=description,

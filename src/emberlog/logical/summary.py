@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from emberlog.semantics.model import CheckedProgram, Recursion, RecursionCase, Relation, Stratum, TimeRole
+from emberlog.semantics.model import (
+    Absent,
+    CheckedProgram,
+    Match,
+    Recursion,
+    RecursionCase,
+    Relation,
+    Stratum,
+    Term,
+    TimeRole,
+)
+from emberlog.syntax.ast import Variable
 from emberlog.syntax.printer import print_window
 
 
@@ -51,6 +62,26 @@ def recursion_kind(recursion: Recursion) -> str:
 
 def stratum_kind(recursion: Recursion | None) -> str:
     return "not recursive" if recursion is None else f"recursive, {recursion_kind(recursion)}"
+
+
+def input_notes(checked: CheckedProgram) -> tuple[str, ...]:
+    """For each input that is no stream its columns, as far as they are known: `input arc(X, Y: int)`. One that is not
+    declared has the names of the variables that are used for them first."""
+    used: dict[str, tuple[Term, ...]] = {}
+    for rule in checked.rules:
+        for literal in rule.body:
+            if isinstance(literal, Match | Absent):
+                used.setdefault(literal.relation, literal.terms)
+    inputs = [checked.relations[name] for name in checked.inputs]
+    return tuple(f"input {_with_columns(one, used.get(one.name, ()))}" for one in inputs if not one.is_stream)
+
+
+def _with_columns(relation: Relation, used: tuple[Term, ...]) -> str:
+    names = [column.name for column in relation.columns]
+    if not relation.is_declared and len(used) == len(names):
+        names = [one.name if isinstance(one, Variable) and one.name[0] != "_" else "_" for one in used]
+    types = [f": {column.type}" if column.type.is_known else "" for column in relation.columns]
+    return f"{relation.name}({', '.join(name + type_ for name, type_ in zip(names, types, strict=True))})"
 
 
 def aggregate_notes(checked: CheckedProgram) -> tuple[str, ...]:

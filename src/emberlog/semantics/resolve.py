@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from emberlog.datatypes import TIMESTAMP
-from emberlog.diagnostics import Diagnostics, Note, nearest
+from emberlog.diagnostics import Diagnostics, Note, is_slip, nearest
 from emberlog.language.registry import PROCEDURES
 from emberlog.semantics.model import Column
 from emberlog.semantics.normalize import Vocabulary
@@ -240,8 +240,18 @@ class _Resolver:
             )
             return
         self.signatures[name] = Signature(name, len(atom.terms), atom.span)
+        if name.lower() == "window":
+            self.diagnostics.warning(
+                "DL295",
+                f"`{name}` stands in a body, so it is taken as an input",
+                atom.name_span,
+                "a window stands behind a query: `query p(X), WINDOW(60 minutes, 5 minutes).`",
+            )
+            return
         guess = nearest(name, defined, sure=True)
-        if guess is not None and self.signatures[guess].is_derived:
+        if guess is None or not self.signatures[guess].is_derived:
+            guess = next((known for known in defined if is_slip(name, known)), None)
+        if guess is not None:
             self.diagnostics.warning(
                 "DL291",
                 f"`{name}` has no rules, facts or declaration, so it is taken as an input",

@@ -74,10 +74,21 @@ class BodyParser(ExpressionParser):
             self.location = self.position
         name, after = self.peek(), self.peek(1)
         if name.kind is TokenKind.NAME and after.is_symbol("<", "<-"):
-            return self._aggregate(self._aggregate_name(self.take()), ">")
+            return self._lone_aggregate(">")
         if name.kind is TokenKind.NAME and name.text.lower() in AGGREGATE_NAMES and after.is_symbol("("):
-            return self._aggregate(self._aggregate_name(self.take()), ")")
+            return self._lone_aggregate(")")
         return self.expression()
+
+    def _lone_aggregate(self, closing: str) -> ast.AggregateTerm:
+        aggregate = self._aggregate(self._aggregate_name(self.take()), closing)
+        if self.peek().text in _ARITHMETIC and self.peek().kind is not TokenKind.STRING:
+            raise self.problem(
+                "DL113",
+                "an aggregate is an argument of its own, and nothing is computed with it there",
+                aggregate.span.to(self.peek().span),
+                f"compute with its value in a second rule: `p(X, N {self.peek().text} 2) :- q(X, N).`",
+            )
+        return aggregate
 
     def _aggregate_name(self, name: Token) -> Token:
         lower = name.text.lower()
@@ -191,6 +202,7 @@ class BodyParser(ExpressionParser):
         first = self.peek()
         if first.kind is TokenKind.END or first.is_symbol(".", "?", ",", ";", ")"):
             raise self.expected("a part of the body: an atom such as `arc(X, Y)`, or a comparison")
+        self.refuse_aggregate_over_braces()
         if (atom := self._atom_of_its_own()) is not None:
             return atom
         left = self.expression()
@@ -200,6 +212,7 @@ class BodyParser(ExpressionParser):
             token = self.peek()
         if token.kind is TokenKind.SYMBOL and token.text in _COMPARISONS:
             operator = _COMPARISONS[self.take().text]
+            self.refuse_aggregate_over_braces()
             right = self.expression()
             return ast.Comparison(operator, left, right, left.span.to(right.span))
         if isinstance(left, ast.Call):
@@ -207,6 +220,10 @@ class BodyParser(ExpressionParser):
         if isinstance(left, ast.Variable) and token.is_word("is"):
             hint = f"write `{left.name} = …`"
             raise self.problem("DL110", "a value is assigned with `=`", token.span, hint)
+        if isinstance(left, ast.Variable) and (token.is_symbol(":") and self.peek(1).is_symbol("=")):
+            raise self.problem("DL110", "a value is assigned with `=`", token.span, f"write `{left.name} = …`")
+        if problem := self.foreign_word(token) or self.foreign_word(first):
+            raise problem
         if isinstance(left, ast.Variable):
             raise self.expected(
                 f"`(` or a comparison behind `{left.name}`", "an atom is written `arc(X, Y)`, a comparison `X < Y`"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from emberlog.datatypes import INT_MAX
 from emberlog.syntax import ast
 from emberlog.syntax.ast import BinaryOperator, Expression
+from emberlog.syntax.foreign_forms import ForeignForms
 from emberlog.syntax.lexer import Token, TokenKind
-from emberlog.syntax.token_reader import DEEPEST, TokenReader
+from emberlog.syntax.token_reader import DEEPEST
 from emberlog.syntax.vocabulary import AGGREGATE_NAMES, LITERALS
 
 _ADDITIVE = {"+": BinaryOperator.ADD, "-": BinaryOperator.SUBTRACT}
@@ -19,7 +20,7 @@ _MULTIPLICATIVE = {
 }
 
 
-class ExpressionParser(TokenReader):
+class ExpressionParser(ForeignForms):
     operators = 0
     """Binary operators read so far in the whole text."""
 

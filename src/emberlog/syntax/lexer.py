@@ -294,12 +294,17 @@ class _Lexer:
                 self.diagnostics.error("DL106", f"`{what}` is half of a character", span, _TWO_HALVES)
 
     def _unexpected(self, start: int) -> None:
-        self.offset = start + 1
         character = self.text[start]
-        shown = f"`{character}`" if character.isprintable() else repr(character)
+        self.offset = start + 1
+        while self.text[self.offset : self.offset + 1] == character:  # `&&` is one mistake
+            self.offset += 1
+        run = self.text[start : self.offset]
+        shown = f"`{run[:10]}`" if character.isprintable() else repr(character)
         hints = {"$": "a parameter is written $name", "&": "parts of a body are separated by commas"}
         hints |= {"|": "alternatives are separated by `;`", "\\": "a negated atom is written `!p(X)`"}
+        hints |= dict.fromkeys("\u2013\u2014\u2212", "a minus, and that of an arrow, is a plain `-`")
+        hints |= dict.fromkeys("\u201c\u201d\u201e\u2018\u2019", "text stands in plain quotation marks, \" or '")
+        hints["^"] = "X to the power Y is pow(X, Y)"
         notes = [hints[character]] if character in hints else []
-        self.diagnostics.error(
-            "DL101", f"the character {shown} has no meaning here", self._span(start, start + 1), *notes
-        )
+        what = "the character " if len(run) == 1 else ""
+        self.diagnostics.error("DL101", f"{what}{shown} has no meaning here", self._span(start, self.offset), *notes)

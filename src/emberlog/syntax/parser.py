@@ -41,10 +41,12 @@ class _Parser(BodyParser, DeclarationParser):
     def program(self) -> list[ast.Statement]:
         statements: list[ast.Statement] = []
         self.unread: set[str] = set()
+        self.column = 1
+        """Where the statement begins in its line."""
         while self.peek().kind is not TokenKind.END:
             check_time(READING)
             before, found = self.index, len(self.diagnostics.found)
-            self.begun = self.peek().span.start
+            self.begun, self.column = self.peek().span.start, self.peek().span.begin.column
             read: list[ast.Statement] = []
             try:
                 read = self._statement()
@@ -69,6 +71,7 @@ class _Parser(BodyParser, DeclarationParser):
 
     def _statement(self) -> list[ast.Statement]:
         token = self.peek()
+        self.refuse_directive()
         if token.is_symbol("@"):
             return [self._annotated()]
         if token.is_symbol("{"):
@@ -115,9 +118,10 @@ class _Parser(BodyParser, DeclarationParser):
 
     def _rule_or_query(self, annotations: tuple[ast.Annotation, ...]) -> ast.Statement:
         start = self.peek()
-        if start.is_symbol("?"):
+        if start.is_symbol("?", ":-"):
             self.take()
-            raise self.problem("DL110", "a query ends with `?`", start.span, "write `tc(1, Y)?`")
+            hint = "write `tc(1, Y)?`; a rule begins with its head: `far(Y) :- tc(1, Y).`"
+            raise self.problem("DL110", "a query ends with `?`", start.span, hint)
         if start.is_symbol("!") or (start.is_word("not") and self.peek(1).kind is TokenKind.NAME):
             hint = "a rule says what is true; negate the atom where it is used"
             raise self.problem("DL121", "a head cannot be negated", start.span, hint)
@@ -134,11 +138,8 @@ class _Parser(BodyParser, DeclarationParser):
         if token.is_symbol(":-", "<-"):
             self.take()
             body = self.body()
-        elif token.is_symbol(":", "="):
-            hint = "write `head :- body.`; `<-` and `←` are accepted too"
-            raise self.problem(
-                "DL110", f"expected `:-` between head and body, found {token.describe()}", token.span, hint
-            )
+        else:
+            self.refuse_arrow()
         begun = annotations[0].span if annotations else start.span
         end = self._full_stop("a rule" if body else "a fact")
         return ast.Rule(head, body, label, annotations, begun.to(end.span), others)
@@ -160,7 +161,13 @@ class _Parser(BodyParser, DeclarationParser):
         if token.is_symbol("."):
             return self.take()
         last = self.previous()
-        if token.span.begin.line > last.span.finish.line or token.kind is TokenKind.END:
+        if problem := self.foreign_word(token):
+            raise problem
+        is_on_new_line = token.span.begin.line > last.span.finish.line
+        if is_on_new_line and token.span.begin.column > self.column:
+            hint = f"a comma, if {token.describe()} is a part of it; a full stop, if it is at its end"
+            raise self.problem("DL111", f"there is a comma or the full stop of {what} missing here", last.span, hint)
+        if is_on_new_line or token.kind is TokenKind.END:
             if not self.is_garbled(last.span):
                 self.report(MISSING_FULL_STOP, f"{what} ends with a full stop", last.span, "put `.` behind it")
             return last

@@ -17,14 +17,27 @@ TC = "tc(X, Y) :- arc(X, Y).\ntc(X, Y) :- tc(X, Z), arc(Z, Y).\n"
 def test_a_fine_program_is_described(emberlog: Emberlog) -> None:
     Path("tc.dl").write_text(TC)
     outcome = emberlog("check", "tc.dl")
-    assert outcome == (0, "tc.dl: 2 relations (1 input, 1 derived), 2 rules, 1 stratum (1 recursive)\n", "")
+    summary = "tc.dl: 2 relations (1 input, 1 derived), 2 rules, 1 stratum (1 recursive)\n"
+    assert outcome == (0, f"{summary}  input arc(X, Y)\n", "")
+
+
+def test_inputs_are_named_with_what_is_known_of_their_columns(emberlog: Emberlog) -> None:
+    Path("in.dl").write_text(
+        "declare hub(city: string).\np(X) :- arc(X, _, 3), !hub(X), len(X) > 2, open.\ndeclare open().\n"
+    )
+    assert emberlog("check", "in.dl").out.splitlines()[1:] == [
+        "  input hub(city: string)",
+        "  input open(holds: bool)",
+        "  input arc(X: string, _, _: int)",
+    ]
 
 
 def test_a_recursive_aggregate_says_which_case_applied_and_why(emberlog: Emberlog) -> None:
     Path("a.dl").write_text("s(X, min<D>) :- start(X, D).\ns(Y, min<D>) :- s(X, C), arc(X, Y), D = C + 1.\n")
     lines = emberlog("check", "a.dl").out.splitlines()
-    assert len(lines) == 2
-    assert lines[1].startswith("  s: meet aggregate; min: ")
+    assert lines[1:3] == ["  input start(X, D)", "  input arc(X, Y)"]
+    assert len(lines) == 4
+    assert lines[3].startswith("  s: meet aggregate; min: ")
 
 
 def test_errors_and_the_closing_line(emberlog: Emberlog) -> None:
@@ -41,7 +54,8 @@ def test_a_warning_alone_is_no_error(emberlog: Emberlog) -> None:
     outcome = emberlog("check", "w.dl")
     assert outcome.code == 0
     assert outcome.out.endswith(
-        "w.dl: 2 relations (1 input, 1 derived), 1 rule, 1 stratum\n1 warning (emberlog explain DL290 tells more)\n"
+        "w.dl: 2 relations (1 input, 1 derived), 1 rule, 1 stratum\n  input e(X, Once)\n"
+        "1 warning (emberlog explain DL290 tells more)\n"
     )
 
 

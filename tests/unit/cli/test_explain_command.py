@@ -97,6 +97,7 @@ def test_a_code(emberlog: Emberlog) -> None:
     outcome = emberlog("explain", "dl231")
     assert outcome.code == 0
     assert outcome.out.startswith("error[DL231]: an aggregate inside its own recursion\n\n")
+    assert emberlog("explain", "231") == emberlog("explain", "dl231") == outcome
     assert "\n\nWhat to do: " in outcome.out
     assert "\n\nExample:\n  price(X, sum<P>) :- base(X, P).\n" in outcome.out
 

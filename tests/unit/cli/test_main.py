@@ -62,7 +62,7 @@ def test_version(emberlog: Emberlog) -> None:
         (("frobnicate",), f"there is no command `frobnicate`; the commands: {', '.join(NAMES)}"),
         (("a.dl",), "say what to do with a.dl, for example: emberlog check a.dl"),
         (("check",), "the following arguments are required: FILE"),
-        (("check", "--jsn", "a.dl"), "unrecognized arguments: --jsn"),
+        (("check", "--jsn", "a.dl"), "there is no option --jsn; did you mean --json?"),
         (("check", "--param", "x", "a.dl"), "write NAME=VALUE, as in source=977, not `x`"),
         (("check", "--iterations", "0", "a.dl"), "a whole number larger than 0 is needed, not `0`"),
         (("explain", "a.dl", "--format", "pdf"), "invalid choice: 'pdf'"),
@@ -199,3 +199,10 @@ def test_a_terminal_without_the_characters_still_gets_an_answer(tmp_path: Path) 
 def test_the_module_can_be_run() -> None:
     done = run_process("--version")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_option_that_does_not_exist(emberlog: Emberlog) -> None:
+    outcome = emberlog("run", "tc.dl", "--inputs", "arc=arc.csv")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.endswith("emberlog run: error: there is no option --inputs; did you mean --input?\n")
+    assert "unrecognized arguments: --nothing-like-it" in emberlog("run", "tc.dl", "--nothing-like-it").err

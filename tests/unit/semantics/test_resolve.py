@@ -1,4 +1,5 @@
 from emberlog.datatypes import INT
+from emberlog.diagnostics import is_slip
 from emberlog.semantics.model import Column
 from tests.programs import checked, codes, warnings
 
@@ -82,3 +83,25 @@ def test_columns_are_named_by_declaration_data_or_variables() -> None:
     program = checked("p(X, X, 3, count<_>, min<D>) :- a(X, D, _).", inputs={"a": [Column(n, INT) for n in "uvw"]})
     assert [column.name for column in program.relations["p"].columns] == ["X", "X_2", "c3", "count", "D"]
     assert [column.name for column in program.relations["a"].columns] == ["u", "v", "w"]
+
+
+def test_names_that_are_close_to_others() -> None:
+    def warned(text: str, inputs: dict[str, list[Column]] | None = None) -> list[str]:
+        return [f"{one.code} {one.notes[0].text}" for one in checked(text, inputs=inputs).warnings]
+
+    tc = "tc(X, Y) :- edge(X, Y). tc(X, Z) :- tc(X, Y), {}(Y, Z)."
+    hint = "did you mean `edge`? if it is an input, declare it: `declare {}(…).`"
+    for slip in ("egde", "edgee", "ege", "edge_", "edge2", "node"):
+        is_told = slip in ("egde", "edgee")
+        assert warned(tc.format(slip)) == ([f"DL291 {hint.format(slip)}"] if is_told else [])
+    assert warned("declare egde(x: int, y: int). declare edge(x: int, y: int). " + tc.format("egde")) == []
+    two = [Column("x", INT), Column("y", INT)]
+    assert warned(tc.format("egde"), inputs={"edge": two, "egde": two}) == []
+    assert [one[:5] for one in warned("p(X) :- q(X), WINDOW(60, 5).")] == ["DL295"]
+
+
+def test_a_slip_of_the_pen() -> None:
+    assert is_slip("edge", "egde") and is_slip("colour", "color") and is_slip("parnet", "parent")
+    assert is_slip("parant", "parent")
+    for one, other in (("arc1", "arc2"), ("input_a", "input_b"), ("arc", "arcs"), ("edge", "edge"), ("left", "right")):
+        assert not is_slip(one, other)
