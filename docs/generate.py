@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from emberlog.catalogue.__main__ import errors_page
-from emberlog.datatypes import FLOAT, INT, STRING
+from emberlog.datatypes import FLOAT, INT, STRING, DataType
 from emberlog.language.entry import NUMBER, UNSET, Function
 from emberlog.language.numbers import NEGATE, OPERATORS
 from emberlog.language.registry import AGGREGATES, PROCEDURES, SCALAR_FUNCTIONS
@@ -27,9 +27,13 @@ def table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 def scalar_functions() -> str:
     rows = []
     for function in SCALAR_FUNCTIONS.values():
-        takes = ", ".join(str(parameter) for parameter in function.parameters) + (", …" if function.variadic else "")
+        takes = ", ".join(map(_taken, function.parameters)) + (", …" if function.variadic else "")
         rows.append((code(function.signature), takes, function.meaning, can_fail(function), function.precision))
     return table(("function", "takes", "gives", "can fail", "value"), rows)
+
+
+def _taken(parameter: DataType) -> str:
+    return " or ".join(map(str, parameter.parts)) if parameter.name == "one of" else str(parameter)
 
 
 def operators() -> str:

@@ -8,12 +8,15 @@ from typing import assert_never
 
 @dataclass(frozen=True, slots=True)
 class DataType:
-    """A type; `parts` are the element types of a pair or a list."""
+    """A type; `parts` are the element types of a pair or a list, `scale` the digits behind the point of a decimal."""
 
     name: str
     parts: tuple[DataType, ...] = ()
+    scale: int | None = None
 
     def __str__(self) -> str:
+        if self.scale is not None:
+            return f"{self.name}({self.scale})"
         if not self.parts:
             return self.name
         return f"{self.name}<{', '.join(map(str, self.parts))}>"
@@ -25,7 +28,21 @@ class DataType:
 
     @property
     def is_numeric(self) -> bool:
-        return self in (INT, FLOAT)
+        return self in (INT, FLOAT) or self.is_decimal
+
+    @property
+    def is_decimal(self) -> bool:
+        return self.scale is not None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether values are ints while a program runs: ints themselves, moments, durations and decimals."""
+        return self in (INT, DATE, TIMESTAMP, DURATION) or self.is_decimal
+
+    @property
+    def is_told_by_type(self) -> bool:
+        """Whether only the type tells what a value means: it is an int that stands for something, or holds such."""
+        return (self.is_whole and self != INT) or any(part.is_told_by_type for part in self.parts)
 
     @property
     def is_known(self) -> bool:
@@ -41,6 +58,11 @@ FLOAT = DataType("float")
 STRING = DataType("string")
 BOOL = DataType("bool")
 TIMESTAMP = DataType("timestamp")
+"""A moment: microseconds since 1970 in UTC."""
+DATE = DataType("date")
+"""A day: days since 1970."""
+DURATION = DataType("duration")
+"""A length of time: microseconds."""
 UNKNOWN = DataType("unknown")
 """The type of a column about which nothing is known before the data is there."""
 
@@ -61,6 +83,8 @@ TYPE_NAMES = {
     "bool": BOOL,
     "boolean": BOOL,
     "timestamp": TIMESTAMP,
+    "date": DATE,
+    "duration": DURATION,
 }
 """Every spelling of a type that a declaration accepts, in lower case."""
 
@@ -84,6 +108,11 @@ def type_of_value(value: bool | int | float | str | None) -> DataType:
 def pair_of(first: DataType, second: DataType) -> DataType:
     """The type of `encd(first, second)`: ordered by `first`, then by `second`."""
     return DataType("pair", (first, second))
+
+
+def decimal_of(scale: int) -> DataType:
+    """The type of decimals with so many digits behind the point: a value is kept as an int, times 10 to the scale."""
+    return DataType("decimal", (), scale)
 
 
 def list_of(element: DataType) -> DataType:

@@ -10,12 +10,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from emberlog.datatypes import BOOL, FLOAT, INT, STRING, DataType, list_of, pair_of
+from emberlog.datatypes import BOOL, DATE, DURATION, FLOAT, INT, STRING, TIMESTAMP, DataType, list_of, pair_of
+from emberlog.diagnostics import Diagnostics
+from emberlog.language.arithmetic import arithmetic_type
 from emberlog.language.comparisons import COMPARISONS
 from emberlog.language.entry import ANY, NUMBER, ORDERED, PAIR, Function
 from emberlog.language.numbers import NEGATE, OPERATORS
-from emberlog.language.registry import INTERNAL, SCALAR_FUNCTIONS
+from emberlog.language.registry import BUILT_IN, INTERNAL, SCALAR_FUNCTIONS
 from emberlog.language.values import CellValue
+from emberlog.semantics.elaborate import elaborated, elaborated_comparison
+from emberlog.semantics.expression_types import ExpressionTyper
 from emberlog.semantics.model import Compare
 from emberlog.syntax.ast import (
     Binary,
@@ -80,6 +84,91 @@ PATTERNS: tuple[CellValue, ...] = (
     ),
     *(".", "(?:ab)*", "a**", "\\C", "[a-c]*", "\\x{1F600}", None),
 )
+DAYS: tuple[CellValue, ...] = (
+    *(0, 1, -1, 58, 59, 60, 365, -365, 11_016, 11_017, 19_782, 20_089, 20_453, 20_484, 47_540, 47_541),
+    *(-719_162, -719_161, -719_104, 2_932_896, 2_932_895, 2_932_866, -134_774, None),
+)
+"""Ends of months, of leap years and of the calendar."""
+MOMENTS: tuple[CellValue, ...] = (
+    *(
+        0,
+        1,
+        -1,
+        86_400_000_000,
+        86_399_999_999,
+        -86_400_000_000,
+        -86_400_000_001,
+        1_767_609_000_000_000,
+        951_782_400_000_000,
+    ),
+    *(
+        1_709_164_800_123_456,
+        1_735_603_200_000_000,
+        1_735_689_599_999_999,
+        -2_208_988_800_000_000,
+        -62_135_596_800_000_000,
+    ),
+    *(
+        -62_135_596_800_000_001,
+        253_402_300_799_999_999,
+        253_402_300_800_000_000,
+        2**63 - 1,
+        -(2**63),
+        -11_644_473_600_000_000,
+    ),
+    *(4_107_542_400_000_000, None),
+)
+LENGTHS: tuple[CellValue, ...] = (
+    *(0, 1, -1, 1000, 1_000_000, -90_000_000, 3_600_000_000, 86_400_000_000, -86_400_000_000, 259_200_000_000),
+    *(86_400_000_001, 123_456_789_012, 315_537_897_599_999_999, 2**62, 2**63 - 1, -(2**63), -(2**63) + 1, None),
+)
+MOMENT_TEXTS: tuple[CellValue, ...] = (
+    *(
+        "2026-01-05",
+        "2026-1-5",
+        "2024-02-29",
+        "2025-02-29",
+        "0001-01-01",
+        "0000-01-01",
+        "9999-12-31",
+        "10000-01-01",
+        "",
+    ),
+    *(
+        "2026-01-05 10:30:00",
+        "2026-01-05T10:30:00Z",
+        "2026-01-05 10:30",
+        "2026-01-05T10:30:00.5+01:00",
+        "2026-01-05T10",
+    ),
+    *("2026-01-05T10:30:00+0130", "2026-01-05T10:30:00-08", "2026-01-05 10:30:00 Z", "2026-01-05 24:00:00", "20260105"),
+    *("2026-01-05T10:30:00.123456", "2026-01-05T10:30:00.123456000", "2026-01-05T10:30:00.1234567", "2026-13-01", "x"),
+    *(
+        "9999-12-31T23:59:59.999999-01:00",
+        "0001-01-01T00:00:00+01:00",
+        "٢٠٢٦-٠١-٠٥",
+        " 2026-01-05",
+        "2026-01-05 10:60:00",
+    ),
+    *("05/01/2026", "05.01.2026 10:30", "31/02/2026", "100%", "10:30:07", None),
+)
+TIME_FORMATS: tuple[CellValue, ...] = (
+    *("%Y-%m-%d", "%d/%m/%Y", "%Y%m%d", "%H:%M:%S", "%Y-%m-%dT%H:%M:%S.%f", "%d.%m.%Y %H:%M", "%f%%", "%%", "", "x"),
+    *("%j", "%u %V", "%Y-%Y", "%", "%x", "%5", "%Y%", "\n%d", None),
+)
+TIME_UNITS: tuple[CellValue, ...] = (
+    "year",
+    "quarter",
+    "month",
+    "week",
+    "day",
+    "hour",
+    "minute",
+    "second",
+    "days",
+    "",
+    None,
+)
 BOOLS: tuple[CellValue, ...] = (True, False, None)
 INT_TEXT, REAL_INT = pair_of(INT, STRING), pair_of(FLOAT, INT)
 VALUES: dict[DataType, tuple[CellValue, ...]] = {
@@ -87,6 +176,9 @@ VALUES: dict[DataType, tuple[CellValue, ...]] = {
     FLOAT: FLOATS,
     STRING: TEXTS,
     BOOL: BOOLS,
+    DATE: DAYS,
+    TIMESTAMP: MOMENTS,
+    DURATION: LENGTHS,
     INT_TEXT: (*((one, other) for one in (1, 2**53 + 1, -(2**63)) for other in ("", "a", "😀")), None),
     REAL_INT: (*((one, other) for one in (0.1, 1e23, 5e-324) for other in (0, 2**63 - 1)), None),
     list_of(INT): ((), (1,), (1, 2, 2**63 - 1), None),
@@ -156,7 +248,7 @@ def rows() -> Iterator[Row]:
     for name, function in {**SCALAR_FUNCTIONS, **INTERNAL}.items():
         for types in _type_choices(function):
             yield _row(name, function, types, Call(name, _variables(types)))
-    for types in ((INT,), (FLOAT,)):
+    for types in ((INT,), (FLOAT,), (DURATION,)):
         yield _row("-X", NEGATE, types, Unary(_variables(types)[0]))
     for operator in BinaryOperator:
         function = OPERATORS[operator.value]
@@ -164,15 +256,32 @@ def rows() -> Iterator[Row]:
         for pair in product(numbers, numbers):
             left, right = _variables(pair)
             yield _row(operator.value, function, pair, Binary(operator, left, right))
+        for one, other in product((*OF_TIME, INT), (*OF_TIME, INT)):
+            if (one, other) != (INT, INT) and arithmetic_type(operator.value, one, other):
+                left, right = _variables((one, other))
+                yield _row(operator.value, function, (one, other), Binary(operator, left, right))
     for symbol in ComparisonOperator:
         assert symbol.value in COMPARISONS
-        for pair in (*product((INT, FLOAT), (INT, FLOAT)), *((one, one) for one in (STRING, BOOL, INT_TEXT, REAL_INT))):
+        for pair in (*product((INT, FLOAT), (INT, FLOAT)), *_COMPARED):
             left, right = _variables(pair)
-            yield Row(symbol.value, pair, Compare(symbol, left, right), _arguments(symbol.value, pair))
+            subject = elaborated_comparison(Compare(symbol, left, right), _typer(pair))
+            yield Row(symbol.value, pair, subject, _arguments(symbol.value, pair))
+
+
+OF_TIME = (DATE, TIMESTAMP, DURATION)
+_COMPARED = (
+    *((one, one) for one in (STRING, BOOL, INT_TEXT, REAL_INT, *OF_TIME)),
+    *((DATE, TIMESTAMP), (TIMESTAMP, DATE)),
+)
 
 
 def _row(name: str, function: Function, types: tuple[DataType, ...], subject: Expression) -> Row:
-    return Row(name, types, subject, _arguments(name, types), function.ulps)
+    return Row(name, types, elaborated(subject, _typer(types)), _arguments(name, types), function.ulps)
+
+
+def _typer(types: Sequence[DataType]) -> ExpressionTyper:
+    scope = {variable.name: type_ for variable, type_ in zip(_variables(types), types, strict=True)}
+    return ExpressionTyper(scope, BUILT_IN, Diagnostics())
 
 
 def _variables(types: Sequence[DataType]) -> tuple[Variable, ...]:
@@ -183,6 +292,12 @@ def _arguments(name: str, types: Sequence[DataType]) -> tuple[tuple[CellValue, .
     columns = [VALUES[type_] for type_ in types]
     if name == "matches":
         columns[1] = PATTERNS
+    if name in ("format_time", "parse_time", "parse_date"):
+        columns[1] = TIME_FORMATS
+    if name in ("date", "timestamp", "parse_time", "parse_date") and types[0] == STRING:
+        columns[0] = MOMENT_TEXTS
+    if name == "truncate":
+        columns[1] = TIME_UNITS
     everything = list(product(*columns))
     step = len(everything) // MOST_ROWS + 1
     while step > 1 and math.gcd(step, *map(len, columns)) > 1:
@@ -193,8 +308,8 @@ def _arguments(name: str, types: Sequence[DataType]) -> tuple[tuple[CellValue, .
 
 _TAKEN: dict[DataType, tuple[DataType, ...]] = {
     NUMBER: (INT, FLOAT),
-    ANY: (INT, FLOAT, STRING, BOOL, INT_TEXT, REAL_INT, list_of(INT), list_of(FLOAT)),
-    ORDERED: (INT, FLOAT, STRING, BOOL),
+    ANY: (INT, FLOAT, STRING, BOOL, *OF_TIME, INT_TEXT, REAL_INT, list_of(INT), list_of(FLOAT)),
+    ORDERED: (INT, FLOAT, STRING, BOOL, DATE),
     PAIR: (INT_TEXT, REAL_INT),
 }
 
@@ -203,6 +318,9 @@ def _type_choices(function: Function) -> Iterator[tuple[DataType, ...]]:
     """Yields the types of arguments that a function takes: all combinations, where they may differ."""
     if function.name in ("int", "float"):
         yield from ((INT,), (FLOAT,), (STRING,), (BOOL,))
+        yield from ((one,) for one in OF_TIME if function.name == "int")
+        return
+    if function.name == "text!":  # by `string`, which becomes it
         return
     if function.is_lazy:  # the type checker gives what it chooses from one type
         conditions = (BOOL,) if function.parameters[0] == BOOL else ()
@@ -210,7 +328,8 @@ def _type_choices(function: Function) -> Iterator[tuple[DataType, ...]]:
         return
     counts = range(len(function.parameters) - function.optional, len(function.parameters) + 1 + function.variadic)
     for count in counts:
-        choices = [_TAKEN.get(function.parameter(place), (function.parameter(place),)) for place in range(count)]
+        wanted = [function.parameter(place) for place in range(count)]
+        choices = [_TAKEN.get(one, one.parts if one.name == "one of" else (one,)) for one in wanted]
         for types in product(*choices):
             if not function.is_mixed or len(set(types)) == 1 or set(types) <= {INT, FLOAT}:
                 yield types

@@ -13,7 +13,7 @@ from emberlog.language.vectors import Vector, apply, compare, dtype_of
 from emberlog.logical.python_evaluation import evaluate, holds
 from emberlog.semantics.model import Compare
 from emberlog.semantics.totality import can_fail, condition_can_fail, operation, type_of
-from emberlog.syntax.ast import Binary, Call, Unary
+from emberlog.syntax.ast import Binary, Call, Constant, Expression, Unary, Variable
 from tests.conformance.table import Row, code, is_code, rows
 
 TABLE = list(rows())
@@ -42,16 +42,28 @@ def vector_of(values: list[CellValue], dtype: object) -> Vector:
 
 
 def over_vectors(row: Row) -> Vector:
-    columns = [
-        vector_of([arguments[place] for arguments in row.arguments], dtype_of(type_))
+    columns = {
+        row.names[place]: vector_of([arguments[place] for arguments in row.arguments], dtype_of(type_))
         for place, type_ in enumerate(row.types)
-    ]
+    }
+
+    def vector(expression: Expression) -> Vector:
+        match expression:
+            case Variable(name):
+                return columns[name]
+            case Constant(value):
+                return vector_of([value] * len(row.arguments), dtype_of(type_of(expression, row.scope)))
+            case Unary() | Binary() | Call():
+                function, arguments = operation(expression)
+                assert function is not None
+                types = [type_of(one, row.scope) for one in arguments]
+                return apply(function, [vector(one) for one in arguments], types)
+            case _:
+                raise AssertionError(expression)
+
     if isinstance(row.subject, Compare):
-        return compare(COMPARISONS[row.subject.operator.value], *columns)
-    assert isinstance(row.subject, Unary | Binary | Call)
-    function = operation(row.subject)[0]
-    assert function is not None
-    return apply(function, columns, row.types)
+        return compare(COMPARISONS[row.subject.operator.value], vector(row.subject.left), vector(row.subject.right))
+    return vector(row.subject)
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.title)

@@ -28,6 +28,7 @@ from emberlog.syntax.ast import (
     Variable,
     Wildcard,
 )
+from tests.oracle import times
 
 Valuation: TypeAlias = Mapping[str, CellValue]
 Scalars: TypeAlias = Mapping[str, Function]
@@ -244,8 +245,24 @@ def _remainder(left: int | float, right: int | float) -> int | float:
 def _call(name: str, scalars: Scalars, values: Sequence[CellValue]) -> CellValue:
     if name in scalars and scalars[name].is_registered:
         return called(scalars[name].python, *values)
-    result = _FUNCTIONS[name](*values)
+    result = _of_time(name, values) if name in times.FUNCTIONS else _FUNCTIONS[name](*values)
     return checked_number(result) if isinstance(result, float) or _is_int(result) else result  # type: ignore[arg-type]
+
+
+def _of_time(name: str, values: Sequence[CellValue]) -> CellValue:
+    try:
+        return times.FUNCTIONS[name](*values)  # type: ignore[no-any-return]
+    except times.OutOfCalendar:
+        raise Fault("DL515", "the moment is outside the years 1 to 9999") from None
+    except times.NoMoment:
+        told = values[0] if name in ("date", "timestamp") else values[-1]
+        what = {"date": "a date", "timestamp": "a timestamp", "truncate": "a unit of the calendar"}
+        message = f'"{told}" is not {what.get(name, "a format of a moment")}'
+        if name.startswith("parse"):
+            message = f'"{values[0]}" is not a moment in the format "{told}"'
+        raise Fault("DL516", message) from None
+    except times.NotWholeDays:
+        raise Fault("DL517", "a date and a duration that is not of whole days give no date") from None
 
 
 def called(function: Callable[..., CellValue], *arguments: object) -> CellValue:

@@ -75,7 +75,9 @@ def _converted(relation: Relation, column: Column, values: list[CellValue]) -> l
         type_of_value = _type_of(value)
         # A number may stand for a time: a stream's clock can be a plain count.
         is_time = column.type == TIMESTAMP and type_of_value in (INT, FLOAT)
-        joined = TIMESTAMP if is_time else join_types(type_, type_of_value)
+        # What only the type tells is an int here.
+        is_told = column.type.is_told_by_type and not column.type.parts and type_of_value == INT
+        joined = column.type if is_time or is_told else join_types(type_, type_of_value)
         if not _is_in_range(value):
             raise _misfit(relation, column, value, "a 64-bit int" if isinstance(value, int) else "a finite float")
         if joined is None or (column.type.is_known and joined != column.type):

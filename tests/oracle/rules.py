@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, assert_never
 
+from emberlog.datatypes import DataType
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.semantics.model import (
     Absent,
@@ -22,6 +23,7 @@ from emberlog.semantics.model import (
 )
 from emberlog.source import NOWHERE
 from emberlog.syntax.ast import Binary, ComparisonOperator, Constant, Expression, Variable, variables_of
+from emberlog.syntax.printer import print_value
 from tests.oracle.aggregates import check_contribution
 from tests.oracle.expressions import Fault, Scalars, Valuation, agrees, evaluate_expression, shown
 
@@ -183,13 +185,18 @@ def matched(terms: Sequence[Term], fact: Fact, valuation: Valuation) -> Valuatio
     return extended
 
 
+def _shown(value: CellValue, type_: DataType | None) -> str:
+    told = type_ is not None and type_.is_told_by_type and isinstance(value, int)
+    return print_value(value, type_) if told else shown(value)  # type: ignore[arg-type]
+
+
 def _fault_in_rule(rule: CoreRule, fault: Fault) -> EmberlogError:
     """The error for an expression without a value: the rule, the place and the values."""
     notes = list(fault.hints)
     span = rule.span
     if fault.expression is not None:
         names = dict.fromkeys(variable.name for variable in variables_of(fault.expression))
-        values = [f"{name} = {shown(fault.valuation[name])}" for name in names]
+        values = [f"{name} = {_shown(fault.valuation[name], rule.types.get(name))}" for name in names]
         if values:
             notes.insert(0, f"here {' and '.join(values)}")
         match fault.expression:

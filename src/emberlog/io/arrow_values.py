@@ -1,7 +1,8 @@
 """Converts types, values and relations of the language to Arrow, and people's tables of Arrow to relations.
 
 int takes every integral type; float takes float, double and decimal (which loses digits beyond the 16th); a timestamp
-with or without a time zone is a timestamp, one without counts as UTC. Other types have to be converted before.
+of any unit, with or without a time zone, is a timestamp, and one without counts as UTC; dates are dates, and durations
+are durations. What is finer than a microsecond is refused. Other types have to be converted before.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import pyarrow.compute as pc
 
 from emberlog.datatypes import (
     BOOL,
+    DATE,
+    DURATION,
     FIRST,
     FLOAT,
     INT,
@@ -30,6 +33,7 @@ from emberlog.datatypes import (
 from emberlog.diagnostics import fail
 from emberlog.io.matching import check_arity, check_type, half_character, no_equal_float, unknown_type
 from emberlog.language.conversions import WIDEN
+from emberlog.language.spellings import FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT, read_cell
 from emberlog.semantics.model import CellValue, Column, Fact, Relation
 
 _PLAIN = {
@@ -37,11 +41,11 @@ _PLAIN = {
     FLOAT: pa.float64(),
     STRING: pa.string(),
     BOOL: pa.bool_(),
-    TIMESTAMP: pa.int64(),
     UNKNOWN: pa.string(),
 }
 
-_MOMENT = pa.timestamp("us", "UTC")
+_SHOWN = {DATE: pa.date32(), TIMESTAMP: pa.timestamp("us", "UTC"), DURATION: pa.duration("us")}
+"""What people see of values that are ints while a program runs."""
 
 
 # --- types ----------------------------------------------------------------------------------------------------------
@@ -49,7 +53,11 @@ _MOMENT = pa.timestamp("us", "UTC")
 
 def arrow_type(type_: DataType) -> pa.DataType:
     """Returns the Arrow type that holds values of `type_` while a program runs: a moment is a number."""
-    return shown_type(type_, plain_times=True)
+    if type_.name == "pair":
+        return pa.struct(list(zip((FIRST, SECOND), map(arrow_type, type_.parts), strict=True)))
+    if type_.name == "list":
+        return pa.list_(arrow_type(type_.parts[0]))
+    return pa.int64() if type_.is_whole else _PLAIN[type_]
 
 
 def shown_type(type_: DataType, *, plain_times: bool) -> pa.DataType:
@@ -59,12 +67,50 @@ def shown_type(type_: DataType, *, plain_times: bool) -> pa.DataType:
         return pa.struct([(FIRST, first), (SECOND, second)])
     if type_.name == "list":
         return pa.list_(shown_type(type_.parts[0], plain_times=plain_times))
-    return _MOMENT if type_ == TIMESTAMP and not plain_times else _PLAIN[type_]
+    return _SHOWN[type_] if is_shown_otherwise(type_, plain_times=plain_times) else arrow_type(type_)
 
 
-def holds_time(type_: DataType) -> bool:
-    """Tells whether values of the type are moments or have some in them."""
-    return type_ == TIMESTAMP or any(map(holds_time, type_.parts))
+def is_shown_otherwise(type_: DataType, *, plain_times: bool) -> bool:
+    """Tells whether people see values of the type as something else than programs do, or parts of them."""
+    if type_.parts:
+        return any(is_shown_otherwise(part, plain_times=plain_times) for part in type_.parts)
+    return type_.is_told_by_type and not (plain_times and type_ == TIMESTAMP)
+
+
+def shown_column(values: pa.ChunkedArray, type_: DataType, *, plain_times: bool) -> pa.ChunkedArray:
+    """Returns a column of a relation as people see it."""
+    if not is_shown_otherwise(type_, plain_times=plain_times):
+        return values
+    chunks = [_shown(chunk, type_, plain_times=plain_times) for chunk in values.chunks]
+    return pa.chunked_array(chunks, shown_type(type_, plain_times=plain_times))
+
+
+def _shown(values: pa.Array, type_: DataType, *, plain_times: bool) -> pa.Array:
+    if not is_shown_otherwise(type_, plain_times=plain_times):
+        return values
+    if type_.name == "pair":
+        parts = [
+            _shown(part, own, plain_times=plain_times) for part, own in zip(values.flatten(), type_.parts, strict=True)
+        ]
+        return pa.StructArray.from_arrays(parts, names=[FIRST, SECOND], mask=values.is_null())
+    if type_.name == "list":
+        inside = _shown(_items(values), type_.parts[0], plain_times=plain_times)
+        return pa.ListArray.from_arrays(_offsets(values), inside, mask=values.is_null() if values.null_count else None)
+    if type_ == DATE:
+        values = values.cast(pa.int32())
+    return values.cast(_SHOWN[type_])
+
+
+def _items(values: pa.Array) -> pa.Array:
+    """Returns the items of the lists, one behind the other."""
+    return values.flatten()
+
+
+def _offsets(values: pa.Array) -> pa.Array:
+    """Returns where each list begins among the items, and where the last one ends."""
+    lengths = pc.fill_null(pc.list_value_length(values), 0).cast(pa.int32())
+    ends = pc.cumulative_sum(lengths)
+    return pa.concat_arrays([pa.array([0], pa.int32()), ends if isinstance(ends, pa.Array) else ends.combine_chunks()])
 
 
 def language_type(type_: pa.DataType) -> DataType | None:
@@ -79,6 +125,10 @@ def language_type(type_: pa.DataType) -> DataType | None:
         return BOOL
     if pa.types.is_timestamp(type_):
         return TIMESTAMP
+    if pa.types.is_date(type_):
+        return DATE
+    if pa.types.is_duration(type_):
+        return DURATION
     if pa.types.is_null(type_):
         return UNKNOWN
     if pa.types.is_list(type_) or pa.types.is_large_list(type_):
@@ -154,7 +204,7 @@ def _are_ids(floats: pa.ChunkedArray) -> bool:
 
 
 def plain_table(name: str, table: pa.Table) -> pa.Table:
-    """Returns the table without dictionaries and unsigned ints, and with moments in microseconds."""
+    """Returns the table without dictionaries and unsigned ints, with moments in microseconds, and dates in days."""
     columns = [_plain_column(name, field, table.column(index)) for index, field in enumerate(table.schema)]
     return pa.table(columns, names=table.column_names)
 
@@ -168,6 +218,10 @@ def _plain_column(name: str, field: pa.Field, column: pa.ChunkedArray) -> pa.Chu
             return column.cast(pa.int64())
         if pa.types.is_timestamp(type_) and type_.unit != "us":
             return column.cast(pa.timestamp("us", type_.tz))
+        if pa.types.is_duration(type_) and type_.unit != "us":
+            return column.cast(pa.duration("us"))
+        if pa.types.is_date64(type_):
+            return column.cast(pa.date32())
     except pa.ArrowInvalid as error:
         raise fail("DL403", f"the column `{field.name}` of `{name}` does not fit: {error}") from None
     return column
@@ -197,9 +251,16 @@ def _converted(values: pa.ChunkedArray, relation: Relation, column: Column) -> p
         any_type = column.type if column.type.is_known else own or UNKNOWN
         return pa.chunked_array([pa.nulls(len(values), arrow_type(any_type))])
     wanted = check_type(own, str(values.type), relation, column)
-    converted = pa.chunked_array([_cast(chunk, wanted) for chunk in values.chunks], arrow_type(wanted))
+    where = f"the column `{column.name}` of `{relation.name}`"
+    if own == STRING and wanted.is_told_by_type:
+        return _read(values, wanted, where)
+    try:
+        converted = pa.chunked_array([_cast(chunk, wanted) for chunk in values.chunks], arrow_type(wanted))
+    except pa.ArrowInvalid as error:
+        raise fail("DL403", f"{where} does not fit: {error}") from None
+    if own in (DATE, TIMESTAMP):
+        _check_calendar(converted, wanted, where)
     if wanted == FLOAT:
-        where = f"the column `{column.name}` of `{relation.name}`"
         if own == INT:
             _check_widened(values, where)
         if pc.all(pc.is_finite(converted), min_count=0).as_py() is False:
@@ -228,8 +289,36 @@ def _check_widened(values: pa.ChunkedArray, where: str) -> None:
         raise no_equal_float(int(ints[bad][0]), where)
 
 
+def _read(values: pa.ChunkedArray, wanted: DataType, where: str) -> pa.ChunkedArray:
+    """Returns the moments or lengths of time that texts spell; raises DL404 if one spells none."""
+    texts = pc.unique(values)
+    found: list[int | None] = []
+    for text in texts.to_pylist():
+        try:
+            found.append(None if text is None else read_cell(text.strip(), wanted))
+        except ValueError:
+            raise fail("DL404", f"{where} is {wanted.described}, and `{text}` spells none") from None
+    return pa.array(found, pa.int64()).take(pc.index_in(values, texts))
+
+
+def _check_calendar(values: pa.ChunkedArray, type_: DataType, where: str) -> None:
+    first, last = (FIRST_DAY, LAST_DAY) if type_ == DATE else (FIRST_MOMENT, LAST_MOMENT)
+    found = pc.min_max(values)
+    if found["min"].as_py() < first or found["max"].as_py() > last:
+        raise fail("DL412", f"{where} holds {type_.described} outside the years 1 to 9999")
+
+
 def _cast(values: pa.Array, wanted: DataType) -> pa.Array:
-    if wanted.name != "pair":
-        return values.cast(arrow_type(wanted), safe=False)
-    parts = [_cast(values.field(index), part) for index, part in enumerate(wanted.parts)]
-    return pa.StructArray.from_arrays(parts, names=[FIRST, SECOND], mask=values.is_null())
+    if wanted.name == "pair":
+        parts = [_cast(values.field(index), part) for index, part in enumerate(wanted.parts)]
+        return pa.StructArray.from_arrays(parts, names=[FIRST, SECOND], mask=values.is_null())
+    if wanted.name == "list" and wanted.is_told_by_type:
+        inside = _cast(_items(values), wanted.parts[0])
+        return pa.ListArray.from_arrays(_offsets(values), inside, mask=values.is_null() if values.null_count else None)
+    if pa.types.is_timestamp(values.type):
+        values = values.cast(pa.timestamp("us", values.type.tz))
+    elif pa.types.is_duration(values.type):
+        values = values.cast(pa.duration("us"))
+    elif pa.types.is_date(values.type):
+        values = values.cast(pa.date32()).cast(pa.int32())
+    return values.cast(arrow_type(wanted), safe=False)

@@ -16,17 +16,26 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import TextIO
 
-from emberlog.datatypes import BOOL, FLOAT, INT, INT_MAX, INT_MIN, STRING, TIMESTAMP, UNKNOWN, DataType
+from emberlog.datatypes import (
+    BOOL,
+    FLOAT,
+    INT,
+    INT_MAX,
+    INT_MIN,
+    STRING,
+    TIMESTAMP,
+    UNKNOWN,
+    DataType,
+)
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.io.delimited_text import Cell, read_rows, written_cell
 from emberlog.io.matching import has_half_characters
-from emberlog.io.moments import time_of
 from emberlog.io.paths import COMPRESSIONS, DELIMITERS, kind_of, reason_of, unreadable
 from emberlog.io.text_format import NULL, TextFormat, TextOptions
+from emberlog.language.spellings import read_cell, spelled
 from emberlog.semantics.model import CellValue, Column, Fact
 from emberlog.source import Source, Span
 
@@ -302,8 +311,10 @@ def _value(text: str, type_: DataType) -> CellValue:
         return _float(text.strip(BLANKS))
     if type_ == BOOL:
         return _bool(text.strip(BLANKS).lower())
-    if type_ == TIMESTAMP:
-        return _timestamp(text.strip(BLANKS))
+    if type_ == TIMESTAMP and _INT.fullmatch(text.strip(BLANKS)):
+        return _int(text.strip(BLANKS))  # microseconds may be written as such
+    if type_.is_told_by_type and not type_.parts:
+        return read_cell(text.strip(BLANKS), type_)
     return _structured(json.loads(text), type_)
 
 
@@ -325,13 +336,6 @@ def _float(text: str) -> float:
     return float(text) + 0.0  # 0.0 and -0.0 are one value
 
 
-def _timestamp(text: str) -> int:
-    """Returns microseconds since 1970 in UTC. A date and time without a zone is in UTC."""
-    if _INT.fullmatch(text):
-        return _int(text)
-    return time_of(datetime.fromisoformat(text))
-
-
 def _structured(value: object, type_: DataType) -> CellValue:
     """Returns a list or a pair from its JSON form."""
     if isinstance(value, list):
@@ -343,6 +347,8 @@ def _structured(value: object, type_: DataType) -> CellValue:
         return float(value)
     if isinstance(value, str) and has_half_characters(value):
         raise ValueError(value)
+    if isinstance(value, str) and type_.is_told_by_type and not type_.parts:
+        return read_cell(value, type_)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     raise ValueError(value)
@@ -355,9 +361,19 @@ def _written(value: CellValue, type_: DataType, delimiter: str, arity: int) -> s
     if value is None:
         # A line that holds nothing at all is no fact, so a lone null is spelled out.
         return NULL if type_ == STRING or not type_.is_known or arity == 1 else ""
-    text = _text(value)
+    text = _text(_told(value, type_))
     must_quote = isinstance(value, str) and (text == NULL or (not text and arity == 1))
     return written_cell(text, delimiter, must_quote=must_quote)
+
+
+def _told(value: CellValue, type_: DataType) -> CellValue:
+    """Returns a value with what only its type tells spelled out."""
+    if isinstance(value, tuple) and type_.is_told_by_type:
+        parts = type_.parts * len(value) if type_.name == "list" else type_.parts
+        return tuple(_told(part, own) for part, own in zip(value, parts, strict=True))
+    if type_ == TIMESTAMP or not type_.is_told_by_type or value is None:
+        return value  # moments are the caller's, who knows whether they came as plain numbers
+    return spelled(value, type_)
 
 
 def _text(value: CellValue) -> str:

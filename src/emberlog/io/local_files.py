@@ -66,8 +66,14 @@ def _table(file: Path, kind: str) -> pa.Table:
         return pyarrow.orc.read_table(file)
     import pyarrow.json
 
-    with pa.input_stream(str(file)) as stream:  # uncompresses what its name says is compressed
-        return pyarrow.json.read_json(stream)
+    def read(schema: pa.Schema | None) -> pa.Table:
+        with pa.input_stream(str(file)) as stream:  # uncompresses what its name says is compressed
+            return pyarrow.json.read_json(stream, parse_options=pyarrow.json.ParseOptions(explicit_schema=schema))
+
+    table = read(None)
+    moments = [pa.field(one.name, pa.string()) for one in table.schema if pa.types.is_timestamp(one.type)]
+    # Arrow takes text that looks like a moment for one, which nobody said; a declaration does.
+    return read(pa.schema(moments)) if moments else table
 
 
 class LocalTextSource(TextSource[LocalRelation]):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from emberlog.datatypes import FIRST, SECOND, DataType
-from emberlog.io.arrow_values import holds_time, known_type, repeated_rows, shown_type, table_of
+from emberlog.io.arrow_values import is_shown_otherwise, known_type, repeated_rows, shown_column, table_of
 from emberlog.io.facts import in_order
 from emberlog.io.sampling import statistics_of_facts, statistics_of_table
 from emberlog.logical.statistics import RelationStatistics
@@ -25,8 +25,8 @@ _MANY = 10_000
 
 
 class LocalRelation:
-    """Holds the rows of a relation. Inside, moments are microseconds and pairs tuples; for people, moments are
-    timestamps."""
+    """Holds the rows of a relation. Inside, moments and durations are ints and pairs tuples; for people they are what
+    Python and Arrow call so."""
 
     def __init__(
         self,
@@ -135,12 +135,9 @@ class LocalRelation:
 
     def to_arrow(self) -> pa.Table:
         """Returns the rows as a table of Arrow."""
-        table = self.table
-        if self.plain_times:
-            return table
         columns = [
-            column.cast(shown_type(type_, plain_times=False)) if holds_time(type_) else column
-            for column, type_ in zip(table.columns, self.types, strict=True)
+            shown_column(column, type_, plain_times=self.plain_times)
+            for column, type_ in zip(self.table.columns, self.types, strict=True)
         ]
         return pa.table(columns, names=self._names)
 
@@ -152,7 +149,8 @@ class LocalRelation:
         """Returns the rows as tuples, in no particular order."""
         if not self.types:
             return list(self.facts)
-        if self._facts is not None and (self.plain_times or not any(map(holds_time, self.types))):
+        is_otherwise = any(is_shown_otherwise(type_, plain_times=self.plain_times) for type_ in self.types)
+        if self._facts is not None and not is_otherwise:
             return list(self._facts)
         return list(facts_of_table(self.to_arrow()))
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from emberlog.datatypes import FLOAT, INT, TIMESTAMP, UNKNOWN, DataType
+from emberlog.datatypes import DATE, DURATION, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType
 from emberlog.diagnostics import EmberlogError, fail, nearest
 from emberlog.semantics.model import Column, Relation
 
 _HINTS = {
-    "date": "a timestamp or text can be used",
+    "time": "a timestamp, a duration or text can be used",
     "binary": "text in UTF-8 can be used",
     "map": "one row for each entry can be used",
     "struct": "its fields as columns of their own can be used; a struct of two fields is a pair",
@@ -77,7 +77,8 @@ def check_type(found: DataType | None, given: str, relation: Relation, column: C
     wanted = column.type if column.type.is_known else found
     is_time = wanted == TIMESTAMP and found == INT  # a clock can be a plain count
     is_wider = wanted == FLOAT and found == INT
-    if found is None or wanted is None or not (found in (wanted, UNKNOWN) or is_time or is_wider):
+    is_spelled = found == STRING and wanted in (DATE, TIMESTAMP, DURATION)
+    if found is None or wanted is None or not (found in (wanted, UNKNOWN) or is_time or is_wider or is_spelled):
         raise fail(
             "DL403",
             f"the column `{column.name}` of `{relation.name}` is {wanted}, and the data has {given}",

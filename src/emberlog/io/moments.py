@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+from emberlog.language import spellings
+from emberlog.language.spellings import FIRST_MOMENT, LAST_MOMENT
 
 
 def moment_of(time: int, *, plain_times: bool = False) -> datetime | int:
     """Returns the moment, or the number itself where times are plain numbers."""
-    return time if plain_times else _EPOCH + timedelta(microseconds=time)
-
-
-def time_of(moment: datetime) -> int:
-    """Returns the microseconds of a moment, which is in UTC if it has no time zone."""
-    known = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return (known - _EPOCH) // timedelta(microseconds=1)
+    return time if plain_times else spellings.moment_of(time).replace(tzinfo=UTC)
 
 
 def written_moment(time: int) -> str:
     """Returns a moment as text files hold it: in UTC, with all its digits."""
-    return f"{(_EPOCH + timedelta(microseconds=time)).strftime('%Y-%m-%dT%H:%M:%S.%f')}Z"
+    return f"{spellings.moment_of(time).strftime('%Y-%m-%dT%H:%M:%S.%f').zfill(26)}Z"
 
 
 def shown_moment(time: int) -> str:
     """Returns a moment as people read it, or the number if no calendar goes that far."""
-    try:
-        return (_EPOCH + timedelta(microseconds=time)).replace(tzinfo=None).isoformat(sep=" ")
-    except OverflowError:
+    if not FIRST_MOMENT <= time <= LAST_MOMENT:
         return str(time)
+    return spellings.moment_of(time).isoformat(sep=" ")

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from emberlog.datatypes import (
+    BOOL,
+    DATE,
+    DURATION,
     FLOAT,
+    INT,
     INT_MAX,
     INT_MIN,
+    STRING,
     TIMESTAMP,
     UNKNOWN,
     DataType,
     join_types,
-    type_of_value,
 )
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.io.matching import half_character, has_half_characters, no_equal_float
-from emberlog.io.moments import time_of
+from emberlog.language.spellings import days_of, time_of
 from emberlog.semantics.model import CellValue, Fact
+
+
+class HalfCharacter(ValueError):
+    """Says that a text has half of a character in it."""
 
 
 def rows_of(name: str, data: Iterable[object]) -> tuple[list[Fact], list[DataType]] | None:
@@ -34,9 +42,15 @@ def rows_of(name: str, data: Iterable[object]) -> tuple[list[Fact], list[DataTyp
         if len(row) != arity:
             message = f"row {number:,} of `{name}` has {len(row)} values, and the first has {arity}"
             raise fail("DL402", message, None, f"it is {row}")
-        facts.append(tuple(_cell(name, number, value) for value in row))
+        fact: list[CellValue] = []
         for index, value in enumerate(row):
-            joined = join_types(types[index], _type_of(value))
+            try:
+                cell, type_ = cell_of(value)
+            except HalfCharacter:
+                raise half_character(f"{value!r} in row {number:,} of `{name}`") from None
+            except ValueError as error:
+                raise _misfit(name, number, value, str(error)) from None
+            joined = join_types(types[index], type_)
             if joined is None:
                 raise fail(
                     "DL403",
@@ -44,7 +58,9 @@ def rows_of(name: str, data: Iterable[object]) -> tuple[list[Fact], list[DataTyp
                     None,
                     f"row {number:,} has {value!r}, and the rows before have {types[index]}",
                 )
+            fact.append(cell)
             types[index] = joined
+        facts.append(tuple(fact))
     for index, type_ in enumerate(types):
         if type_ == FLOAT:
             _check_floats(name, index, facts)
@@ -63,23 +79,47 @@ def _row(one: object) -> tuple[Any, ...]:
     return tuple(one) if isinstance(one, tuple | list) else (one,)
 
 
-def _cell(name: str, number: int, value: Any) -> CellValue:
+def cell_of(value: Any) -> tuple[CellValue, DataType]:
+    """Returns a value of Python, numpy or pandas as programs know it, with its type; raises ValueError, which says why,
+    if they do not know it."""
     value = _plain(value)
-    if isinstance(value, datetime):
-        return time_of(value)
-    if isinstance(value, int) and not isinstance(value, bool) and not INT_MIN <= value <= INT_MAX:
-        raise _misfit(name, number, value, "does not fit in a 64-bit int")
-    if isinstance(value, float):
-        return value + 0.0  # 0.0 and -0.0 are one value
-    if value is None or isinstance(value, bool | int):
-        return value
-    if isinstance(value, str):
-        if not value.isascii() and has_half_characters(value):
-            raise half_character(f"{value!r} in row {number:,} of `{name}`")
-        return value
-    if isinstance(value, tuple | list):
-        return tuple(_cell(name, number, part) for part in value)
-    raise _misfit(name, number, value, f"is a {type(value).__name__}, which programs do not know")
+    match value:
+        case None:
+            return None, UNKNOWN
+        case str():
+            if not value.isascii() and has_half_characters(value):
+                raise HalfCharacter
+            return str(value), STRING
+        case bool():
+            return value, BOOL
+        case int():
+            if not INT_MIN <= value <= INT_MAX:
+                raise ValueError("does not fit in a 64-bit int")
+            return int(value), INT
+        case float():
+            return float(value) + 0.0, FLOAT  # 0.0 and -0.0 are one value
+        case datetime():
+            _refuse_nanoseconds(value)
+            return time_of(value), TIMESTAMP
+        case date():
+            return days_of(value), DATE
+        case timedelta():
+            _refuse_nanoseconds(value)
+            microseconds = value // timedelta(microseconds=1)
+            if not INT_MIN <= microseconds <= INT_MAX:
+                raise ValueError("does not fit in 64 bits of microseconds")
+            return microseconds, DURATION
+        case tuple() | list():
+            cells = [cell_of(part) for part in value]
+            pair = len(value) == 2
+            type_ = DataType("pair", tuple(type_ for _, type_ in cells)) if pair else UNKNOWN
+            return tuple(cell for cell, _ in cells), type_
+    raise ValueError(f"is a {type(value).__name__}, which programs do not know")
+
+
+def _refuse_nanoseconds(value: Any) -> None:
+    if getattr(value, "nanosecond", 0) or getattr(value, "nanoseconds", 0):
+        raise ValueError("is finer than a microsecond, which programs do not know")
 
 
 def _misfit(name: str, number: int, value: object, problem: str) -> EmberlogError:
@@ -87,17 +127,23 @@ def _misfit(name: str, number: int, value: object, problem: str) -> EmberlogErro
 
 
 def _plain(value: Any) -> Any:
-    """Returns a value of numpy as one of Python."""
-    return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
+    """Returns a value of numpy as one of Python, and what pandas and numpy call missing as None."""
+    kind = type(value)
+    if kind.__module__.partition(".")[0] == "pandas" and kind.__name__ in ("NaTType", "NAType"):
+        return None
+    if kind.__module__ != "numpy" or not hasattr(value, "item"):
+        return value
+    if value.dtype.kind in "mM":
+        import numpy as np
 
-
-def _type_of(value: Any) -> DataType:
-    match _plain(value):
-        case bool() | int() | float() | str() as plain:
-            return type_of_value(plain)
-        case datetime():
-            return TIMESTAMP
-        case (first, second):
-            return DataType("pair", (_type_of(first), _type_of(second)))
-        case _:
-            return UNKNOWN
+        if np.isnat(value):
+            return None
+        fine = value.astype("datetime64[us]" if value.dtype.kind == "M" else "timedelta64[us]")
+        if fine.astype(value.dtype) != value:
+            raise ValueError("is finer than a microsecond, which programs do not know")
+        is_day = value.dtype in (np.dtype("datetime64[D]"), np.dtype("datetime64[M]"), np.dtype("datetime64[Y]"))
+        found = fine.item()
+        if isinstance(found, int):
+            raise ValueError("is outside the years 1 to 9999")
+        return found.date() if is_day else found
+    return value.item()

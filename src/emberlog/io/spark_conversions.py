@@ -9,11 +9,35 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from emberlog.datatypes import BOOL, FIRST, FLOAT, INT, SECOND, STRING, TIMESTAMP, UNKNOWN, DataType, list_of, pair_of
-from emberlog.io.arrow_values import holds_time, known_type, table_of
+from emberlog.datatypes import (
+    BOOL,
+    DATE,
+    DURATION,
+    FIRST,
+    FLOAT,
+    INT,
+    SECOND,
+    STRING,
+    TIMESTAMP,
+    UNKNOWN,
+    DataType,
+    list_of,
+    pair_of,
+)
+from emberlog.io.arrow_values import is_shown_otherwise, known_type, table_of
 from emberlog.io.matching import check_arity, check_type, unknown_type
 from emberlog.language.spark_columns import nearest_float
 from emberlog.language.spark_types import schema_of
+from emberlog.language.spellings import (
+    DAY,
+    FIRST_DAY,
+    FIRST_MOMENT,
+    HOUR,
+    LAST_DAY,
+    LAST_MOMENT,
+    MINUTE,
+)
+from emberlog.language.spellings import SECOND as ONE_SECOND
 from emberlog.semantics.model import CellValue, Fact, Relation
 from emberlog.semantics.model import Column as RelationColumn
 
@@ -41,7 +65,7 @@ def frame_of_table(spark: SparkSession, table: pa.Table, types: Sequence[DataTyp
 
 
 def fact_of(row: Row) -> Fact:
-    """Returns a row as a fact of the language: pairs and lists are tuples, timestamps are microseconds."""
+    """Returns a row as a fact of the language: pairs and lists are tuples, moments and durations are ints."""
     return tuple(_cell(value) for value in row)
 
 
@@ -73,6 +97,10 @@ def language_type(type_: spark_types.DataType) -> DataType | None:
             return BOOL
         case spark_types.TimestampType() | spark_types.TimestampNTZType():
             return TIMESTAMP
+        case spark_types.DateType():
+            return DATE
+        case spark_types.DayTimeIntervalType():
+            return DURATION
         case spark_types.NullType():
             return UNKNOWN
         case spark_types.ArrayType():
@@ -121,8 +149,16 @@ def _as_type(value: Column, given: spark_types.DataType, wanted: DataType, where
         return _widened(value.cast("long"), where)
     if wanted == FLOAT:
         return _finite(value.cast("double"), where)
+    if isinstance(given, spark_types.StringType) and wanted.is_told_by_type:
+        text = F.concat(F.lit(f"error[DL404]: {where} is {wanted.described}, and `"), value)
+        fault = F.raise_error(F.concat(text, F.lit("` spells none ¶")))
+        return F.when(value.isNotNull(), F.coalesce(read_cell(F.trim(value), wanted), fault))
     if wanted == TIMESTAMP:
         return _microseconds(value, given)
+    if wanted == DATE:
+        return F.unix_date(value).cast("long")
+    if wanted == DURATION:
+        return _microseconds_of_interval(value)
     if isinstance(given, spark_types.StructType):
         parts = [
             _as_type(value[field.name], field.dataType, type_, where).alias(name)
@@ -158,25 +194,110 @@ def _microseconds(value: Column, given: spark_types.DataType) -> Column:
     return value.cast("long")
 
 
+_MOMENT = (
+    r"\A([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,6})0*)?)?"
+    r"(?: ?(Z|[+-][0-9]{2}(?::?[0-9]{2})?))?)?\z"
+)
+_DURATION = (
+    r"\A([+-])?P(?:([0-9]+)W)?(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+)(?:[.,]([0-9]{1,6})0*)?S)?)?\z"
+)
+
+
+def read_cell(text: Column, type_: DataType) -> Column:
+    """Returns the moment or the length of time that a text spells, and null for other text, by the same forms as
+    `language.spellings`. The time zone of the session has no say."""
+    if type_ == DATE:
+        day = F.unix_date(F.when(F.rlike(text, F.lit(r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}\z")), text).try_cast("date"))
+        return F.when((day >= F.lit(FIRST_DAY)) & (day <= F.lit(LAST_DAY)), day.cast("long"))
+    return _read_moment(text) if type_ == TIMESTAMP else _read_duration(text)
+
+
+def _read_moment(text: Column) -> Column:
+    day, minute, second, fraction, zone = (F.regexp_extract(text, _MOMENT, group) for group in range(1, 6))
+    written = F.concat(
+        day,
+        F.lit("T"),
+        F.when(minute == "", "00:00").otherwise(minute),
+        F.lit(":"),
+        F.when(second == "", "00").otherwise(second),
+        F.when(fraction == "", "").otherwise(F.concat(F.lit("."), fraction)),
+        F.lit("Z"),
+    )
+    hours, minutes = F.substring(zone, 2, 2).try_cast("long"), F.right(zone, F.lit(2)).try_cast("long")
+    minutes = F.when(F.length(zone) > 3, minutes).otherwise(F.lit(0))
+    size = F.when((hours < 24) & (minutes < 60), hours * F.lit(HOUR) + minutes * F.lit(MINUTE))
+    ahead = F.when(zone.isin("", "Z"), F.lit(0)).when(F.startswith(zone, F.lit("-")), -size).otherwise(size)
+    moment = F.unix_micros(F.when(F.rlike(text, F.lit(_MOMENT)), written).try_cast("timestamp")) - ahead
+    return F.when((moment >= F.lit(FIRST_MOMENT)) & (moment <= F.lit(LAST_MOMENT)), moment)
+
+
+def _read_duration(text: Column) -> Column:
+    sign, *amounts, fraction = (F.regexp_extract(text, _DURATION, group) for group in range(1, 8))
+    total = F.rpad(fraction, 6, "0").try_cast("decimal(38,0)")
+    for amount, size in zip(amounts, (7 * DAY, DAY, HOUR, MINUTE, ONE_SECOND), strict=True):
+        total = total + F.when(amount == "", F.lit(0)).otherwise(amount.try_cast("decimal(20,0)")) * F.lit(size)
+    spells = F.rlike(text, F.lit(_DURATION)) & ~F.right(text, F.lit(1)).isin("P", "T")
+    return F.when(spells, F.when(sign == "-", -total).otherwise(total).try_cast("long"))
+
+
+def _microseconds_of_interval(value: Column) -> Column:
+    """Returns a length of time in microseconds, which is exact: Spark gives its seconds as a decimal."""
+    seconds = F.extract(F.lit("SECOND"), value) * F.lit(1_000_000)
+    days, hours, minutes = (F.extract(F.lit(unit), value).cast("long") for unit in ("DAY", "HOUR", "MINUTE"))
+    return days * F.lit(DAY) + hours * F.lit(HOUR) + minutes * F.lit(MINUTE) + seconds.cast("long")
+
+
+def iso_duration(value: Column) -> Column:
+    """Returns an interval of Spark as text of ISO 8601, in days and seconds."""
+    time = _microseconds_of_interval(value)
+    size = F.abs(time)
+    seconds = (size % F.lit(DAY)).cast("decimal(18,0)") / F.lit(1_000_000).cast("decimal(18,0)")
+    written = F.regexp_replace(seconds.cast("decimal(18,6)").cast("string"), r"\.?0+\z", "")
+    days = F.call_function("div", size, F.lit(DAY)).cast("string")
+    return F.concat(
+        F.when(time < 0, "-").otherwise(""),
+        F.lit("P"),
+        days,
+        F.lit("DT"),
+        F.when(written == "", "0").otherwise(written),
+        F.lit("S"),
+    )
+
+
 def as_result(frame: DataFrame, relation: Relation, *, plain_times: bool = False) -> DataFrame:
     """Returns facts as people want them: timestamps are timestamps again, unless they came as numbers."""
-    if plain_times or not any(holds_time(column.type) for column in relation.columns):
+    if not any(is_shown_otherwise(column.type, plain_times=plain_times) for column in relation.columns):
         return frame
     return frame.select(
         *(
-            _moments(F.col(quoted(name)), column.type).alias(name)
+            _shown(F.col(quoted(name)), column.type, plain_times=plain_times).alias(name)
             for name, column in zip(frame.columns, relation.columns, strict=True)
         )
     )
 
 
-def _moments(value: Column, type_: DataType) -> Column:
+def _shown(value: Column, type_: DataType, *, plain_times: bool) -> Column:
+    if not is_shown_otherwise(type_, plain_times=plain_times):
+        return value
     if type_ == TIMESTAMP:
         return F.timestamp_micros(value)
-    if not holds_time(type_):
-        return value
+    if type_ == DATE:
+        return F.date_from_unix_date(value.cast("int"))
+    if type_ == DURATION:
+        return _interval(value)
     if type_.name == "list":
-        return F.transform(value, lambda item: _moments(item, type_.parts[0]))
-    first, second = type_.parts
-    pair = F.struct(_moments(value[FIRST], first).alias(FIRST), _moments(value[SECOND], second).alias(SECOND))
-    return F.when(value.isNotNull(), pair)
+        return F.transform(value, lambda item: _shown(item, type_.parts[0], plain_times=plain_times))
+    parts = [
+        _shown(value[name], part, plain_times=plain_times).alias(name)
+        for name, part in zip((FIRST, SECOND), type_.parts, strict=True)
+    ]
+    return F.when(value.isNotNull(), F.struct(*parts))
+
+
+def _interval(value: Column) -> Column:
+    """Returns microseconds as an interval of Spark: `make_dt_interval` takes seconds as a decimal, which is exact."""
+    none = F.lit(0)
+    minutes = F.call_function("div", value, F.lit(MINUTE))
+    rest = (value % F.lit(MINUTE)).cast("decimal(18,0)") / F.lit(1_000_000).cast("decimal(18,0)")
+    days = F.call_function("div", minutes, F.lit(24 * 60)).cast("int")
+    return F.make_dt_interval(days, none, (minutes % F.lit(24 * 60)).cast("int"), rest.cast("decimal(18,6)"))

@@ -19,7 +19,7 @@ from emberlog.io.facts import BLANKS, can_be_header, find_bad_line
 from emberlog.io.intake import Files, TextSource
 from emberlog.io.paths import cause_in
 from emberlog.io.sampling import statistics_of_text
-from emberlog.io.spark_conversions import local_frame
+from emberlog.io.spark_conversions import local_frame, read_cell
 from emberlog.io.spark_frames import FrameSource
 from emberlog.io.text_format import TextFormat
 from emberlog.language.spark_types import spark_type
@@ -34,7 +34,6 @@ _INT = r"\A[ \t]*[+-]?[0-9]+[ \t]*\z"
 _FLOAT = r"\A[ \t]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*\z"
 _CODE = r"\A[ \t]*[+-]?0[0-9]"
 _BOOL = r"(?i)\A[ \t]*(true|false)[ \t]*\z"
-_ZONED = r"([zZ]|[+-][0-9]{2}:?[0-9]{2})[ \t]*\z"
 
 _BAD_LINE = "bad line"
 _NOT_A_VALUE = "\ufffd"
@@ -228,10 +227,10 @@ def _parsed(cell: Column, type_: DataType) -> Column:
     if type_ == BOOL:
         return F.when(F.rlike(cell, F.lit(_BOOL)), F.lower(_trimmed(cell)) == "true")
     if type_ == TIMESTAMP:
-        # Without a time zone it is in UTC, whatever the session's time zone is.
-        zoned = F.when(F.rlike(cell, F.lit(_ZONED)), _trimmed(cell)).otherwise(F.concat(_trimmed(cell), F.lit("Z")))
-        moment = F.unix_micros(zoned.try_cast("timestamp"))
-        return F.when(F.rlike(cell, F.lit(_INT)), _trimmed(cell).try_cast("long")).otherwise(moment)
+        count = _trimmed(cell).try_cast("long")
+        return F.when(F.rlike(cell, F.lit(_INT)), count).otherwise(read_cell(_trimmed(cell), type_))
+    if type_.is_told_by_type and not type_.parts:
+        return read_cell(_trimmed(cell), type_)
     if type_.name == "list":
         return F.from_json(cell, spark_types.ArrayType(spark_type(type_.parts[0])))
     parts = F.from_json(cell, spark_types.ArrayType(spark_types.StringType()))

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from emberlog.diagnostics import fail
-from emberlog.io.spark_conversions import quoted
+from emberlog.io.spark_conversions import iso_duration, quoted
 from emberlog.io.text_format import NULL
 from emberlog.io.writers import check_format, is_not_written, is_there, put_in_place
 
@@ -69,12 +69,34 @@ def _write(frame: DataFrame, place: str, format: str, header: bool) -> None:
     if format == "parquet":
         frame.write.parquet(place)
     elif format == "json":
-        frame.write.json(place, ignoreNullFields=False)
+        columns = [
+            _without_intervals(F.col(quoted(field.name)), field.dataType).alias(field.name)
+            for field in frame.schema.fields
+        ]
+        frame.select(*columns).write.options(**_MOMENTS).json(place, ignoreNullFields=False)
     else:
         separator = "," if format == "csv" else "\t"
         _as_text(frame).write.csv(
             place, sep=separator, header=header, quote='"', escape='"', nullValue=NULL, emptyValue='""'
         )
+
+
+_MOMENTS = {"timeZone": "UTC", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+"""How JSON holds moments: with all their digits, whatever the time zone of the session is."""
+
+
+def _without_intervals(value: Column, type_: spark_types.DataType) -> Column:
+    """Returns the value with lengths of time as text, as Emberlog reads it; Spark's own form is SQL."""
+    match type_:
+        case spark_types.DayTimeIntervalType():
+            return iso_duration(value)
+        case spark_types.ArrayType():
+            return F.transform(value, lambda item: _without_intervals(item, type_.elementType))
+        case spark_types.StructType():
+            parts = [_without_intervals(value[one.name], one.dataType).alias(one.name) for one in type_.fields]
+            return F.when(value.isNotNull(), F.struct(*parts))
+        case _:
+            return value
 
 
 def _as_text(frame: DataFrame) -> DataFrame:
@@ -87,15 +109,17 @@ def _as_text(frame: DataFrame) -> DataFrame:
 def _cell(value: Column, type_: spark_types.DataType) -> Column:
     if isinstance(type_, spark_types.TimestampType):
         return F.date_format(F.to_utc_timestamp(value, F.current_timezone()), "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'")
+    if isinstance(type_, spark_types.DayTimeIntervalType):
+        return iso_duration(value)
     if isinstance(type_, spark_types.ArrayType):
-        return F.to_json(value)
+        return F.to_json(_without_intervals(value, type_), _MOMENTS)
     if isinstance(type_, spark_types.StructType):
-        first, second = (_json_of(value[field.name]) for field in type_.fields)
+        first, second = (_json_of(_without_intervals(value[one.name], one.dataType)) for one in type_.fields)
         return F.when(value.isNotNull(), F.concat(F.lit("["), first, F.lit(","), second, F.lit("]")))
     return value
 
 
 def _json_of(value: Column) -> Column:
     """Returns a value as JSON: what is between the brackets of a list that holds it alone."""
-    text = F.to_json(F.array(value))
+    text = F.to_json(F.array(value), _MOMENTS)
     return F.substring(text, F.lit(2), F.length(text) - 2)

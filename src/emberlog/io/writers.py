@@ -11,16 +11,17 @@ import shutil
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import datetime
+from datetime import date, timedelta
 from pathlib import Path
 
 from emberlog.config import refuse_options
-from emberlog.datatypes import STRING, TIMESTAMP
+from emberlog.datatypes import DURATION, STRING, TIMESTAMP
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.io.facts import write_facts
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.moments import written_moment
 from emberlog.io.paths import reason_of
+from emberlog.language.spellings import spelled
 from emberlog.semantics.model import Column
 
 FORMATS = ("csv", "tsv", "parquet", "json")
@@ -48,7 +49,7 @@ def _write(relation: LocalRelation, file: Path, format: str, *, header: bool) ->
         pyarrow.parquet.write_table(relation.to_arrow(), file)
     elif format == "json":
         rows = relation.to_arrow().to_pylist()
-        lines = (json.dumps(row, ensure_ascii=False, default=datetime.isoformat) for row in rows)
+        lines = (json.dumps(row, ensure_ascii=False, default=_json_of) for row in rows)
         file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     else:
         is_time = [type_ == TIMESTAMP and not relation.plain_times for type_ in relation.types]
@@ -62,6 +63,13 @@ def _write(relation: LocalRelation, file: Path, format: str, *, header: bool) ->
             for row in relation.facts
         )
         write_facts(file, facts, columns, header=header)
+
+
+def _json_of(value: object) -> str:
+    """Returns a moment, a day or a length of time as text, for JSON has none of them."""
+    if isinstance(value, timedelta):
+        return spelled(value // timedelta(microseconds=1), DURATION)
+    return value.isoformat() if isinstance(value, date) else str(value)  # a datetime is a date
 
 
 def check_format(format: str, *, header: bool) -> None:

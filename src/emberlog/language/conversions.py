@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType, pair_of
+from emberlog.datatypes import BOOL, DATE, DURATION, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType, pair_of
 from emberlog.language.entry import ANY, ORDERED, PAIR, Constants, Function, Types, always, sometimes
 from emberlog.language.faults import Fault
 from emberlog.language.numbers import to_ints
@@ -126,11 +126,9 @@ def _string_column(scope: Scope, operands: list[Typed]) -> Typed:
     from emberlog.language import spark_columns as spark
 
     (one,) = operands
-    if one.type in (INT, BOOL, STRING, TIMESTAMP):
+    if one.type in (INT, BOOL, STRING):
         one = scope.closed(one)
-        return spark.from_operands(
-            one.column.cast("long" if one.type == TIMESTAMP else "string").cast("string"), STRING, [one]
-        )
+        return spark.from_operands(one.column.cast("string"), STRING, [one])
     return spark.through_python(scope, TO_STRING, operands)
 
 
@@ -152,12 +150,12 @@ def _int_column(scope: Scope, operands: list[Typed]) -> Typed:
     from emberlog.language import spark_columns as spark
 
     (one,) = operands
-    if one.type == INT:
-        return one
+    if one.type.is_whole:
+        return replace(one, type=INT, constant=None)
     one = scope.bound(one)
     if one.type == FLOAT:
         return spark.whole(one.column, one)
-    if one.type in (BOOL, TIMESTAMP):
+    if one.type == BOOL:
         return spark.from_operands(one.column.cast("long"), INT, [one])
     return spark.read_text(one, f"[{BLANKS}]*{_WHOLE.pattern}[{BLANKS}]*", INT, '" is not an int')
 
@@ -206,7 +204,8 @@ TO_STRING = Function(
     parameters=(ANY,),
     result=always(STRING),
     signature="to_string(X)",
-    meaning="X as text; of a float the shortest text that reads back as the same float",
+    meaning="X as text; of a float the shortest text that reads back as the same float, of moments and durations that "
+    "of ISO 8601",
     python=text_of,
     spark=_string_column,
 )
@@ -231,11 +230,12 @@ FUNCTIONS = (
         parameters=(ANY,),
         result=always(INT),
         signature="int(X)",
-        meaning="X as an int: a float loses its fraction, text is read",
+        meaning="X as an int: a float loses its fraction, text is read, a timestamp and a duration count "
+        "microseconds, a date days since 1970",
         python=_to_int,
         vector=_int_vector,
         spark=_int_column,
-        fails=_reads((INT, BOOL, TIMESTAMP)),
+        fails=_reads((INT, BOOL, DATE, TIMESTAMP, DURATION)),
         rises=True,
         keeps_sign=True,
     ),

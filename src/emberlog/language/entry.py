@@ -28,6 +28,12 @@ ORDERED = DataType("ordered")
 PAIR = DataType("pair")
 """Stand-ins for several types in a signature: any type, int or float, anything but a list, any pair."""
 
+
+def one_of(*types: DataType) -> DataType:
+    """Returns the stand-in for a few types."""
+    return DataType("one of", types)
+
+
 Types: TypeAlias = Sequence[DataType]
 Constants: TypeAlias = Sequence[object]
 """The values of the arguments that are constants; UNSET for the others."""

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from emberlog.datatypes import FLOAT, INT, INT_MAX, INT_MIN, DataType
+from emberlog.datatypes import FLOAT, INT, INT_MAX, INT_MIN, UNKNOWN, DataType
+from emberlog.language.arithmetic import arithmetic_type
 from emberlog.language.entry import (
     NUMBER,
     ORDERED,
@@ -259,13 +260,14 @@ def _extreme_vector(function: str) -> Callable[..., tuple[Vector, Bad]]:
 # --- columns of Spark -----------------------------------------------------------------------------------------------
 
 
-def _arithmetic(of_ints: str) -> Callable[[Scope, list[Typed]], Typed]:
+def _arithmetic(symbol: str, of_ints: str) -> Callable[[Scope, list[Typed]], Typed]:
     """Returns the form of an operator that is Spark's own for floats, and one of its `try_` functions for ints."""
 
     def compiled(_scope: Scope, operands: list[Typed]) -> Typed:
         from emberlog.language import spark_columns as spark
 
-        return spark.arithmetic_of(of_ints, operands)
+        type_ = arithmetic_type(symbol, *(operand.type for operand in operands)) or UNKNOWN
+        return spark.arithmetic_of(of_ints, operands, type_)
 
     return compiled
 
@@ -292,7 +294,7 @@ def _negate_column(_scope: Scope, operands: list[Typed]) -> Typed:
     from emberlog.language import spark_columns as spark
 
     zero = spark.constant(0.0 if operands[0].type == FLOAT else 0)
-    return spark.arithmetic_of("try_subtract", [zero, *operands])
+    return spark.arithmetic_of("try_subtract", [zero, *operands], operands[0].type)
 
 
 def _abs_column(scope: Scope, operands: list[Typed]) -> Typed:
@@ -390,7 +392,14 @@ def _leaves_remainder(_types: Types, constants: Constants) -> bool:
 
 
 def _operator(symbol: str, meaning: str, **rest: Any) -> Function:
-    return Function(name=symbol, parameters=(NUMBER, NUMBER), signature=f"X {symbol} Y", meaning=meaning, **rest)
+    return Function(
+        name=symbol,
+        parameters=(NUMBER, NUMBER),
+        result=lambda types: arithmetic_type(symbol, *types) or UNKNOWN,
+        signature=f"X {symbol} Y",
+        meaning=meaning,
+        **rest,
+    )
 
 
 NEGATE = Function(
@@ -411,43 +420,40 @@ OPERATORS = {
     for one in (
         _operator(
             "+",
-            "the sum: of two ints an int, otherwise a float",
-            result=widest,
+            "the sum: of two ints an int, of two durations one, of a moment and a duration a moment, otherwise a float",
             is_mixed=True,
             python=_checked(lambda left, right: left + right),
             vector=_add_vectors,
-            spark=_arithmetic("try_add"),
+            spark=_arithmetic("+", "try_add"),
             fails=sometimes,
             leaves_range=True,
             commutative=True,
         ),
         _operator(
             "-",
-            "the difference: of two ints an int, otherwise a float",
-            result=widest,
+            "the difference: of two ints an int, of two moments a duration, of a moment and a duration a moment, "
+            "otherwise a float",
             is_mixed=True,
             python=_checked(lambda left, right: left - right),
             vector=_subtract_vectors,
-            spark=_arithmetic("try_subtract"),
+            spark=_arithmetic("-", "try_subtract"),
             fails=sometimes,
             leaves_range=True,
         ),
         _operator(
             "*",
-            "the product: of two ints an int, otherwise a float",
-            result=widest,
+            "the product: of two ints an int, of a duration and an int a duration, otherwise a float",
             is_mixed=True,
             python=_checked(lambda left, right: left * right),
             vector=_multiply_vectors,
-            spark=_arithmetic("try_multiply"),
+            spark=_arithmetic("*", "try_multiply"),
             fails=sometimes,
             leaves_range=True,
             commutative=True,
         ),
         _operator(
             "/",
-            "division, always a float",
-            result=always(FLOAT),
+            "division, a float; of a duration and an int a duration, cut off towards zero",
             is_real=True,
             python=_checked(_divide),
             vector=_divide_vectors,
@@ -457,7 +463,6 @@ OPERATORS = {
         _operator(
             "div",
             "division of ints, cut off towards zero: `-7 div 2` is `-3`",
-            result=always(INT),
             python=_checked(_integer_divide),
             vector=_integer_divide_vectors,
             spark=_integer_divide_columns,
@@ -466,7 +471,6 @@ OPERATORS = {
         _operator(
             "mod",
             "the remainder, with the sign of the dividend: `-7 mod 2` is `-1`; also written `%`",
-            result=always(INT),
             python=_checked(_modulo),
             vector=_modulo_vectors,
             spark=_modulo_columns,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, DataType
 from emberlog.diagnostics import fail
-from emberlog.language import choices, conversions, numbers, texts
+from emberlog.language import choices, conversions, moments, numbers, texts
 from emberlog.language.aggregates import AGGREGATES as _AGGREGATES
 from emberlog.language.aggregates import Aggregate, registered
 from emberlog.language.conversions import NARROW, WIDEN
@@ -16,11 +16,12 @@ from emberlog.language.faults import Fault
 from emberlog.language.values import CellValue, in_range
 
 SCALAR_FUNCTIONS = {
-    one.name: one for one in (*numbers.FUNCTIONS, *texts.FUNCTIONS, *conversions.FUNCTIONS, *choices.FUNCTIONS)
+    one.name: one
+    for one in (*numbers.FUNCTIONS, *texts.FUNCTIONS, *conversions.FUNCTIONS, *choices.FUNCTIONS, *moments.FUNCTIONS)
 }
 AGGREGATES = {one.name: one for one in _AGGREGATES}
 
-INTERNAL = {one.name: one for one in (WIDEN, NARROW, numbers.HALVES)}
+INTERNAL = {one.name: one for one in (WIDEN, NARROW, numbers.HALVES, *moments.INTERNAL)}
 """What rewrites put into expressions, and programs cannot write."""
 
 PROCEDURES = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from emberlog.datatypes import BOOL, FLOAT, INT, TIMESTAMP, DataType
+from emberlog.datatypes import BOOL, FLOAT, DataType
 from emberlog.language.spark_columns import joined_halves, raise_fault
 from emberlog.language.values import NOT_FINITE, OVERFLOW
 
@@ -121,7 +121,7 @@ def best_pair(arguments: Arguments, *, is_largest: bool) -> Parts:
 
 def _turned_round(cost: Column, type_: DataType) -> Column | None:
     """Returns a column in whose order the largest cost comes first."""
-    if type_ in (INT, TIMESTAMP):
+    if type_.is_whole:
         return F.bitwise_not(cost)
     if type_ == FLOAT:
         return -cost

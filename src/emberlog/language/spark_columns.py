@@ -93,7 +93,7 @@ class Typed:
     constant: CellValue = None
 
     def as_float(self) -> Column:
-        return self.column.cast("double") if self.type == INT else self.column
+        return self.column.cast("double") if self.type.is_whole else self.column
 
     def converted(self, wanted: DataType) -> Column:
         """Returns the column in the wanted type: an int where a float is wanted becomes one, and so does a null."""
@@ -112,12 +112,12 @@ def leaf(name: str, type_: DataType) -> Typed:
     return Typed(F.col(name), type_, frozenset((name,)), is_simple=True)
 
 
-def constant(value: CellValue) -> Typed:
-    """Returns a constant of the language."""
+def constant(value: CellValue, meant: DataType | None = None) -> Typed:
+    """Returns a constant of the language, of the type that is meant where the value does not tell it."""
     assert isinstance(value, bool | int | float | str)
-    type_ = type_of_value(value)
+    type_ = meant or type_of_value(value)
     # A small number would be a 32-bit one for Spark.
-    column = F.lit(value).cast("long") if type_ == INT else F.lit(value)
+    column = F.lit(value).cast("long") if type_.is_whole else F.lit(value)
     return Typed(column, type_, is_simple=True, constant=value)
 
 
@@ -222,14 +222,14 @@ def unmoved(column: Column) -> Column:
 # --- numbers --------------------------------------------------------------------------------------------------------
 
 
-def arithmetic_of(function: str, operands: list[Typed]) -> Typed:
+def arithmetic_of(function: str, operands: list[Typed], type_: DataType = INT) -> Typed:
     """Returns the sum, difference or product: Spark's `try_` function for ints gives null where it overflows."""
     if any(operand.type == FLOAT for operand in operands):
         left, right = (operand.as_float() for operand in operands)
         of_floats = {"try_add": Column.__add__, "try_subtract": Column.__sub__, "try_multiply": Column.__mul__}
         return arithmetic(of_floats[function](left, right), FLOAT, operands)
     left, right = (operand.column for operand in operands)
-    return arithmetic(getattr(F, function)(left, right), INT, operands)
+    return arithmetic(getattr(F, function)(left, right), type_, operands)
 
 
 def divided(operands: list[Typed]) -> Typed:
@@ -239,18 +239,19 @@ def divided(operands: list[Typed]) -> Typed:
 
 def remainder(operands: list[Typed]) -> Typed:
     left, right = operands
-    return arithmetic(F.try_mod(left.column, right.column), INT, operands, _by_zero(right))
+    return arithmetic(F.try_mod(left.column, right.column), left.type, operands, _by_zero(right))
 
 
 def whole_quotient(scope: Scope, left: Typed, right: Typed) -> Typed:
     divisor = right.constant
+    type_ = left.type if right.type == INT else INT  # of a duration and an int, a duration
     if isinstance(divisor, int) and divisor not in (0, -1):
-        return from_operands(F.call_function("div", left.column, right.column), INT, [left, right])
+        return from_operands(F.call_function("div", left.column, right.column), type_, [left, right])
     left, right = scope.held(left), scope.held(right)
     # What comes of a division by 0, and of the smallest int by -1, depends on Spark's ANSI mode.
     has_value = (right.column != 0) & ((right.column != -1) | (left.column != F.lit(INT_MIN)))
     quotient = F.call_function("div", left.column, F.when(has_value, right.column))
-    return opened(quotient, INT, [left, right], _by_zero(right), conditions=1)
+    return opened(quotient, type_, [left, right], _by_zero(right), conditions=1)
 
 
 def _by_zero(divisor: Typed) -> Check:

@@ -1,5 +1,5 @@
-"""Types of the language as types of Spark. A timestamp is a number of microseconds while a program runs, as in every
-executor, and a timestamp of Spark outside."""
+"""Types of the language as types of Spark. Moments, durations and decimals are longs while a program runs, as in
+every executor, and what Spark calls them outside."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from collections.abc import Sequence
 
 from pyspark.sql import types as spark_types
 
-from emberlog.datatypes import BOOL, FIRST, FLOAT, INT, SECOND, STRING, TIMESTAMP, UNKNOWN, DataType
+from emberlog.datatypes import BOOL, FIRST, FLOAT, SECOND, STRING, UNKNOWN, DataType
 from emberlog.diagnostics import InternalError
 
 _PLAIN = {
-    INT: spark_types.LongType(),
     FLOAT: spark_types.DoubleType(),
     STRING: spark_types.StringType(),
     BOOL: spark_types.BooleanType(),
-    TIMESTAMP: spark_types.LongType(),
     UNKNOWN: spark_types.StringType(),
 }
 
@@ -27,6 +25,8 @@ def spark_type(type_: DataType) -> spark_types.DataType:
         return spark_types.StructType([spark_types.StructField(FIRST, first), spark_types.StructField(SECOND, second)])
     if type_.name == "list":
         return spark_types.ArrayType(spark_type(type_.parts[0]))
+    if type_.is_whole:
+        return spark_types.LongType()
     if type_ not in _PLAIN:
         raise InternalError(f"DL903: there is no Spark type for {type_}")
     return _PLAIN[type_]

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from emberlog.datatypes import BOOL, FLOAT, INT, TIMESTAMP, DataType
+from emberlog.datatypes import BOOL, FLOAT, DataType
 from emberlog.language.comparisons import Comparison
 from emberlog.language.conversions import row_by_row
 from emberlog.language.entry import Function
@@ -32,12 +32,12 @@ class Vector:
         return self.values.dtype
 
 
-_DTYPES: dict[DataType, Any] = {INT: np.int64, TIMESTAMP: np.int64, FLOAT: np.float64, BOOL: np.bool_}
+_DTYPES: dict[DataType, Any] = {FLOAT: np.float64, BOOL: np.bool_}
 
 
 def dtype_of(type_: DataType) -> Any:
     """Returns how values of a type are kept: numbers and truth values as themselves, all others as objects."""
-    return _DTYPES.get(type_, object)
+    return np.int64 if type_.is_whole else _DTYPES.get(type_, object)
 
 
 def apply(function: Function, operands: Sequence[Vector], types: Sequence[DataType]) -> Vector:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NoReturn, assert_never
 
-from emberlog.datatypes import DataType, join_types, type_of_value
+from emberlog.datatypes import DataType, join_types
 from emberlog.diagnostics import InternalError
 from emberlog.semantics.model import (
     Absent,
@@ -188,8 +188,8 @@ class ProgramInvariants:
                 case Variable(variable):
                     self._same(column.name, self._type(variable, rule), column.type, rule)
                     names.add(variable)
-                case Constant(value):
-                    self._same(column.name, type_of_value(value), column.type, rule)
+                case Constant():
+                    self._same(column.name, term.type, column.type, rule)
                 case _:
                     self._violated(f"an atom of {name} has {term!r} in it", rule)
         return names

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from emberlog.datatypes import type_of_value
 from emberlog.language.registry import AGGREGATES
 from emberlog.logical.nodes import (
     Aggregate,
@@ -88,18 +87,19 @@ def constant_columns(plan: Plan) -> dict[str, Constant]:
     match plan:
         case Values(columns, rows):
             return {
-                field.name: Constant(cell)
+                field.name: constant
                 for field, cell in zip(columns, rows[0] if len(rows) == 1 else (), strict=False)
-                if isinstance(cell, bool | int | float | str) and type_of_value(cell) == field.type
+                if isinstance(cell, bool | int | float | str)
+                and (constant := Constant.of(cell, field.type)).type == field.type
             }
         case Filter(source, conditions):
             types = column_types(source)
             known = constant_columns(source)
             for condition in conditions:
                 match condition:
-                    case Compare(ComparisonOperator.EQUAL, Variable(name), Constant(value) as constant) | Compare(
-                        ComparisonOperator.EQUAL, Constant(value) as constant, Variable(name)
-                    ) if types[name] == type_of_value(value):
+                    case Compare(ComparisonOperator.EQUAL, Variable(name), Constant() as constant) | Compare(
+                        ComparisonOperator.EQUAL, Constant() as constant, Variable(name)
+                    ) if types[name] == constant.type:
                         known[name] = constant
                     case _:
                         pass

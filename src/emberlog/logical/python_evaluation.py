@@ -7,12 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias, assert_never
 
+from emberlog.datatypes import TIMESTAMP, UNKNOWN, DataType
 from emberlog.diagnostics import EmberlogError, InternalError, fail
 from emberlog.language.comparisons import COMPARISONS
 from emberlog.language.entry import Function
 from emberlog.language.faults import Fault
+from emberlog.language.moments import MOMENT
 from emberlog.language.numbers import NEGATE, OPERATORS
 from emberlog.language.registry import BUILT_IN, Functions
+from emberlog.language.spellings import literal
 from emberlog.language.values import CellValue, shown
 from emberlog.logical.nodes import Condition
 from emberlog.semantics.model import Compare, Holds
@@ -114,8 +117,33 @@ def _applied(
 def values_text(expression: Expression, lookup: Lookup, row: Row) -> str:
     """Says which values an expression met: `here X = 1 and Y = 0`."""
     names = dict.fromkeys(variable.name for variable in variables_of(expression))
-    values = [f"{name} = {shown(lookup(name)(row))}" for name in names]
+    meant = _meant(expression)
+    values = [f"{name} = {_shown(lookup(name)(row), meant.get(name))}" for name in names]
     return f"here {' and '.join(values)}" if values else ""
+
+
+def _meant(expression: Expression) -> dict[str, DataType]:
+    """Returns the types that functions tell of the variables they take, where the values do not tell them."""
+    match expression:
+        case Call(name, arguments):
+            function = BUILT_IN.find(name)
+            meant: dict[str, DataType] = {}
+            for place, argument in enumerate(arguments):
+                wanted = function.parameter(place) if function else UNKNOWN
+                wanted = TIMESTAMP if wanted == MOMENT else wanted  # dates are widened before
+                is_told = isinstance(argument, Variable) and wanted.is_told_by_type and not wanted.parts
+                meant |= {argument.name: wanted} if is_told else _meant(argument)  # type: ignore[union-attr]
+            return meant
+        case Binary(_, left, right):
+            return _meant(left) | _meant(right)
+        case Unary(operand):
+            return _meant(operand)
+        case _:
+            return {}
+
+
+def _shown(value: CellValue, type_: DataType | None) -> str:
+    return literal(value, type_) if type_ is not None and isinstance(value, int) else shown(value)
 
 
 def error_in_rule(fault: Fault, rule: str) -> EmberlogError:

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from emberlog.optimize.rule_substitution import variable_names
 from emberlog.semantics.model import Contribution, CoreRule, Fact, HeadValue, Match
+from emberlog.semantics.totality import type_of
 from emberlog.syntax.ast import Constant, Variable
 
 
@@ -67,6 +68,6 @@ def _answering(rule: CoreRule, constants: Sequence[object]) -> CoreRule:
         if constant is None:
             head.append(value)
         else:
-            assert isinstance(constant, int | float | str)
-            head.append(Constant(constant))
+            assert isinstance(constant, int | float | str) and not isinstance(value, Contribution)
+            head.append(Constant.of(constant, type_of(value, rule.types)))
     return replace(rule, head=tuple(head))

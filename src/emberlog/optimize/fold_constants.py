@@ -20,6 +20,7 @@ from emberlog.logical.python_evaluation import evaluate, holds
 from emberlog.logical.traverse import map_plans, transform
 from emberlog.optimize.context import PassContext
 from emberlog.semantics.model import Compare, Holds
+from emberlog.semantics.totality import type_of
 from emberlog.syntax.ast import Binary, Call, Constant, Expression, Unary, Variable
 
 
@@ -109,7 +110,9 @@ def _value_of(expression: Expression) -> Expression:
         value = evaluate(expression, {})
     except Fault:
         return expression
-    return Constant(value, expression.span) if isinstance(value, bool | int | float | str) else expression
+    if not isinstance(value, bool | int | float | str):
+        return expression
+    return Constant.of(value, type_of(expression, {}), expression.span)
 
 
 def _holds(condition: Condition) -> bool | None:

@@ -226,21 +226,26 @@ class DemandWriter:
         """A demand that is one fact of the query for good is not joined: its constants are put into the rules."""
         demands = {self.demand_name(version) for version in self.calls.versions}
         derived = {rule.relation for rule in self.rules}
-        single = {name: self.facts[name][0] for name in demands - derived if len(self.facts.get(name, ())) == 1}
+        single = {
+            name: [
+                Constant.of(value, column.type)  # type: ignore[arg-type]
+                for value, column in zip(self.facts[name][0], self.relations[name].columns, strict=True)
+            ]
+            for name in demands - derived
+            if len(self.facts.get(name, ())) == 1
+        }
         self.rules = [rule for one in self.rules if (rule := _with_constants(one, single)) is not None]
         for name in single:
             del self.facts[name], self.relations[name]
 
 
-def _with_constants(rule: CoreRule, single: Mapping[str, Fact]) -> CoreRule | None:
+def _with_constants(rule: CoreRule, single: Mapping[str, Sequence[Constant]]) -> CoreRule | None:
     """Returns the rule with the demand in front replaced; None when a constant of its head is not demanded."""
     first = rule.body[0] if rule.body else None
     if not isinstance(first, Match) or first.relation not in single:
         return rule
     wanted: dict[str, Constant] = {}
-    for term, value in zip(first.terms, single[first.relation], strict=True):
-        assert isinstance(value, int | float | str)
-        constant = Constant(value)
+    for term, constant in zip(first.terms, single[first.relation], strict=True):
         if isinstance(term, Variable):
             if wanted.setdefault(term.name, constant) != constant:
                 return None

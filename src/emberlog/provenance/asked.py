@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 
-from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, DataType
+from emberlog.datatypes import BOOL, FLOAT, STRING, UNKNOWN, DataType
 from emberlog.diagnostics import EmberlogError, fail, nearest
-from emberlog.io.moments import time_of
+from emberlog.io.python_rows import cell_of
+from emberlog.language.spellings import read_cell
 from emberlog.provenance.facts import FactBase
 from emberlog.render.wording import pattern_text
 from emberlog.semantics.model import CellValue, Fact, Relation
@@ -77,19 +78,28 @@ def asked_pattern(relation: Relation, values: Sequence[object]) -> tuple[CellVal
 
 
 def _value(relation: str, column: str, type_: DataType, value: object) -> CellValue:
-    if type_ == TIMESTAMP and isinstance(value, datetime):
-        return time_of(value)
-    if type_ == TIMESTAMP and isinstance(value, str) and (moment := moment_in(value)) is not None:
-        return time_of(moment)
+    if type_.is_told_by_type and not type_.parts and not isinstance(value, int):
+        return _told_by_type(relation, column, type_, value)
     if type_ == FLOAT and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type_.parts and isinstance(value, Sequence) and not isinstance(value, str):
         parts = type_.parts if type_.name == "pair" else type_.parts * len(value)
         return tuple(_value(relation, column, part, one) for part, one in zip(parts, value, strict=True))
-    expected = {INT: int, TIMESTAMP: int, FLOAT: float, STRING: str, BOOL: bool}.get(type_, object)
+    expected = int if type_.is_whole else {FLOAT: float, STRING: str, BOOL: bool}.get(type_, object)
     if not isinstance(value, expected) or (expected is int and isinstance(value, bool)):
         raise fail("DL441", f"the column `{column}` of `{relation}` has values of type {type_}, not {value!r}")
     return value  # type: ignore[return-value]
+
+
+def _told_by_type(relation: str, column: str, type_: DataType, value: object) -> CellValue:
+    """Returns a moment, a length of time or a decimal that is given as such, or as text."""
+    try:
+        cell, found = (read_cell(value, type_), type_) if isinstance(value, str) else cell_of(value)
+    except ValueError:
+        cell, found = None, UNKNOWN
+    if found != type_:
+        raise fail("DL441", f"the column `{column}` of `{relation}` has values of type {type_}, not {value!r}")
+    return cell
 
 
 def moment_in(text: str) -> datetime | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias, assert_never
 
+from emberlog.datatypes import DataType
 from emberlog.engines.recording import Recording
 from emberlog.io.shelves import Shelf
 from emberlog.optimize.demand_for_proofs import Demands
@@ -112,7 +113,9 @@ class Questions:
         """Returns the facts of a run that computed all that agree with the pattern, and all that they come from."""
         if self._is_computed(name, pattern):
             return self._own
-        return self._of_run(name, tuple(_term(place, value) for place, value in enumerate(pattern, 1)))
+        columns = self.checked.relations[name].columns
+        terms = [_term(place, pattern[place], column.type) for place, column in enumerate(columns)]
+        return self._of_run(name, tuple(terms))
 
     def _whole(self, name: str) -> FactBase:
         """Returns the facts of a run that computed all of the relation, and all that it comes from."""
@@ -156,5 +159,6 @@ def _origin(base: FactBase, relation: str, fact: Fact) -> Origin:
     return Origin(goal.iteration, when_text(goal.iteration, base.recursion(relation)), by)
 
 
-def _term(place: int, value: CellValue) -> Constant | Variable:
-    return Constant(value) if isinstance(value, bool | int | float | str) else Variable(f"_{place}")
+def _term(place: int, value: CellValue, type_: DataType) -> Constant | Variable:
+    is_plain = isinstance(value, bool | int | float | str)
+    return Constant.of(value, type_) if is_plain else Variable(f"_{place + 1}")  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from emberlog.datatypes import TIMESTAMP, DataType
 from emberlog.io.moments import shown_moment
+from emberlog.language.spellings import spelled
 from emberlog.logical.rule_text import query_text
 from emberlog.logical.summary import counted
 from emberlog.semantics.model import CellValue, CheckedProgram, Fact
@@ -71,6 +72,8 @@ def value_text(value: CellValue, type_: DataType) -> str:
             return f"[{inside}]" if type_.name == "list" else f"({inside})"
         case int() if type_ == TIMESTAMP:
             return shown_moment(value)
+        case int() if type_.is_told_by_type:
+            return spelled(value, type_)
         case _:
             return repr(value)
 

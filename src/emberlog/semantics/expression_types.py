@@ -6,18 +6,31 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
-from emberlog.datatypes import FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType, join_types, type_of_value
+from emberlog.datatypes import DATE, DURATION, FLOAT, INT, STRING, UNKNOWN, DataType, join_types
 from emberlog.diagnostics import Diagnostics
+from emberlog.language.arithmetic import OF_TIME, arithmetic_type
 from emberlog.language.choices import IF
-from emberlog.language.entry import ANY, NUMBER, ORDERED, PAIR
+from emberlog.language.entry import ANY, NUMBER, ORDERED, PAIR, Function
+from emberlog.language.moments import FORMAT_TIME, PARSE_DATE, PARSE_TIME, TRUNCATE, UNITS_OF_CALENDAR
 from emberlog.language.registry import Functions
+from emberlog.language.spellings import DAY
 from emberlog.language.texts import MATCHES, pattern_error
+from emberlog.language.time_formats import format_error
 from emberlog.syntax import ast
 from emberlog.syntax.ast import BinaryOperator, Expression
 
 
 class ExpressionTyper:
-    def __init__(self, variables: Mapping[str, DataType], functions: Functions, diagnostics: Diagnostics) -> None:
+    def __init__(
+        self,
+        variables: Mapping[str, DataType],
+        functions: Functions,
+        diagnostics: Diagnostics,
+        *,
+        guesses: bool = True,
+    ) -> None:
+        """`guesses`, what has no type counts as a number where an operator needs one."""
+        self.guesses = guesses
         self.variables = variables
         self.functions = functions
         self.diagnostics = diagnostics
@@ -27,13 +40,13 @@ class ExpressionTyper:
             case ast.Variable(name):
                 return self.variables.get(name, UNKNOWN)
             case ast.Constant():
-                return type_of_value(expression.value)
+                return expression.type
             case ast.Wildcard() | ast.Parameter():
                 return UNKNOWN
             case ast.Unary(operand):
                 return self._number(operand, "-")
-            case ast.Binary(operator, left, right):
-                return self._arithmetic(operator, left, right)
+            case ast.Binary():
+                return self._arithmetic(expression)
             case ast.Call():
                 return self._call(expression)
             case _:
@@ -41,22 +54,24 @@ class ExpressionTyper:
 
     def _number(self, operand: Expression, operator: str) -> DataType:
         found = self.type_of(operand)
-        if not found.is_known or found.is_numeric:
+        if not found.is_known or found.is_numeric or (found == DURATION and operator == "-"):
             return found
         hint = "to_number(S) reads a number from text"
         if found == STRING and operator == "+":
             hint = "cat(S, T) joins strings"
-        elif found == TIMESTAMP:
-            hint = "int(T) gives the microseconds of a timestamp"
+        elif found in OF_TIME:
+            hint = "int(T) gives the microseconds of a timestamp or a duration, and the days of a date"
         self.diagnostics.error(
             "DL221", f"`{operator}` needs numbers, and this is {found.described}", operand.span, hint
         )
         return UNKNOWN
 
-    def _arithmetic(self, operator: BinaryOperator, left: Expression, right: Expression) -> DataType:
+    def _arithmetic(self, binary: ast.Binary) -> DataType:
+        operator, left, right = binary.operator, binary.left, binary.right
+        types = self.type_of(left), self.type_of(right)
+        if any(one in OF_TIME for one in types):
+            return self._with_time(binary, *types)
         sides = [self._number(side, operator.value) for side in (left, right)]
-        if operator is BinaryOperator.DIVIDE:
-            return FLOAT
         if operator in (BinaryOperator.INTEGER_DIVIDE, BinaryOperator.MODULO):
             for side, found in zip((left, right), sides, strict=True):
                 if found == FLOAT:
@@ -66,14 +81,34 @@ class ExpressionTyper:
                         side.span,
                         "`/` divides floats; int(X), floor(X) and round(X) convert",
                     )
-            return INT
-        if UNKNOWN in sides:
-            # One float makes it a float whatever the other is; an int says nothing about it.
-            return FLOAT if FLOAT in sides else UNKNOWN
-        return join_types(sides[0], sides[1]) or UNKNOWN
+            sides = [UNKNOWN if one == FLOAT else one for one in sides]
+        return arithmetic_type(operator.value, sides[0], sides[1], guesses=self.guesses) or UNKNOWN
+
+    def _with_time(self, binary: ast.Binary, left: DataType, right: DataType) -> DataType:
+        symbol = binary.operator.value
+        result = arithmetic_type(symbol, left, right)
+        if result is None:
+            self.diagnostics.error(
+                "DL262",
+                f"`{symbol}` does not take {left.described} and {right.described}",
+                binary.span,
+                _hint_of_time(symbol, left, right),
+            )
+            return UNKNOWN
+        days = [
+            side for side in (binary.left, binary.right) if isinstance(side, ast.Constant) and side.type == DURATION
+        ]
+        if result == DATE and days and isinstance(days[0].value, int) and days[0].value % DAY:
+            self.diagnostics.error(
+                "DL263",
+                "a date and a duration that is not of whole days give no date",
+                binary.span,
+                "timestamp(D) is the midnight of a date: add the duration to it",
+            )
+        return result
 
     def _call(self, call: ast.Call) -> DataType:
-        function = self.functions.scalars.get(call.function)
+        function = self.functions.find(call.function)
         types = [self.type_of(argument) for argument in call.arguments]
         if function is None or not function.accepts(len(types)):
             return UNKNOWN
@@ -88,6 +123,7 @@ class ExpressionTyper:
                 )
         if function is MATCHES:
             self._pattern(call.arguments[1])
+        self._constants_of_time(function, call)
         if function.is_mixed:
             self._one_type(call, types, "chooses between" if function.is_lazy else "compares")
         if function is IF:
@@ -107,6 +143,19 @@ class ExpressionTyper:
                 complaint,
                 "patterns are those of RE2: no look-around, no references to groups",
             )
+
+    def _constants_of_time(self, function: Function, call: ast.Call) -> None:
+        """Reports a constant format, or a constant unit, that there is not."""
+        given = call.arguments[-1]
+        if not isinstance(given, ast.Constant) or not isinstance(given.value, str):
+            return
+        complaint, what = None, ""
+        if function in (FORMAT_TIME, PARSE_TIME, PARSE_DATE):
+            complaint, what = format_error(given.value, to_read=function is not FORMAT_TIME), "format of a moment"
+        elif function is TRUNCATE and given.value not in UNITS_OF_CALENDAR:
+            complaint, what = f"known are {', '.join(UNITS_OF_CALENDAR)}", "unit of the calendar"
+        if complaint is not None:
+            self.diagnostics.error("DL264", f"`{given.value}` is not a {what}", given.span, complaint)
 
     def _one_type(self, call: ast.Call, types: list[DataType], verb: str) -> None:
         widest = UNKNOWN
@@ -128,6 +177,8 @@ def _accepts(wanted: DataType, found: DataType) -> bool:
         return found.name != "list"
     if wanted == PAIR:
         return found.name == "pair"
+    if wanted.name == "one of":
+        return found in wanted.parts
     return wanted == found
 
 
@@ -138,4 +189,17 @@ def _described(wanted: DataType) -> str:
         return "a value with an order"
     if wanted == PAIR:
         return "a pair made by encd"
+    if wanted.name == "one of":
+        *others, last = (one.described for one in wanted.parts)
+        return f"{', '.join(others)} or {last}"
     return wanted.described
+
+
+def _hint_of_time(symbol: str, left: DataType, right: DataType) -> str:
+    if DURATION in (left, right) and FLOAT in (left, right):
+        return "a duration is multiplied and divided by ints; round(X) converts"
+    if INT in (left, right) and symbol in "+-":
+        return "a length of time has a unit: `T + 3 days`; `N * 1 day` makes one of a number"
+    if symbol == "+" and DURATION not in (left, right):
+        return "the difference of two moments is a duration, and a moment and a duration can be added"
+    return "moments can be subtracted, a duration can be added to one, and multiplied and divided by an int"

@@ -46,6 +46,9 @@ class NonMonotoneStep:
     reason: str
 
 
+_ARITHMETIC = {"later!": BinaryOperator.ADD, "earlier!": BinaryOperator.SUBTRACT}
+"""What the type checker writes for moments, by what it rises and falls like."""
+
 _WORDS = {Trend.FALLING: "falls", Trend.RISING: "rises", Trend.UNCLEAR: "may rise or fall", Trend.FIXED: "is fixed"}
 
 
@@ -199,6 +202,10 @@ class _RuleTest:
             case ast.Binary(BinaryOperator.ADD, left, right):
                 fixed = [side for side in (left, right) if self.trend(side) is Trend.FIXED]
                 return any(self._is_strict(side) for side in (left, right)) and len(fixed) == 1
+            case ast.Call("later!" | "earlier!", (left, right)):
+                return self._is_strict(ast.Binary(_ARITHMETIC[expression.function], left, right))
+            case ast.Call("timestamp!" | "whole_day!", (inner,)):
+                return self._is_strict(inner)
             case ast.Binary(BinaryOperator.SUBTRACT, left, right):
                 return self._is_strict(left) and self.trend(right) is Trend.FIXED
             case _:
@@ -214,6 +221,8 @@ class _RuleTest:
                 return -self.trend(operand)
             case ast.Binary(operator, left, right):
                 return self._arithmetic(operator, left, right)
+            case ast.Call("later!" | "earlier!", (left, right)):
+                return self._arithmetic(_ARITHMETIC[expression.function], left, right)
             case ast.Call(function, arguments):
                 trends = [self.trend(argument) for argument in arguments]
                 if all(one is Trend.FIXED for one in trends):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emberlog.datatypes import FLOAT, INT, join_types, type_of_value
+from emberlog.datatypes import FLOAT, INT, join_types
 from emberlog.diagnostics import Diagnostics
 from emberlog.semantics.model import CheckedQuery, Column, Relation, Term
 from emberlog.semantics.normalize import refuse_null
@@ -83,7 +83,7 @@ def _constant(constant: Constant, index: int, relation: Relation, diagnostics: D
             "ask with a variable, and look for null in the answers",
         )
     constant = whole_constant(constant, column.type)
-    found = type_of_value(constant.value)
+    found = constant.type
     if join_types(column.type, found) is None or (column.type == INT and found == FLOAT):
         diagnostics.error(
             "DL224",

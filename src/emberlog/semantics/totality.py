@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
-from emberlog.datatypes import BOOL, UNKNOWN, DataType, type_of_value
+from emberlog.datatypes import BOOL, UNKNOWN, DataType
 from emberlog.diagnostics import InternalError
 from emberlog.language.entry import UNSET, Function
 from emberlog.language.faults import Fault
@@ -45,8 +45,8 @@ def type_of(expression: Expression, types: Mapping[str, DataType], functions: Fu
     match expression:
         case Variable(name):
             return types.get(name, UNKNOWN)
-        case Constant(value):
-            return type_of_value(value)
+        case Constant():
+            return expression.type
         case Call(name, (argument,)) if name == TRY:
             return type_of(argument, types, functions)
         case Call(name) if name == FAILS:

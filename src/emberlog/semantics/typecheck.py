@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from emberlog.datatypes import BOOL, FLOAT, INT, UNKNOWN, DataType, join_types, type_of_value
+from emberlog.datatypes import BOOL, DATE, DURATION, FLOAT, INT, TIMESTAMP, UNKNOWN, DataType, join_types
 from emberlog.deadline import check_time
 from emberlog.diagnostics import Diagnostics, Note
 from emberlog.language.conversions import NARROW, WIDEN
 from emberlog.language.faults import Fault
 from emberlog.language.registry import Functions
+from emberlog.semantics.elaborate import elaborated, elaborated_comparison
 from emberlog.semantics.expression_types import ExpressionTyper
 from emberlog.semantics.model import (
     Absent,
@@ -110,11 +111,11 @@ def _infer_more(
     for rule in rules:
         check_time(CHECKING)
         types = variable_types(rule, table, functions, by_comparison=by_comparison)
-        typer = ExpressionTyper(types, functions, silent)
+        typer = ExpressionTyper(types, functions, silent, guesses=by_comparison)
         for literal in rule.body:
             if isinstance(literal, Match) and not signatures[literal.relation].is_derived:
                 for index, term in enumerate(literal.terms):
-                    found = types.get(term.name, UNKNOWN) if isinstance(term, Variable) else type_of_value(term.value)
+                    found = types.get(term.name, UNKNOWN) if isinstance(term, Variable) else term.type
                     changed |= table.widen(literal.relation, index, found, term.span)
         for index, value in enumerate(rule.head):
             changed |= table.widen(rule.relation, index, _head_type(value, typer), _head_span(rule, index))
@@ -166,7 +167,7 @@ def variable_types(
                         taken |= types[side.name] != UNKNOWN
         return taken
 
-    typer = ExpressionTyper(types, functions, Diagnostics())
+    typer = ExpressionTyper(types, functions, Diagnostics(), guesses=by_comparison)
     take_bindings()
     while by_comparison and take_comparisons():
         take_bindings()
@@ -197,8 +198,12 @@ class _RuleChecker:
         self.diagnostics = diagnostics
         self.types = variable_types(rule, table, functions)
         self.typer = ExpressionTyper(self.types, functions, diagnostics)
+        self.silent = ExpressionTyper(self.types, functions, Diagnostics())
         self.first_use: dict[str, tuple[DataType, Span]] = {}
         self.bound: set[str] = set()
+
+    def _elaborated(self, expression: Expression) -> Expression:
+        return elaborated(expression, self.silent)
 
     def run(self) -> CoreRule:
         body: list[Literal] = []
@@ -212,14 +217,15 @@ class _RuleChecker:
                     found = self.typer.type_of(expression)
                     self._agree(variable, found, expression.span)
                     self.bound.add(variable.name)
-                    body.append(replace(literal, expression=_as(self.types[variable.name], expression, found)))
+                    value = _as(self.types[variable.name], self._elaborated(expression), found)
+                    body.append(replace(literal, expression=value))
                 case Compare():
                     self._comparison(literal)
-                    body.append(literal)
+                    body.append(elaborated_comparison(literal, self.silent))
                 case Holds(test):
                     if self.typer.type_of(test) not in (BOOL, UNKNOWN):
                         self.diagnostics.error("DL221", "this is not true or false", test.span)
-                    body.append(literal)
+                    body.append(replace(literal, test=self._elaborated(test)))
         head = tuple(self._head(index, value) for index, value in enumerate(self.rule.head))
         exact = _ExactChoices(self.types, self.typer.functions, self.diagnostics)
         return replace(
@@ -282,7 +288,7 @@ class _RuleChecker:
 
     def _constant(self, relation: str, index: int, column: DataType, constant: Constant) -> Constant:
         constant = whole_constant(constant, column)
-        found = type_of_value(constant.value)
+        found = constant.type
         joined = join_types(column, found)
         if joined is None or (column == INT and found == FLOAT):
             self._column_mismatch(relation, index, column, found, constant.span)
@@ -308,7 +314,7 @@ class _RuleChecker:
 
     def _comparison(self, comparison: Compare) -> None:
         left, right = self.typer.type_of(comparison.left), self.typer.type_of(comparison.right)
-        if join_types(left, right) is None:
+        if join_types(left, right) is None and {left, right} != {DATE, TIMESTAMP}:
             self.diagnostics.error(
                 "DL223",
                 f"{left.described} cannot be compared with {right.described}",
@@ -325,7 +331,7 @@ class _RuleChecker:
             return self._contribution(index, column, value)
         found = self.typer.type_of(value)
         self._fits(index, column, found)
-        return self._widened(value, found, column)
+        return self._widened(self._elaborated(value), found, column)
 
     def _widened(self, value: Expression, found: DataType, column: DataType) -> Expression:
         return _as_float(value, self.diagnostics) if column == FLOAT and found == INT else value
@@ -336,7 +342,7 @@ class _RuleChecker:
         span = _head_span(self.rule, index)
         aggregated = types[-1] if types else UNKNOWN
         needs_number = function.is_numeric or (function.by_key and len(types) == 2)
-        if needs_number and aggregated.is_known and not aggregated.is_numeric:
+        if needs_number and aggregated.is_known and not aggregated.is_numeric and aggregated != DURATION:
             self.diagnostics.error(
                 "DL221",
                 f"`{value.function}` needs numbers, and this is {aggregated.described}",
@@ -350,6 +356,9 @@ class _RuleChecker:
                 span,
             )
         self._fits(index, column, function.result(types))
+        value = replace(value, arguments=tuple(map(self._elaborated, value.arguments)))
+        if value.function == "avg" and aggregated == DURATION:
+            return replace(value, arguments=(ast.Call("seconds", value.arguments, span),))
         # The contribution itself is widened; counts and keys stay as they are.
         is_key_alone = function.by_key and len(types) == 1
         if column == FLOAT and types and aggregated == INT and function.result(types) == INT and not is_key_alone:

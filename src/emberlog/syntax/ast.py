@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
-from emberlog.datatypes import DataType
+from emberlog.datatypes import DataType, type_of_value
 from emberlog.diagnostics import Diagnostic
 from emberlog.source import NOWHERE, Source, Span
 
@@ -40,13 +40,29 @@ class Wildcard:
 class Constant:
     value: Value
     span: Span = _span()
+    meant: DataType | None = None
+    """The type, where the value does not tell it: a date, a timestamp, a duration and a decimal are ints."""
+
+    @staticmethod
+    def of(value: Value, type_: DataType, span: Span = NOWHERE) -> Constant:
+        """Returns the constant of a value that a column of this type holds."""
+        return Constant(value, span, type_ if type_.is_told_by_type else None)
+
+    @property
+    def type(self) -> DataType:
+        return self.meant or type_of_value(self.value)
 
     # True == 1 == 1.0 in Python, but not in a program.
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Constant) and type(self.value) is type(other.value) and (self.value == other.value)
+        return (
+            isinstance(other, Constant)
+            and type(self.value) is type(other.value)
+            and self.value == other.value
+            and self.meant == other.meant
+        )
 
     def __hash__(self) -> int:
-        return hash((type(self.value), self.value))
+        return hash((type(self.value), self.value, self.meant))
 
 
 @dataclass(frozen=True, slots=True)

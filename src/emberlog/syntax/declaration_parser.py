@@ -100,7 +100,7 @@ class DeclarationParser(TokenReader):
         data_type = TYPE_NAMES.get(type_name.text.lower())
         if data_type is None:
             guess = nearest(type_name.text.lower(), TYPE_NAMES)
-            known = "types are int, float, string, bool and timestamp"
+            known = "types are int, float, string, bool, date, timestamp and duration"
             hint = f"did you mean `{guess}`? {known}" if guess else known
             raise self.problem("DL115", f"`{type_name.text}` is not a type", type_name.span, hint)
         return ast.ColumnDeclaration(name.text, data_type, aggregate, first.span.to(self.previous().span))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from emberlog.datatypes import INT_MAX
+from emberlog.datatypes import DATE, DURATION, INT_MAX, INT_MIN, TIMESTAMP
+from emberlog.language.spellings import UNITS, read_date, read_timestamp
+from emberlog.source import Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import BinaryOperator, Expression
 from emberlog.syntax.foreign_forms import ForeignForms
 from emberlog.syntax.lexer import Token, TokenKind
 from emberlog.syntax.token_reader import DEEPEST
-from emberlog.syntax.vocabulary import AGGREGATE_NAMES, LITERALS
+from emberlog.syntax.vocabulary import AGGREGATE_NAMES, LITERALS, TIME_UNITS
 
 _ADDITIVE = {"+": BinaryOperator.ADD, "-": BinaryOperator.SUBTRACT}
 _MULTIPLICATIVE = {
@@ -64,6 +66,8 @@ class ExpressionParser(ForeignForms):
         if number.kind in (TokenKind.INT, TokenKind.FLOAT):
             self.take()
             assert isinstance(number.value, int | float)
+            if self._at_unit(number):
+                return self._length_of_time(-number.value, token.span.to(number.span))
             # There is one zero: -0.0 is 0.0.
             return ast.Constant(-number.value or number.value, token.span.to(number.span))
         self.deeper()
@@ -98,10 +102,51 @@ class ExpressionParser(ForeignForms):
 
     def _number(self, token: Token) -> Expression:
         assert isinstance(token.value, int | float)
+        if self._at_unit(token):
+            return self._length_of_time(token.value, token.span)
         if isinstance(token.value, int) and token.value > INT_MAX:
             self.report("DL105", "this number does not fit into a 64-bit int", token.span)
             return ast.Constant(0, token.span)
         return ast.Constant(token.value, token.span)
+
+    def _at_unit(self, number: Token) -> bool:
+        unit = self.peek().text.lower()
+        is_unit = unit in TIME_UNITS or f"{unit}s" in TIME_UNITS or unit in UNITS or f"{unit}s" in UNITS
+        return number.kind is TokenKind.INT and self.peek().kind is TokenKind.NAME and is_unit
+
+    def _length_of_time(self, amount: int | float, number: Span) -> Expression:
+        word = self.take()
+        unit = word.text.lower() if word.text.lower().endswith("s") else f"{word.text.lower()}s"
+        span = number.to(word.span)
+        if unit in ("months", "years"):
+            months = "N" if unit == "months" else "12 * N"
+            raise self.problem(
+                "DL260",
+                f"{unit} have no fixed length, so they are no duration",
+                span,
+                f"add_months(T, {months}) goes from a date or a timestamp to another; 30 days is a duration",
+            )
+        value = int(amount) * (UNITS["days"] * 7 if unit == "weeks" else UNITS[unit])
+        if not INT_MIN <= value <= INT_MAX:
+            self.report("DL105", "this duration does not fit into 64 bits of microseconds", span)
+            value = 0
+        return ast.Constant(value, span, DURATION)
+
+    def _moment(self, name: Token) -> Expression:
+        """Reads `date "2026-01-05"` or `timestamp "2026-01-05 10:30:00"`."""
+        text = self.take()
+        span = name.span.to(text.span)
+        is_date = name.text.lower() == "date"
+        try:
+            value = (read_date if is_date else read_timestamp)(str(text.value))
+        except ValueError:
+            form = '"2026-01-05"' if is_date else '"2026-01-05 10:30:00", with a time zone behind it or in UTC'
+            kind = "date" if is_date else "timestamp"
+            self.report(
+                "DL261", f"`{text.value}` is not a {kind}", span, f"a {kind} is written {form}; years go from 1 to 9999"
+            )
+            value = 0
+        return ast.Constant(value, span, DATE if is_date else TIMESTAMP)
 
     def _parenthesised(self) -> Expression:
         self.take()
@@ -113,6 +158,8 @@ class ExpressionParser(ForeignForms):
         token = self.take()
         if token.is_word(*LITERALS):
             return ast.Constant(LITERALS[token.text.lower()], token.span)
+        if token.is_word("date", "timestamp") and self.peek().kind is TokenKind.STRING:
+            return self._moment(token)
         if self.peek().is_symbol("("):
             self.take()
             if self.peek().is_symbol(")"):

@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import assert_never
 
+from emberlog.datatypes import DataType
 from emberlog.language.registry import AGGREGATES
+from emberlog.language.spellings import literal
 from emberlog.syntax import ast
 from emberlog.syntax.ast import BinaryOperator
 from emberlog.syntax.vocabulary import LITERALS
@@ -23,6 +25,7 @@ _MULTIPLICATIVE = (
     BinaryOperator.INTEGER_DIVIDE,
     BinaryOperator.MODULO,
 )
+_MOMENTS = {"later!": BinaryOperator.ADD, "earlier!": BinaryOperator.SUBTRACT}
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", '"': '\\"', "\0": "\\0"}
 
 
@@ -169,8 +172,8 @@ def print_expression(expression: ast.Expression) -> str:
             return name
         case ast.Wildcard():
             return "_"
-        case ast.Constant(value):
-            return print_value(value)
+        case ast.Constant(value, _, meant):
+            return print_value(value, meant)
         case ast.Parameter(name):
             return f"${name}"
         case ast.Unary(operand):
@@ -182,13 +185,38 @@ def print_expression(expression: ast.Expression) -> str:
             sides = _operand(operator, left, right_side=False), _operand(operator, right, right_side=True)
             return f" {operator.value} ".join(sides)
         case ast.Call(function, arguments):
-            return f"{function}({', '.join(map(print_expression, arguments))})"
+            return _call(function, arguments)
         case _:
             assert_never(expression)
 
 
+def _call(function: str, arguments: tuple[ast.Expression, ...]) -> str:
+    """Prints a call; what the type checker wrote is printed as the person wrote it."""
+    match function, arguments:
+        case (("later!" | "earlier!"), (moment, duration)):
+            return print_expression(ast.Binary(_MOMENTS[function], moment, duration))
+        case "text!", (value, _):
+            return f"string({print_expression(value)})"
+        case (("timestamp!" | "whole_day!"), (value,)):
+            return print_expression(value)
+        case _:
+            return f"{function}({', '.join(map(print_expression, arguments))})"
+
+
+def _written(operand: ast.Expression) -> ast.Expression:
+    """Returns the operand without what the type checker put around it."""
+    match operand:
+        case ast.Call("timestamp!" | "whole_day!", (inner,)):
+            return _written(inner)
+        case ast.Call("later!" | "earlier!" as function, (moment, duration)):
+            return ast.Binary(_MOMENTS[function], moment, duration)
+        case _:
+            return operand
+
+
 def _operand(parent: BinaryOperator, operand: ast.Expression, *, right_side: bool) -> str:
     text = print_expression(operand)
+    operand = _written(operand)
     if not isinstance(operand, ast.Binary):
         return text
     tighter = operand.operator in _MULTIPLICATIVE and parent not in _MULTIPLICATIVE
@@ -196,12 +224,15 @@ def _operand(parent: BinaryOperator, operand: ast.Expression, *, right_side: boo
     return text if tighter or (same and not right_side) else f"({text})"
 
 
-def print_value(value: ast.Value) -> str:
+def print_value(value: ast.Value, type_: DataType | None = None) -> str:
+    """Prints a constant; its type, where the value does not tell it."""
     match value:
         case None:
             return "null"
         case bool():
             return "true" if value else "false"
+        case int() if type_ is not None and type_.is_told_by_type:
+            return literal(value, type_)
         case int():
             return str(value)
         case float():

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import assert_never
 
 from emberlog.config import DEFAULT_LIMITS, Limits
-from emberlog.datatypes import BOOL, FLOAT, INT, INT_MAX, INT_MIN, STRING, TIMESTAMP, DataType
+from emberlog.datatypes import BOOL, DATE, DURATION, FLOAT, INT, INT_MAX, INT_MIN, STRING, TIMESTAMP, DataType
 from emberlog.diagnostics import EmberlogError, InternalError, fail, nearest
 from emberlog.engines.interpreter.fixpoint import Histories, run_fixpoint
 from emberlog.engines.interpreter.limits import Watch
@@ -33,6 +33,8 @@ _PYTHON_TYPES: Mapping[DataType, tuple[type, ...]] = {
     STRING: (str,),
     BOOL: (bool,),
     TIMESTAMP: (int, float),
+    DATE: (int,),
+    DURATION: (int,),
 }
 
 

@@ -113,9 +113,10 @@ class _WindowRuns:
 
     def facts(self, relation: str, pattern: Sequence[CellValue], slide: int) -> list[Fact]:
         """Returns the facts that agree with the pattern, in which None is any value. No more than these is computed."""
+        columns = self.program.checked.relations[relation].columns
         terms = tuple(
-            Constant(value) if isinstance(value, bool | int | float | str) else Variable(f"_{place}")
-            for place, value in enumerate(pattern, 1)
+            Constant.of(value, column.type) if isinstance(value, bool | int | float | str) else Variable(f"_{place}")
+            for place, (value, column) in enumerate(zip(pattern, columns, strict=True), 1)
         )
         asked = replace(self.program.checked, queries=(CheckedQuery(relation, terms),))
         inputs = self.window.inputs(self.program, slide)

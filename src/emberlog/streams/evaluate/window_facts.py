@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from emberlog.diagnostics import fail
 from emberlog.io.local_relation import LocalRelation, facts_of_table
-from emberlog.io.moments import time_of
+from emberlog.language.spellings import time_of
 from emberlog.logical.build import fields_of
 from emberlog.semantics.model import CheckedProgram, Fact, TimeRole
 from emberlog.streams.plan.batch_program import BatchProgram

@@ -185,7 +185,7 @@ class _Rewriting:
         head: list[HeadValue] = []
         for column, cell in zip(columns, fact, strict=True):
             assert not isinstance(cell, tuple)
-            value = Constant(cell)
+            value = Constant.of(cell, column.type)
             head.append(value if column.aggregate is None else Contribution(column.aggregate, (value,)))
         return CoreRule(f"{name}.{number}", name, self._head(name, tuple(head)), ())
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from emberlog.datatypes import BOOL, FLOAT, INT, TIMESTAMP
+from emberlog.datatypes import BOOL, FLOAT
 from emberlog.optimize.rule_substitution import variable_names
 from emberlog.semantics.model import (
     CheckedProgram,
@@ -25,7 +25,7 @@ from emberlog.semantics.monotonicity import non_monotone_step
 from emberlog.syntax.ast import Variable, variables_of
 from emberlog.workers.plan.capabilities import MEETS
 
-_ORDERED = (INT, FLOAT, BOOL, TIMESTAMP)
+_ORDERED = (FLOAT, BOOL)
 
 
 def with_best_tuples(checked: CheckedProgram, streams: Collection[str]) -> CheckedProgram:
@@ -72,7 +72,7 @@ class _Rewriting:
             return
         for column, term in enumerate(atom.terms):
             if (
-                source.columns[column].type not in _ORDERED
+                not (source.columns[column].type.is_whole or source.columns[column].type in _ORDERED)
                 or not isinstance(term, Variable)
                 or not _is_used(rule, term)
             ):

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from emberlog.datatypes import STRING, TIMESTAMP
-from emberlog.io.arrow_values import shown_type
+from emberlog.io.arrow_values import shown_column, shown_type
 from emberlog.io.matching import distinct_names, free_name
 from emberlog.semantics.model import Column
 from emberlog.streams.evaluate.evaluator import SlideEvaluator
@@ -40,12 +41,20 @@ class Layout:
     def schema(self, relation: str) -> pa.Schema:
         """Returns the schema of an output, with the time of the slide, and with what happened to each fact if only
         changes are told; or that of late tuples."""
-        columns = self._columns(relation)
+        columns = self.columns(relation)
         names = distinct_names([column.name for column in columns])
         types = [shown_type(column.type, plain_times=self.plain_times) for column in columns]
         return pa.schema(list(zip(names, types, strict=True)))
 
-    def _columns(self, relation: str) -> tuple[Column, ...]:
+    def shown(self, relation: str, table: pa.Table) -> pa.Table:
+        """Returns rows as people see them."""
+        columns = [
+            shown_column(values, column.type, plain_times=self.plain_times)
+            for values, column in zip(table.columns, self.columns(relation), strict=True)
+        ]
+        return pa.Table.from_arrays(columns, names=table.column_names).cast(self.schema(relation))
+
+    def columns(self, relation: str) -> tuple[Column, ...]:
         for stream, columns in self.late.items():
             if relation == late_name(stream):
                 return columns
@@ -64,16 +73,17 @@ def late_name(stream: str) -> str:
 class _RelationFile:
     """Writes the rows of one relation. Those of small slides are written together."""
 
-    def __init__(self, folder: Folder, name: str, schema: pa.Schema) -> None:
+    def __init__(self, folder: Folder, name: str, layout: Layout, relation: str) -> None:
         self.name = name
-        self.schema = schema
+        self.shown = partial(layout.shown, relation)
+        self.schema = layout.schema(relation)
         self.rows = 0
         self._written = 0
         self._waiting: list[pa.Table] = []
-        self._writer: pq.ParquetWriter = folder.writer(name, schema)
+        self._writer: pq.ParquetWriter = folder.writer(name, self.schema)
 
     def add(self, columns: list[pa.ChunkedArray]) -> None:
-        self._waiting.append(pa.Table.from_arrays(columns, names=self.schema.names).cast(self.schema))
+        self._waiting.append(self.shown(pa.Table.from_arrays(columns, names=self.schema.names)))
         self.rows += self._waiting[-1].num_rows
         if self.rows - self._written >= ROWS_AT_ONCE:
             self._flush()
@@ -136,5 +146,5 @@ class AnswerFiles:
     def _file(self, relation: str) -> _RelationFile:
         if relation not in self._files:
             name = f"{self._stem}-{relation}.parquet"
-            self._files[relation] = _RelationFile(self._folder, name, self._layout.schema(relation))
+            self._files[relation] = _RelationFile(self._folder, name, self._layout, relation)
         return self._files[relation]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType
+from emberlog.datatypes import BOOL, FLOAT, STRING, UNKNOWN, DataType
 from emberlog.language.registry import AGGREGATES, BUILT_IN, Functions
 from emberlog.logical.expressions import condition_expressions
 from emberlog.logical.nodes import Fixpoint, Plan, Values
@@ -17,7 +17,11 @@ from emberlog.workers.plan.compile import CyclicProgram, compile_fixpoint, watch
 from emberlog.workers.plan.conjunctions import NotAConjunction, flatten, parts_of
 from emberlog.workers.plan.rules import Probe, RuleChain, expressions_of, parts_of_expression
 
-LANE_TYPES = (INT, FLOAT, BOOL, TIMESTAMP, STRING)
+
+def has_lane(type_: DataType) -> bool:
+    """Tells whether workers know values of the type."""
+    return type_.is_whole or type_ in (FLOAT, BOOL, STRING)
+
 
 MEETS = frozenset(name for name, one in AGGREGATES.items() if one.is_meet)
 SUMS = frozenset(name for name, one in AGGREGATES.items() if one.by_key)
@@ -81,7 +85,7 @@ def _obstacles(fixpoint: Fixpoint) -> Iterator[str]:
     case = fixpoint.recursion.case
     for relation in fixpoint.relations:
         for field in relation.columns:
-            if field.type not in LANE_TYPES:
+            if not has_lane(field.type):
                 yield f"{relation.name}.{field.name} is of type {field.type}"
         functions = {column.function for column in relation.aggregates}
         if case in (RecursionCase.MEET, RecursionCase.MONOTONE_SUM):
@@ -147,7 +151,7 @@ def _of_plan(plan: Plan) -> Iterator[str]:
 
 
 def _of_types(types: Iterable[DataType]) -> Iterator[str]:
-    return (f"a rule reads a column of type {one}" for one in types if one not in LANE_TYPES)
+    return (f"a rule reads a column of type {one}" for one in types if not has_lane(one))
 
 
 def _of_expression(expression: Expression) -> Iterator[str]:

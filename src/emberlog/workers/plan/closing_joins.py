@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from emberlog.datatypes import INT, TIMESTAMP
 from emberlog.semantics.model import Compare
 from emberlog.syntax.ast import ComparisonOperator, Constant, Variable
 from emberlog.workers.plan.rules import Atom, Bound, Intersect, Keep, Probe, RuleChain, Send, Step, binds
 
-ORDERED = (INT, TIMESTAMP)
 """Types whose lanes are in the order of their values, and of which there is a next one."""
 
 LOWER = {ComparisonOperator.GREATER: True, ComparisonOperator.GREATER_OR_EQUAL: False}
@@ -99,12 +97,12 @@ def _bound(
         (condition.left, condition.right, condition.operator),
         (condition.right, condition.left, MIRRORED[condition.operator]),
     ):
-        if one != Variable(opened) or chain.types[opened] not in ORDERED:
+        if one != Variable(opened) or not chain.types[opened].is_whole:
             continue
         match other:
             case Variable(name) if name in bound and chain.types[name] == chain.types[opened]:
                 return operator, other
-            case Constant(value) if type(value) is int and chain.types[opened] == INT:
+            case Constant(value) if type(value) is int:
                 return operator, other
             case _:
                 return None

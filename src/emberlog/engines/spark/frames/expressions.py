@@ -93,8 +93,8 @@ class ExpressionCompiler:
                 return self._guarded(leaf(spark_name(name), self.types[name]))
             case Constant(None):
                 return self.scope.as_leaf(Typed(F.lit(None), UNKNOWN))
-            case Constant(value):
-                return self._guarded(constant(value))
+            case Constant(value, _, meant):
+                return self._guarded(constant(value, meant))
             case Unary(operand):
                 return self._applied(NEGATE, [operand])
             case Binary(operator, left, right):
