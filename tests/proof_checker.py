@@ -42,7 +42,7 @@ from emberlog.provenance.refutations import (
     Refuted,
     Refuter,
 )
-from emberlog.semantics.data_beside_rules import data_of
+from emberlog.semantics.input_data import data_of
 from emberlog.semantics.model import (
     Absent,
     Bind,

@@ -24,7 +24,7 @@ from emberlog.optimize.pipeline import Optimized, plan_program
 from emberlog.render.cost_text import cost_text
 from emberlog.result import Explained, Result
 from emberlog.semantics.analysis import analyze
-from emberlog.semantics.missing_inputs import report_missing_inputs
+from emberlog.semantics.input_data import report_missing_inputs
 from emberlog.semantics.model import CheckedProgram, Column, Match, Relation
 from emberlog.source import Source
 from emberlog.syntax import ast

@@ -29,7 +29,7 @@ from emberlog.profile import RunProfile
 from emberlog.render.answer_text import answer_text
 from emberlog.render.profile_text import profile_text
 from emberlog.semantics.analysis import analyze
-from emberlog.semantics.missing_inputs import report_missing_inputs
+from emberlog.semantics.input_data import report_missing_inputs
 from emberlog.semantics.model import CheckedProgram
 from emberlog.source import Source
 from emberlog.syntax import ast

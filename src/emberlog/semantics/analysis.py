@@ -10,7 +10,7 @@ from emberlog.diagnostics import Diagnostics
 from emberlog.language.aggregates import Aggregate
 from emberlog.language.registry import BUILT_IN, Functions
 from emberlog.semantics.column_names import distinct_names, names_from_heads
-from emberlog.semantics.data_beside_rules import data_of, with_data_beside_rules
+from emberlog.semantics.input_data import data_of, with_data_beside_rules
 from emberlog.semantics.model import (
     Absent,
     CheckedProgram,

@@ -1,15 +1,17 @@
-"""Lets a relation have registered data beside the facts and rules of the program.
+"""Lets a relation have registered data beside the facts and rules of the program, and says which inputs have none.
 
-The data becomes an input of its own, which a rule copies into the relation: no later stage knows the difference.
+Data beside rules becomes an input of its own, which a rule copies into the relation: no later stage knows the
+difference. An input without data is empty if it is declared, and a mistake otherwise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from emberlog.diagnostics import Diagnostics
-from emberlog.semantics.model import Column
+from emberlog.diagnostics import Diagnostics, nearest
+from emberlog.semantics.model import CheckedProgram, Column
+from emberlog.source import NOWHERE
 from emberlog.syntax import ast
 from emberlog.syntax.ast import DeclarationKind
 
@@ -62,3 +64,26 @@ def _copying_rule(name: str, arity: int, head: ast.Head) -> ast.Rule:
     atom = ast.Atom(data_of(name), variables, False, head.span, head.name_span)
     copied = ast.Head(name, variables, None, head.span, head.name_span)
     return ast.Rule(copied, ast.Conjunction((atom,), head.span), data_of(name), span=head.span)
+
+
+def report_missing_inputs(
+    checked: CheckedProgram,
+    needed: Iterable[str],
+    given: Collection[str],
+    how_to_give: Callable[[str], Iterable[str]],
+    diagnostics: Diagnostics,
+) -> None:
+    """Reports the inputs among `needed` that are not `given`; `how_to_give` has the hints for one of them."""
+    for name in needed:
+        relation = checked.relations[name]
+        place = None if relation.span is NOWHERE else relation.span
+        if relation.data_name in given:
+            continue
+        if relation.is_declared and not relation.is_stream:
+            message = f"`{name}` is declared, and nobody gives facts for it: it is empty"
+            diagnostics.warning("DL294", message, place, *how_to_give(name))
+            continue
+        guess = nearest(name, given)
+        known = [f"there are facts for {', '.join(f'`{one}`' for one in sorted(given))}"] if given else []
+        hints = [f"did you mean `{guess}`? there are facts for it"] if guess else known
+        diagnostics.error("DL401", f"there are no facts for the relation `{name}`", place, *hints, *how_to_give(name))
