@@ -17,6 +17,7 @@ from emberlog.diagnostics import Diagnostic, Diagnostics, EmberlogError, Emberlo
 from emberlog.engines.engine import Engine, Outputs, Request
 from emberlog.engines.run_warnings import CutOffRecursions, rows_that_add_up, tell_repeated_rows
 from emberlog.events import Listener, ignore
+from emberlog.io.python_rows import parameters_of
 from emberlog.io.text_format import TextOptions
 from emberlog.language.registry import BUILT_IN
 from emberlog.logical.statistics import NO_STATISTICS, RelationStatistics, Statistics
@@ -196,7 +197,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         self,
         program: ProgramLike,
         *,
-        params: Mapping[str, ast.Value] | None = None,
+        params: Mapping[str, object] | None = None,
         iterations: int | None = None,
         limits: Limits = DEFAULT_LIMITS,
         listener: Listener = ignore,
@@ -216,7 +217,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
     def _datalog(
         self,
         program: ProgramLike,
-        params: Mapping[str, ast.Value] | None,
+        params: Mapping[str, object] | None,
         iterations: int | None,
         limits: Limits,
         listener: Listener,
@@ -285,7 +286,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         program: ProgramLike,
         *,
         at: int | datetime | None = None,
-        params: Mapping[str, ast.Value] | None = None,
+        params: Mapping[str, object] | None = None,
         iterations: int | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> StreamQuestions:
@@ -317,7 +318,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         self,
         query: str,
         *,
-        params: Mapping[str, ast.Value] | None = None,
+        params: Mapping[str, object] | None = None,
         iterations: int | None = None,
         limits: Limits = DEFAULT_LIMITS,
         listener: Listener = ignore,
@@ -329,7 +330,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
     def _query(
         self,
         query: str,
-        params: Mapping[str, ast.Value] | None,
+        params: Mapping[str, object] | None,
         iterations: int | None,
         limits: Limits,
         listener: Listener,
@@ -347,7 +348,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         self,
         program: ProgramLike,
         *,
-        params: Mapping[str, ast.Value] | None = None,
+        params: Mapping[str, object] | None = None,
         iterations: int | None = None,
         off: Iterable[str] = (),
         provenance: bool = False,
@@ -360,7 +361,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
     def _planned(
         self,
         program: ProgramLike,
-        params: Mapping[str, ast.Value] | None,
+        params: Mapping[str, object] | None,
         iterations: int | None,
         off: Iterable[str],
         provenance: bool,
@@ -368,7 +369,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         tree = parsed(program)
         checked = analyze(
             tree,
-            params=params or {},
+            params=parameters_of(params or {}),
             inputs=self._input_columns(tree),
             iterations=iterations,
             functions=self._functions,
@@ -396,7 +397,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         program: ProgramLike,
         *,
         analyze: bool = False,
-        params: Mapping[str, ast.Value] | None = None,
+        params: Mapping[str, object] | None = None,
         iterations: int | None = None,
         limits: Limits = DEFAULT_LIMITS,
         off: Iterable[str] = (),

@@ -317,6 +317,15 @@ SEMANTIC_ENTRIES = (
         'weekly(truncate(T, "fortnight")) :- sold(T).\n',
     ),
     Entry(
+        "DL265",
+        "a value that no parameter can have",
+        "A parameter is one constant: a number, a text, a truth value, a moment, a length of time, or null. Values of "
+        "numpy and pandas are taken for those of Python.",
+        "Convert it; several values are a relation, which the program joins.",
+        '`db.datalog("p(X) :- q(X, $k).", params={"k": [1, 2]})`',
+        FoundBy.OTHER,
+    ),
+    Entry(
         "DL280",
         "a variable in the place of a relation",
         "A name that stands alone in a body is a relation without arguments. This one is a variable of the rule.",

@@ -13,7 +13,7 @@ from emberlog.cli.parameters import add_command, add_program_options, as_mapping
 if TYPE_CHECKING:
     from emberlog.diagnostics import Diagnostic
     from emberlog.semantics.model import CheckedProgram
-    from emberlog.syntax.ast import Value
+    from emberlog.syntax.ast import Given
 
 NAME = "check"
 
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     return exit_codes.FINE if all(checked is not None for _, checked in programs) else exit_codes.ERRORS
 
 
-def check_file(name: str, params: dict[str, Value] | None, iterations: int | None) -> CheckedProgram:
+def check_file(name: str, params: dict[str, Given] | None, iterations: int | None) -> CheckedProgram:
     """Raises EmberlogError with everything that is wrong with the file."""
     from emberlog.cli.program_files import read_source
     from emberlog.semantics.analysis import analyze

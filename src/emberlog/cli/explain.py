@@ -20,7 +20,7 @@ from emberlog.cli.parameters import (
 )
 
 if TYPE_CHECKING:
-    from emberlog.syntax.ast import Value
+    from emberlog.syntax.ast import Given
 
 FORMATS = ("text", "dot", "mermaid", "svg", "html")
 
@@ -126,7 +126,7 @@ def explanation(
     name: str,
     form: str,
     *,
-    params: dict[str, Value],
+    params: dict[str, Given],
     iterations: int | None,
     off: frozenset[str],
     passes_in_full: bool,

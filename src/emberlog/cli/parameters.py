@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from emberlog.config import Limits
-    from emberlog.syntax.ast import Value
+    from emberlog.syntax.ast import Given
 
 _INT = re.compile(r"[+-]?\d+")
 _FLOAT = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+)([eE][+-]?\d+)?")
@@ -76,11 +76,11 @@ def add_parameter_option(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=parse_parameter,
         default=[],
-        help="the value of $NAME; a number, true, false or a text. Quotes make it a text: --param 'code=\"007\"'",
+        help="the value of $NAME; a constant of programs, or a text. Quotes make it a text: --param 'code=\"007\"'",
     )
 
 
-def parse_parameter(text: str) -> tuple[str, Value]:
+def parse_parameter(text: str) -> tuple[str, Given]:
     """Reads `source=977`."""
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
@@ -88,8 +88,8 @@ def parse_parameter(text: str) -> tuple[str, Value]:
     return name, parse_value(value)
 
 
-def parse_value(text: str) -> Value:
-    """Reads a number, true, false or a text."""
+def parse_value(text: str) -> Given:
+    """Reads a constant as programs write it, or a text, which needs no quotes."""
     if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'":
         return text[1:-1]
     if text in ("true", "false"):
@@ -98,7 +98,25 @@ def parse_value(text: str) -> Value:
         return int(text)
     if _FLOAT.fullmatch(text):
         return float(text)
-    return text
+    return _constant(text) or text
+
+
+def _constant(text: str) -> Given | None:
+    """Returns what the text writes if programs have a constant for it: `null`, `date "2026-01-05"`, `3 days`."""
+    from emberlog.diagnostics import EmberlogError
+    from emberlog.source import Source
+    from emberlog.syntax import ast
+    from emberlog.syntax.parser import parse
+
+    try:
+        statements = parse(Source("<parameter>", f"p({text}).")).statements
+    except EmberlogError:
+        return None
+    match statements:
+        case (ast.Rule(ast.Head(terms=(ast.Constant() as constant,)), None),):
+            return constant
+        case _:
+            return None
 
 
 def positive_int(text: str) -> int:
@@ -119,7 +137,7 @@ def positive_number(text: str) -> float:
     return float(text)
 
 
-def as_mapping(params: Sequence[tuple[str, Value]]) -> dict[str, Value]:
+def as_mapping(params: Sequence[tuple[str, Given]]) -> dict[str, Given]:
     """Returns the values by name; the last one given for a name counts."""
     return dict(params)
 

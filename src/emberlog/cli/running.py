@@ -45,7 +45,7 @@ class Task:
 
     program: ast.Program
     checked: CheckedProgram
-    params: Mapping[str, ast.Value]
+    params: Mapping[str, ast.Given]
     iterations: int | None
     off: tuple[str, ...]
     inputs: Mapping[str, str]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -24,6 +25,7 @@ from emberlog.diagnostics import EmberlogError, fail
 from emberlog.io.matching import half_character, has_half_characters, no_equal_float
 from emberlog.language.spellings import days_of, time_of
 from emberlog.semantics.model import CellValue, Fact
+from emberlog.syntax.ast import Constant
 
 
 class HalfCharacter(ValueError):
@@ -65,6 +67,32 @@ def rows_of(name: str, data: Iterable[object]) -> tuple[list[Fact], list[DataTyp
         if type_ == FLOAT:
             _check_floats(name, index, facts)
     return facts, types
+
+
+def parameters_of(given: Mapping[str, object]) -> dict[str, Constant]:
+    """Returns the values of parameters as constants of programs; raises DL265 for one that programs do not know."""
+    constants = {}
+    for name, value in given.items():
+        if isinstance(value, Constant):
+            constants[name] = value
+            continue
+        try:
+            cell, type_ = cell_of(value)
+        except HalfCharacter:
+            raise half_character(f"{value!r}, the value of `${name}`,") from None
+        except ValueError as error:
+            raise _no_parameter(name, f"{value!r} {error}") from None
+        if isinstance(cell, tuple):
+            raise _no_parameter(name, f"{value!r} holds several values")
+        if isinstance(cell, float) and not math.isfinite(cell):
+            raise _no_parameter(name, f"{value!r} is not finite")
+        constants[name] = Constant.of(cell, type_)
+    return constants
+
+
+def _no_parameter(name: str, problem: str) -> EmberlogError:
+    hint = f'a parameter is one value; several are a relation: db["{name}"] = [(1,), (2,)]'
+    return fail("DL265", f"the parameter `${name}` cannot have this value: {problem}", None, hint)
 
 
 def _check_floats(name: str, index: int, facts: Sequence[Fact]) -> None:

@@ -39,7 +39,7 @@ from emberlog.syntax.ast import Constant, DeclarationKind
 def analyze(
     program: ast.Program,
     *,
-    params: Mapping[str, ast.Value] | None = None,
+    params: Mapping[str, ast.Given] | None = None,
     inputs: Mapping[str, Sequence[Column]] | None = None,
     iterations: int | None = None,
     functions: Functions = BUILT_IN,
@@ -61,7 +61,7 @@ class _Analysis:
     def __init__(
         self,
         program: ast.Program,
-        params: Mapping[str, ast.Value] | None,
+        params: Mapping[str, ast.Given] | None,
         inputs: Mapping[str, Sequence[Column]] | None,
         iterations: int | None,
         functions: Functions,
@@ -120,7 +120,7 @@ class _Analysis:
     def _bound(self, annotation: ast.Annotation) -> int:
         (argument,) = annotation.arguments
         if isinstance(argument, ast.Parameter) and self.params and argument.name in self.params:
-            argument = Constant(self.params[argument.name], argument.span)
+            argument = ast.given_constant(self.params[argument.name], argument.span)
         match argument:
             case Constant(int() as bound) if not isinstance(bound, bool) and bound > 0:
                 return bound

@@ -41,7 +41,7 @@ class Vocabulary:
 
     relations: frozenset[str]
     """Those with rules, facts or a declaration; any other atom that is no built-in is an input."""
-    parameters: Mapping[str, ast.Value] | None
+    parameters: Mapping[str, ast.Given] | None
     """None leaves parameters open: a program can be checked before its parameters are known."""
     functions: Functions
 
@@ -228,9 +228,7 @@ class _DraftWriter:
             hints.append(f'give it one: --param {name}=… or params={{"{name}": …}}')
             self.diagnostics.error("DL211", f"the parameter `${name}` has no value", span, *hints)
             return ast.Parameter(name, span)
-        value = given[name]
-        # There is one zero: -0.0 is 0.0.
-        return ast.Constant(value + 0.0 if isinstance(value, float) else value, span)
+        return ast.given_constant(given[name], span)
 
     def _check_call(self, call: ast.Call) -> None:
         function = self.vocabulary.functions.scalars.get(call.function)

@@ -16,7 +16,7 @@ from emberlog.syntax.ast import Constant, Parameter, Variable
 def check_queries(
     program: ast.Program,
     relations: Mapping[str, Relation],
-    params: Mapping[str, ast.Value] | None,
+    params: Mapping[str, ast.Given] | None,
     diagnostics: Diagnostics,
 ) -> tuple[CheckedQuery, ...]:
     """Returns the queries whose relation exists; `resolve` has reported the others."""
@@ -45,7 +45,7 @@ def _term(
     term: ast.Expression,
     index: int,
     relation: Relation,
-    params: Mapping[str, ast.Value] | None,
+    params: Mapping[str, ast.Given] | None,
     diagnostics: Diagnostics,
 ) -> Term | Parameter:
     match term:
@@ -60,7 +60,7 @@ def _term(
                 hint = f'give it one: --param {name}=… or params={{"{name}": …}}'
                 diagnostics.error("DL211", f"the parameter `${name}` has no value", span, hint)
                 return term
-            return _constant(Constant(params[name], span), index, relation, diagnostics)
+            return _constant(ast.given_constant(params[name], span), index, relation, diagnostics)
         case Constant():
             return _constant(term, index, relation, diagnostics)
         case _:

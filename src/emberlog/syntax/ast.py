@@ -65,6 +65,17 @@ class Constant:
         return hash((type(self.value), self.value, self.meant))
 
 
+Given: TypeAlias = Value | Constant
+"""The value of a parameter; a constant where the value does not tell its type."""
+
+
+def given_constant(given: Given, span: Span) -> Constant:
+    """Returns the value of a parameter as a constant where the parameter stands. There is one zero: -0.0 is 0.0."""
+    if isinstance(given, Constant):
+        return Constant(given.value, span, given.meant)
+    return Constant(given + 0.0 if isinstance(given, float) else given, span)
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """`$name`: a constant that the caller gives."""

@@ -13,10 +13,11 @@ from emberlog.cli.parameters import parse_parameter
 from emberlog.cli.program_files import PROGRAM_OF_FOLDER, read_source, write_text
 from emberlog.diagnostics import nearest
 from emberlog.logical.summary import counted
-from emberlog.source import Source
+from emberlog.source import NOWHERE, Source
 from emberlog.syntax import ast
+from emberlog.syntax.ast import given_constant
 from emberlog.syntax.parser import parse
-from emberlog.syntax.printer import print_program, print_statement, print_value
+from emberlog.syntax.printer import print_expression, print_program, print_statement
 
 if TYPE_CHECKING:
     from emberlog.cli.interactive.console import Console
@@ -90,7 +91,7 @@ def _param(console: Console, argument: str) -> None:
         console.write(str(error))
         return
     console.workbook.params[name] = value
-    console.write(f"${name} is {print_value(value)}")
+    console.write(f"${name} is {print_expression(given_constant(value, NOWHERE))}")
 
 
 def _explain(console: Console, argument: str) -> None:

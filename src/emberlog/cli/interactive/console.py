@@ -27,7 +27,7 @@ class Console:
     def __init__(
         self,
         engine: Engine,
-        params: Mapping[str, ast.Value],
+        params: Mapping[str, ast.Given],
         write: Callable[[str], None],
         *,
         show: int,

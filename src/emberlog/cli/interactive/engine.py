@@ -33,13 +33,13 @@ class Engine:
             return f"Answers come from Spark {self._database.spark.version}."
         return "Answers come from this process; --spark uses Spark."
 
-    def check(self, program: ast.Program, params: Mapping[str, ast.Value], files: Mapping[str, Path]) -> CheckedProgram:
+    def check(self, program: ast.Program, params: Mapping[str, ast.Given], files: Mapping[str, Path]) -> CheckedProgram:
         """Returns the program, checked together with the columns of the files; raises EmberlogError."""
         self._register(files)
         return self._database.check(program, params=params).checked
 
     def answer(
-        self, program: ast.Program, params: Mapping[str, ast.Value], files: Mapping[str, Path], show: int
+        self, program: ast.Program, params: Mapping[str, ast.Given], files: Mapping[str, Path], show: int
     ) -> list[Answer]:
         """Returns the facts of every output of the program, the first `show` of each."""
         self._register(files)

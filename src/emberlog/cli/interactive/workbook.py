@@ -28,7 +28,7 @@ class Entry:
 
 @dataclass(slots=True)
 class Workbook:
-    params: dict[str, ast.Value]
+    params: dict[str, ast.Given]
     entries: list[Entry] = field(default_factory=list)
 
     @property
@@ -48,7 +48,7 @@ class Workbook:
         """Returns everything entered, and more behind it, as a program."""
         return ast.Program(Source("<repl>", ""), (*self.statements, *more))
 
-    def params_of(self, program: ast.Program) -> dict[str, ast.Value]:
+    def params_of(self, program: ast.Program) -> dict[str, ast.Given]:
         """Returns the values that this program uses; a value that waits for its parameter is no mistake here."""
         used = {name for statement in program.statements for name in parameters_of(statement)}
         return {name: value for name, value in self.params.items() if name in used}
