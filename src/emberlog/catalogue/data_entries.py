@@ -258,4 +258,14 @@ DATA_ENTRIES = (
         FoundBy.OTHER,
         is_warning=True,
     ),
+    Entry(
+        "DL493",
+        "a pandas index that is left out",
+        "The columns of a pandas DataFrame become those of the relation, and its index does not. This one has a name, "
+        "as the groups of `groupby` and what `set_index` takes do, so it may be missed.",
+        "`frame.reset_index()` makes columns of it; `frame.reset_index(drop=True)` takes it away.",
+        '`db["sale"] = sales.groupby("item").sum()`',
+        FoundBy.OTHER,
+        is_warning=True,
+    ),
 )

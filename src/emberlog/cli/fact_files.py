@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from emberlog.diagnostics import fail
-from emberlog.io.paths import COMPRESSIONS, KINDS, kind_of
+from emberlog.diagnostics import EmberlogError, fail
+from emberlog.io.paths import COMPRESSIONS, KINDS, kind_of, local_files
 
 FACTS_FOLDER = "facts"
 """Used without being asked for, when it lies beside a program."""
@@ -45,6 +45,9 @@ def is_fact_file(path: Path) -> bool:
     """Tells whether a path holds facts: by its name, or that of the files in a folder, as a run writes them."""
     if kind_of(str(path)) in KINDS:
         return True
-    return path.is_dir() and any(
-        kind_of(str(one)) in KINDS for one in path.iterdir() if not one.name.startswith((".", "_"))
-    )
+    if not path.is_dir():
+        return False
+    try:
+        return any(kind_of(str(one)) in KINDS for one in local_files(str(path)))
+    except EmberlogError:
+        return False

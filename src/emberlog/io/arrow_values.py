@@ -30,7 +30,7 @@ from emberlog.datatypes import (
     pair_of,
     type_of_value,
 )
-from emberlog.diagnostics import fail
+from emberlog.diagnostics import Diagnostic, Note, Severity, fail, warn
 from emberlog.io.matching import check_arity, check_type, half_character, no_equal_float, unknown_type
 from emberlog.language.conversions import WIDEN
 from emberlog.language.spellings import FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT, read_cell
@@ -181,8 +181,18 @@ def _as_arrow(value: CellValue, type_: DataType) -> object:
 def table_of_pandas(name: str, data: Any) -> pa.Table:
     """Returns a pandas frame as a table, in which NaN and NaT are null. Floats of numpy that are whole but for NaN are
     ints that pandas could not keep as such."""
+    if data.ndim == 1:
+        data = data.to_frame()
+    levels = [str(level) for level in data.index.names if level is not None]
+    if levels:
+        shown = ", ".join(f"`{level}`" for level in levels)
+        message = f"the index {shown} of the pandas data of `{name}` is left out"
+        warn([Diagnostic("DL493", message, None, (Note("reset_index() makes columns of it"),), Severity.WARNING)])
+    names = [str(column) for column in data.columns]
+    if not data.columns.is_unique:  # they are told apart by their places, as those of Spark are
+        data = data.set_axis(range(len(names)), axis="columns")
     try:
-        table = pa.Table.from_pandas(data, preserve_index=False)
+        table = pa.Table.from_pandas(data, preserve_index=False).rename_columns(names)
     except UnicodeEncodeError as error:
         raise half_character(f"{error.object!r} in the pandas data of `{name}`") from None
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
@@ -203,6 +213,15 @@ def _are_ids(floats: pa.ChunkedArray) -> bool:
     return bool(pc.all(is_whole).as_py())
 
 
+def table_of_stream(name: str, data: Any) -> pa.Table:
+    """Returns the table of whatever hands out its rows as a stream of Arrow."""
+    try:
+        return pa.RecordBatchReader.from_stream(data).read_all()
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise fail("DL405", f"cannot read the {type(data).__name__} of `{name}`", None, reason) from None
+
+
 def plain_table(name: str, table: pa.Table) -> pa.Table:
     """Returns the table without dictionaries and unsigned ints, with moments in microseconds, and dates in days."""
     columns = [_plain_column(name, field, table.column(index)) for index, field in enumerate(table.schema)]
@@ -212,8 +231,13 @@ def plain_table(name: str, table: pa.Table) -> pa.Table:
 def _plain_column(name: str, field: pa.Field, column: pa.ChunkedArray) -> pa.ChunkedArray:
     type_ = field.type
     try:
+        if pa.types.is_string_view(type_):  # which few functions of Arrow know
+            return column.cast(pa.string())
         if pa.types.is_dictionary(type_):
-            return column.cast(type_.value_type)
+            values = pa.string() if language_type(type_.value_type) == STRING else type_.value_type
+            chunks = [(one.indices, one.dictionary.cast(values)) for one in column.chunks]
+            decoded = [pa.DictionaryArray.from_arrays(*chunk).dictionary_decode() for chunk in chunks]
+            return pa.chunked_array(decoded, values)
         if pa.types.is_unsigned_integer(type_):
             return column.cast(pa.int64())
         if pa.types.is_timestamp(type_) and type_.unit != "us":

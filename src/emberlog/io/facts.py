@@ -283,9 +283,15 @@ def with_inferred_types(columns: Sequence[Column], rows: Sequence[Sequence[Cell]
 
 
 def _inferred(cells: Sequence[Cell], null: str) -> DataType:
-    texts = [cell.text.strip(BLANKS) for cell in cells if cell.text and not _is_null(cell, UNKNOWN, null)]
+    texts = [cell.text for cell in cells if cell.text and not _is_null(cell, UNKNOWN, null)]
     if not texts:
         return STRING if cells else UNKNOWN
+    return type_of_texts(texts)
+
+
+def type_of_texts(texts: Iterable[str]) -> DataType:
+    """Returns the type that all texts spell: int, else float, else string."""
+    texts = [text.strip(BLANKS) for text in texts]
     if any(_CODE.match(text) for text in texts):
         return STRING
     if all(_INT.fullmatch(text) for text in texts):

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import pyarrow as pa
 
@@ -25,6 +25,7 @@ from emberlog.io.arrow_values import (
     repeated_rows,
     table_of,
     table_of_pandas,
+    table_of_stream,
 )
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.matching import chosen_places, declared_order, has_plain_times
@@ -37,6 +38,7 @@ from emberlog.io.paths import (
     local_files,
     looks_like_a_path,
     unknown_kind,
+    without_scheme,
 )
 from emberlog.io.python_rows import rows_of
 from emberlog.io.text_format import USUAL, TextOptions
@@ -263,24 +265,55 @@ def _source(reader: Reader[Frame], name: str, data: Any, *, text: TextOptions, k
         return reader.held(TableSource(name, data.to_arrow()))
     if module.startswith("pandas"):
         return reader.held(TableSource(name, table_of_pandas(name, data)))
-    if module.startswith("pyarrow") and hasattr(data, "column_names"):
-        return reader.held(TableSource(name, data))
-    if isinstance(data, Iterable) and not isinstance(data, bytes | dict) and not module.startswith("pyspark"):
+    if isinstance(data, pa.Table | pa.RecordBatch):
+        return reader.held(TableSource(name, pa.table(data)))
+    if module.startswith("polars") and hasattr(data, "collect"):
+        data = data.collect()
+    if hasattr(data, "__arrow_c_stream__"):  # polars, DuckDB, readers of Arrow, and whoever else speaks it
+        return reader.held(TableSource(name, table_of_stream(name, data)))
+    if isinstance(data, Mapping):
+        return reader.held(_from_columns(name, data))
+    if isinstance(data, Iterable) and not isinstance(data, bytes) and not module.startswith("pyspark"):
         return reader.held(_from_rows(name, data))
     raise fail(
         "DL407",
         f"`{name}` cannot be filled from a value of type {type(data).__name__}",
         None,
-        f"{reader.takes}a path, pandas or Arrow data, and a list of tuples can be used",
+        f"{reader.takes}a path, pandas, polars, DuckDB or Arrow data, a list of tuples or of dicts, and a dict of "
+        "columns can be used",
     )
 
 
-def _from_rows(name: str, data: Iterable[object]) -> Source[LocalRelation]:
+def _from_columns(name: str, data: Mapping[object, Any]) -> Source[LocalRelation]:
+    """Returns a source of a dict with the values of each column."""
+    columns = {}
+    for column, values in data.items():
+        if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+            hint = f"the dict has {type(values).__name__} for `{column}`; a list of dicts has a value for each column"
+            raise fail("DL407", f"`{name}` cannot be filled from a dict without lists of values", None, hint)
+        columns[str(column)] = list(values)
+    lengths = {column: len(values) for column, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        shown = ", ".join(f"`{column}` has {length:,}" for column, length in lengths.items())
+        raise fail("DL402", f"the columns of `{name}` have different numbers of values", None, shown)
+    return _from_rows(name, zip(*columns.values(), strict=True), list(columns))
+
+
+def _from_objects(name: str, data: Sequence[Mapping[object, object]]) -> Source[LocalRelation]:
+    """Returns a source of dicts with the values of a row each; a key that one does not have is null in its row."""
+    names = list(dict.fromkeys(key for one in data for key in one))
+    return _from_rows(name, ([one.get(key) for key in names] for one in data), list(map(str, names)))
+
+
+def _from_rows(name: str, data: Iterable[object], names: Sequence[str] | None = None) -> Source[LocalRelation]:
+    data = list(data)
+    if names is None and data and all(isinstance(one, Mapping) for one in data):
+        return _from_objects(name, cast("list[Mapping[object, object]]", data))
     rows = rows_of(name, data)
     if rows is None:
         return NoRows(name)
     facts, types = rows
-    names = [f"c{index + 1}" for index in range(len(types))]
+    names = names or [f"c{index + 1}" for index in range(len(types))]
     table = LocalRelation(names, types, table_of(names, types, facts)).to_arrow()
     for index, type_ in enumerate(types):
         if not type_.is_known and not type_.parts:  # nothing but nulls, which are of every type
@@ -294,6 +327,7 @@ def refuse_text_options(what: str, text: TextOptions) -> None:
 
 
 def _from_path(reader: Reader[Frame], name: str, path: str, *, text: TextOptions, kind: str | None) -> Source[Frame]:
+    path = without_scheme(path)
     found = local_files(path) if "://" not in path else []
     kind = kind_given(kind, path) or (kind_of(str(found[0])) if found else "")
     if kind not in KINDS:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,18 +17,29 @@ from emberlog.datatypes import FLOAT, INT, UNKNOWN, DataType
 from emberlog.diagnostics import fail
 from emberlog.io.arrow_values import arrow_type
 from emberlog.io.delimited_text import read_rows
-from emberlog.io.facts import can_be_header, is_number, lines_of, read_bytes, read_cells, with_inferred_types
-from emberlog.io.intake import Files, Reader, Source, TableSource, TextSource
+from emberlog.io.facts import (
+    can_be_header,
+    is_number,
+    lines_of,
+    read_bytes,
+    read_cells,
+    type_of_texts,
+    with_inferred_types,
+)
+from emberlog.io.intake import Files, NoRows, Reader, Source, TableSource, TextSource
 from emberlog.io.local_relation import LocalRelation
-from emberlog.io.paths import DELIMITERS
+from emberlog.io.matching import half_character
+from emberlog.io.paths import DELIMITERS, JSON_KINDS, partition_values
 from emberlog.semantics.model import Column, Relation
 from emberlog.source import Source as Text
+from emberlog.source import Span
 
 _CODE = re.compile(rb"(?<![0-9.eE-])-?0[0-9]")
 """How a number begins that would lose its zeros."""
 _LIKE_ASCII = ("utf-8-sig", "ascii", "iso8859-1", "cp1252")
 """Encodings in which numbers are spelled as in ASCII, and which are worth the quick way."""
 _LARGEST = float(2**63)
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 
 
 class LocalReader(Reader[LocalRelation]):
@@ -41,8 +53,11 @@ class LocalReader(Reader[LocalRelation]):
             raise fail("DL405", f"cannot read `{files.path}`", None, "paths with a scheme are for Database() on Spark")
         if files.kind in DELIMITERS:
             return LocalTextSource(files)
-        tables = [_table(file, files.kind) for file in files.found]
-        return TableSource(files.name, pa.concat_tables(tables, promote_options="default"))
+        if files.kind in JSON_KINDS:
+            objects = [one for file in files.found for one in json_objects(file)]
+            return TableSource(files.name, _table_of_objects(files.name, objects)) if objects else NoRows(files.name)
+        whole = pa.concat_tables([_table(files, file) for file in files.found], promote_options="default")
+        return TableSource(files.name, typed_partitions(whole, partition_values(files.path, files.found[0])))
 
     def table(self, name: str, table: str) -> Source[LocalRelation]:
         hint = "tables of Spark are known to Database() on Spark only"
@@ -55,25 +70,82 @@ class LocalReader(Reader[LocalRelation]):
         return source
 
 
-def _table(file: Path, kind: str) -> pa.Table:
-    if kind == ".parquet":
+def _table(files: Files, file: Path) -> pa.Table:
+    """Returns the rows of a file, with what the folders of a partitioned one say of them."""
+    if files.kind == ".parquet":
         import pyarrow.parquet
 
-        return pyarrow.parquet.read_table(file)
-    if kind == ".orc":
+        table = pyarrow.parquet.ParquetFile(file).read()
+    else:
         import pyarrow.orc
 
-        return pyarrow.orc.read_table(file)
-    import pyarrow.json
+        table = pyarrow.orc.read_table(file)
+    for column, value in partition_values(files.path, file).items():
+        table = table.append_column(column, pa.repeat(pa.scalar(value, pa.string()), table.num_rows))
+    return table
 
-    def read(schema: pa.Schema | None) -> pa.Table:
-        with pa.input_stream(str(file)) as stream:  # uncompresses what its name says is compressed
-            return pyarrow.json.read_json(stream, parse_options=pyarrow.json.ParseOptions(explicit_schema=schema))
 
-    table = read(None)
-    moments = [pa.field(one.name, pa.string()) for one in table.schema if pa.types.is_timestamp(one.type)]
-    # Arrow takes text that looks like a moment for one, which nobody said; a declaration does.
-    return read(pa.schema(moments)) if moments else table
+def typed_partitions(table: pa.Table, names: Iterable[str]) -> pa.Table:
+    """Returns the table with partition columns in the type that all their values spell."""
+    for name in names:
+        place = table.column_names.index(name)
+        texts = table.column(place).unique().to_pylist()
+        type_ = type_of_texts([text for text in texts if text is not None])
+        table = table.set_column(place, name, table.column(place).cast(arrow_type(type_)))
+    return table
+
+
+def json_objects(file: Path) -> list[dict[str, object]]:
+    """Returns the objects of a file, one on each line or all in an array; raises DL404 at what is none."""
+    text = Text(str(file), _decoded_json(file))
+    if text.text.lstrip()[:1] == "[":
+        spans = [(0, len(text.text))]
+    else:
+        ends = [match.end() for match in _LINE.finditer(text.text)]
+        spans = [(begin, end) for begin, end in zip([0, *ends], ends, strict=False) if text.text[begin:end].strip()]
+    found: list[object] = []
+    for begin, end in spans:
+        try:
+            value = json.loads(text.text[begin:end], parse_constant=_no_number)
+        except ValueError as error:
+            at = begin + getattr(error, "pos", 0)
+            raise fail("DL404", f"this is not JSON: {error}".partition(": line ")[0], Span(text, at, at + 1)) from None
+        objects = value if isinstance(value, list) else [value]
+        found += objects
+        if not all(isinstance(one, dict) for one in objects):
+            hint = "each line is an object, {…}, or the file is an array of them"
+            raise fail("DL404", "this is not an object", Span(text, begin, end), hint)
+    return cast("list[dict[str, object]]", found)
+
+
+def _no_number(text: str) -> object:
+    raise ValueError(f"{text} is not a number")
+
+
+def _decoded_json(file: Path) -> str:
+    data = read_bytes(file)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        hint = f"line {line:,} has the byte 0x{data[error.start]:02x}, which cannot stand there"
+        raise fail("DL406", f"`{file}` is not text in UTF-8", None, hint) from None
+
+
+def _table_of_objects(name: str, objects: Sequence[dict[str, object]]) -> pa.Table:
+    """Returns objects of JSON as rows; a key that one does not have is null in its row."""
+    keys = list(dict.fromkeys(key for one in objects for key in one))
+    columns = []
+    for key in keys:
+        try:
+            columns.append(pa.array([one.get(key) for one in objects]))
+        except UnicodeEncodeError as error:
+            raise half_character(f"{error.object!r} in the data of `{name}`") from None
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+            reason = str(error).rstrip(".").partition("\n")[0]
+            message = f"the values of `{key}` in the data of `{name}` do not go together"
+            raise fail("DL403", message, None, reason) from None
+    return pa.table(columns, names=keys)
 
 
 class LocalTextSource(TextSource[LocalRelation]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import html
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from emberlog.datatypes import FIRST, SECOND, DataType
 from emberlog.io.arrow_values import is_shown_otherwise, known_type, repeated_rows, shown_column, table_of
 from emberlog.io.facts import in_order
+from emberlog.io.matching import chosen_places
 from emberlog.io.sampling import statistics_of_facts, statistics_of_table
 from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import CellValue, Fact
@@ -145,12 +146,59 @@ class LocalRelation:
         """Returns the rows as a DataFrame of pandas."""
         return self.to_arrow().to_pandas()
 
+    toPandas = to_pandas  # as Spark calls it
+
+    def sort(self, *columns: str, ascending: bool = True) -> LocalRelation:
+        """Returns the rows in the order of the columns that are named, or of all; null comes first."""
+        places = [self._place(name) for name in columns] or list(range(len(self._names)))
+        rows = sorted(
+            facts_of_table(self.table),
+            key=lambda row: in_order(tuple(row[place] for place in places)),
+            reverse=not ascending,
+        )
+        return self._of_rows(rows)
+
+    def head(self, count: int = 5) -> LocalRelation:
+        """Returns the first rows: in order, or as they were sorted."""
+        if self._facts is None:
+            return LocalRelation(self._names, self.types, self.table.slice(0, count), plain_times=self.plain_times)
+        return self._of_rows(self.first(count))
+
+    def filter(self, condition: Callable[[tuple[Any, ...]], bool] | None = None, **equal: object) -> LocalRelation:
+        """Returns the rows for which a function of the row is true, and whose columns have the values given:
+        `filter(X=1)`, `filter(lambda row: row[0] < row[1])`."""
+        wanted = {self._place(name): value for name, value in equal.items()}
+        chosen = [
+            number
+            for number, row in enumerate(facts_of_table(self.to_arrow()))
+            if all(row[place] == value for place, value in wanted.items()) and (condition is None or condition(row))
+        ]
+        table = self.table.take(pa.array(chosen, pa.int64()))
+        return LocalRelation(self._names, self.types, table, plain_times=self.plain_times)
+
+    def show(self, count: int = 20) -> None:
+        """Prints the first rows as a table."""
+        rows = [[str(value) for value in row] for row in self.head(count).collect()]
+        widths = [max(map(len, cells)) for cells in zip(self._names, *rows, strict=True)]
+        for cells in (self._names, ["-" * width for width in widths], *rows):
+            print("  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip())
+        if len(self) > count:
+            print(f"… and {len(self) - count:,} more")
+
+    def _place(self, name: str) -> int:
+        return chosen_places("the relation", self._names, [name])[0]
+
+    def _of_rows(self, rows: Sequence[Fact]) -> LocalRelation:
+        """Returns a relation whose rows stay in this order."""
+        types = [known_type(type_, [row[i] for row in rows]) for i, type_ in enumerate(self.types)]
+        return LocalRelation(self._names, types, table_of(self._names, types, rows), plain_times=self.plain_times)
+
     def collect(self) -> list[tuple[Any, ...]]:
         """Returns the rows as tuples, in no particular order."""
         if not self.types:
             return list(self.facts)
         is_otherwise = any(is_shown_otherwise(type_, plain_times=self.plain_times) for type_ in self.types)
-        if self._facts is not None and not is_otherwise:
+        if self._table is None and self._facts is not None and not is_otherwise:
             return list(self._facts)
         return list(facts_of_table(self.to_arrow()))
 

@@ -6,12 +6,16 @@ import glob
 import os
 import re
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from emberlog.diagnostics import EmberlogError, fail
 
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".facts": "\t"}
 COMPRESSIONS = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
-KINDS = (*DELIMITERS, ".parquet", ".json", ".jsonl", ".orc")
+JSON_KINDS = (".json", ".jsonl", ".ndjson")
+_PARTITION = re.compile(r"([^=]+)=(.*)", re.DOTALL)
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+KINDS = (*DELIMITERS, ".parquet", *JSON_KINDS, ".orc")
 
 
 def looks_like_a_path(text: str) -> bool:
@@ -49,8 +53,14 @@ def unknown_kind(path: str) -> EmberlogError:
     )
 
 
+def without_scheme(path: str) -> str:
+    """Returns a path of this machine that is written as an address, `file:///data/arc.csv`, as a plain one."""
+    return unquote(urlsplit(path).path) if path.lower().startswith("file:/") else path
+
+
 def local_files(path: str) -> list[Path]:
-    """Returns the files of a path, which may be a folder or a pattern; raises DL405 if nothing there can be read."""
+    """Returns the files of a path, which may be a folder or a pattern; raises DL405 if nothing there can be read. In a
+    folder that is partitioned as Hive does it, these are the files of all folders such as `year=2026`."""
     if any(character in path for character in "*?[") and not os.path.exists(path):
         found = [Path(one) for one in sorted(glob.glob(path))]
         if not found:
@@ -59,7 +69,11 @@ def local_files(path: str) -> list[Path]:
     here = Path(path)
     try:
         if here.is_dir():
-            files = [one for one in sorted(here.iterdir()) if not one.name.startswith((".", "_")) and one.is_file()]
+            inside = [one for one in sorted(here.iterdir()) if not one.name.startswith((".", "_"))]
+            files = [one for one in inside if one.is_file()]
+            for folder in inside:
+                if _PARTITION.fullmatch(folder.name) and folder.is_dir():
+                    files += local_files(str(folder))
             if not files:
                 raise fail("DL405", f"the folder `{path}` holds no files")
             return files
@@ -67,6 +81,14 @@ def local_files(path: str) -> list[Path]:
             return [here]
     except OSError as error:
         raise unreadable(path, error) from None
+
+
+def partition_values(root: str, file: Path) -> dict[str, str | None]:
+    """Returns what the folders between a root and a file say of its rows: `year` and `2026` for `year=2026`."""
+    parts = file.relative_to(root).parts[:-1] if Path(root) in file.parents else ()
+    found = [_PARTITION.fullmatch(part) for part in parts]
+    values = {unquote(one[1]): unquote(one[2]) for one in found if one is not None}
+    return {name: None if value == _NO_VALUE else value for name, value in values.items()}
 
 
 def unreadable(path: str | Path, error: Exception) -> EmberlogError:

@@ -17,12 +17,12 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 from emberlog.datatypes import TIMESTAMP
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.io.delimited_text import read_rows
-from emberlog.io.facts import is_number, lines_of
+from emberlog.io.facts import is_number, lines_of, type_of_texts
 from emberlog.io.intake import Files, Reader, Source, refuse_text_options
-from emberlog.io.local_files import LocalTextSource
+from emberlog.io.local_files import LocalTextSource, json_objects
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.matching import check_arity, declared_order, half_character
-from emberlog.io.paths import DELIMITERS, KINDS, kind_given, kind_of, unknown_kind
+from emberlog.io.paths import DELIMITERS, JSON_KINDS, KINDS, kind_given, kind_of, partition_values, unknown_kind
 from emberlog.io.spark_conversions import quoted
 from emberlog.io.spark_frames import FrameSource, HeldSource
 from emberlog.io.spark_text import ENCODINGS, SparkTextSource, csv_options, is_bad, value_of
@@ -31,7 +31,7 @@ from emberlog.language.spark_types import spark_type
 from emberlog.semantics.model import Relation
 from emberlog.source import Source as Text
 
-_FORMATS = {".parquet": "parquet", ".orc": "orc", ".json": "json", ".jsonl": "json"}
+_FORMATS = {".parquet": "parquet", ".orc": "orc", **dict.fromkeys(JSON_KINDS, "json")}
 """What Spark calls the kinds of files; those of text are all `csv`."""
 
 
@@ -41,10 +41,6 @@ _HALF = (
 )
 """A surrogate in JSON without its other half."""
 _SHOWN = 60
-
-
-def _is_json(kind: str) -> bool:
-    return _FORMATS[kind] == "json"
 
 
 class SparkReader(Reader[DataFrame]):
@@ -62,8 +58,9 @@ class SparkReader(Reader[DataFrame]):
             if files.text.of_kind(files.kind).encoding not in ENCODINGS:
                 return self._decoded_here(files)
             return SparkTextSource(self._spark, files, location)
-        frame = self._spark.read.format(_FORMATS[files.kind]).load(location)
-        return FrameSource(files.name, self._objects(frame, files, location) if _is_json(files.kind) else frame)
+        if files.kind in JSON_KINDS:
+            return FrameSource(files.name, self._objects(files, location))
+        return FrameSource(files.name, self._partitioned(files, location))
 
     def table(self, name: str, table: str) -> Source[DataFrame]:
         try:
@@ -87,18 +84,41 @@ class SparkReader(Reader[DataFrame]):
             raise fail("DL425", f"Spark reads no text in the encoding `{files.text.encoding}`", None, hint)
         return HeldSource(self._spark, LocalTextSource(files))
 
-    def _objects(self, frame: DataFrame, files: Files, location: str) -> DataFrame:
+    def _partitioned(self, files: Files, location: str) -> DataFrame:
+        """Returns the rows of files. Partition columns have the type that all their values spell, as in text files;
+        Spark by itself would make 1234 of `zip=01234`."""
+        read = self._spark.read.format(_FORMATS[files.kind])
+        frame = read.load(location)
+        names = list(partition_values(files.path, files.found[0])) if files.found else []
+        if not names:
+            return frame
+        given = {field.name: field.dataType for field in frame.schema.fields}
+        texts = {**given, **dict.fromkeys(names, spark_types.StringType())}
+        schema = spark_types.StructType([spark_types.StructField(name, type_) for name, type_ in texts.items()])
+        values = [partition_values(files.path, file) for file in files.found]
+        types = {name: type_of_texts([text for one in values if (text := one[name]) is not None]) for name in names}
+        columns = {name: F.col(quoted(name)).cast(spark_type(type_)) for name, type_ in types.items()}
+        return read.schema(schema).load(location).withColumns(columns)
+
+    def _objects(self, files: Files, location: str) -> DataFrame:
         """Returns objects of JSON with columns in the order of the first one, where Spark would sort them. Raises DL424
-        for half of a character, which Spark would read as `?`."""
+        for half of a character, which Spark would read as `?`, and DL404 for what is no object."""
         lines = self._spark.read.text(location)
+        start = lines.first()
+        is_array = start is not None and str(start[0]).lstrip()[:1] == "["
+        frame = self._spark.read.option("multiLine", is_array).json(location)
+        if "_corrupt_record" in frame.columns:
+            for file in files.found:
+                json_objects(file)  # says where
+            raise fail("DL404", f"`{files.path}` has lines that are not objects of JSON")
         half = lines.where(F.rlike("value", F.lit(_HALF))).first()
         if half is not None:
             raise half_character(f"`{half[0][:_SHOWN]}` in the data of `{files.name}`")
-        first = lines.first()
         try:
-            order = [key for key in json.loads(first[0]) if key in frame.columns] if first else []
-        except (ValueError, TypeError):
+            of_first = (json_objects(files.found[0])[0] if is_array else json.loads(start[0])) if start else ()
+        except (ValueError, TypeError, IndexError):
             return frame
+        order = [key for key in of_first if key in frame.columns]
         return frame.select(*(F.col(quoted(name)) for name in [*order, *(n for n in frame.columns if n not in order)]))
 
 

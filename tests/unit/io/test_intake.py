@@ -125,7 +125,7 @@ def test_lines_of_json(tmp_path: Path) -> None:
     assert source.relation(relation(INT, STRING)).facts == {(1, "x"), (2, None)}
 
 
-@pytest.mark.parametrize(("name", "code"), [("t.xls", "DL407"), ("t.parquet", "DL405"), ("t.json", "DL405")])
+@pytest.mark.parametrize(("name", "code"), [("t.xls", "DL407"), ("t.parquet", "DL405"), ("t.json", "DL404")])
 def test_files_that_cannot_be_read(tmp_path: Path, name: str, code: str) -> None:
     (tmp_path / name).write_text("not what it seems")
     with pytest.raises(EmberlogError, match=code):

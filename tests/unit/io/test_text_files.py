@@ -58,7 +58,7 @@ def test_half_a_character_is_refused_wherever_it_comes_from(half: str, tmp_path:
         with pytest.raises(EmberlogError, match="DL106"):
             database.datalog(f'q("{literal}").')
     (tmp_path / "e.json").write_text(f'{{"a": "{ascii(half)[1:-1]}"}}\n')
-    with pytest.raises(EmberlogError, match="DL405"):
+    with pytest.raises(EmberlogError, match="DL424"):
         database["e"] = tmp_path / "e.json"
     (tmp_path / "e.csv").write_text(f'"[""{ascii(half)[1:-1]}""]"\n')
     with pytest.raises(EmberlogError, match="DL404"):
