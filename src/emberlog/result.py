@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +21,7 @@ from emberlog.logical.build import build
 from emberlog.logical.needed_strata import needed_inputs
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.optimize.pipeline import Optimized, plan_program
+from emberlog.provenance.asked import Asked
 from emberlog.provenance.explanation import Proof, Refutation
 from emberlog.provenance.questions import Origin, Questions
 from emberlog.provenance.trace import Trace
@@ -219,7 +220,7 @@ class Result(Mapping[str, Frame]):
     def why(
         self,
         relation: str,
-        fact: Sequence[object],
+        fact: Asked,
         *,
         all: Literal[False] = False,
         limit: int = 10,
@@ -231,7 +232,7 @@ class Result(Mapping[str, Frame]):
     def why(
         self,
         relation: str,
-        fact: Sequence[object],
+        fact: Asked,
         *,
         all: Literal[True],
         limit: int = 10,
@@ -242,7 +243,7 @@ class Result(Mapping[str, Frame]):
     def why(
         self,
         relation: str,
-        fact: Sequence[object],
+        fact: Asked,
         *,
         all: bool = False,
         limit: int = _MOST_PROOFS,
@@ -261,17 +262,17 @@ class Result(Mapping[str, Frame]):
             refuse_options("a single proof", ["limit"], {"limit": "say all=True, or leave it out"})
         return self._asked().why(relation, fact, depth=depth, contributions=contributions)
 
-    def why_not(self, relation: str, fact: Sequence[object], *, depth: int = 1) -> Refutation:
+    def why_not(self, relation: str, fact: Asked, *, depth: int = 1) -> Refutation:
         """Why a fact is not there: how far the body of each rule holds, and what fails; None in the fact is any value.
         With a larger `depth`, the same for the facts that are missing then."""
         return self._asked().why_not(relation, fact, depth=depth)
 
-    def trace(self, relation: str, fact: Sequence[object] | None = None, *, limit: int = 20) -> Trace:
+    def trace(self, relation: str, fact: Asked | None = None, *, limit: int = 20) -> Trace:
         """How facts came and changed, iteration by iteration: `result.trace("hcc", (4, None))`. None is any value; of
         each iteration at most `limit` facts are listed."""
         return self._asked().trace(relation, fact, limit=limit)
 
-    def origin(self, relation: str, fact: Sequence[object]) -> Origin:
+    def origin(self, relation: str, fact: Asked) -> Origin:
         """The iteration and the rule that a fact comes from: the first that derived it, of a group the last that
         improved its value."""
         return self._asked().origin(relation, fact)

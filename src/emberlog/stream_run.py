@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException
 
 from emberlog.config import StreamOptions
 from emberlog.diagnostics import EmberlogError, fail
+from emberlog.provenance.asked import Asked
 from emberlog.provenance.streams.questions import StreamQuestions
 from emberlog.provenance.streams.stream_proof import StreamProof, StreamRefutation
 from emberlog.streams.spark.sinks import ForEach
@@ -95,15 +96,13 @@ class StreamRun:
 
     # --- provenance -------------------------------------------------------------------------------------------------
 
-    def why(
-        self, relation: str, fact: Sequence[object], *, depth: int | None = None, contributions: int = 10
-    ) -> StreamProof:
+    def why(self, relation: str, fact: Asked, *, depth: int | None = None, contributions: int = 10) -> StreamProof:
         """Tells why a fact is there at the last slide that closed, and until when: `query.why("reach", (1, 5))`. The
         proof is the one that lasts longest. Nothing is recorded for it: it is found from the tuples in the checkpoint,
         which are read into this process. The time of a fact may be left out."""
         return self._asked().why(relation, fact, depth=depth, contributions=contributions)
 
-    def why_not(self, relation: str, fact: Sequence[object], *, depth: int = 1) -> StreamRefutation:
+    def why_not(self, relation: str, fact: Asked, *, depth: int = 1) -> StreamRefutation:
         """Tells why a fact is not there at the last slide that closed."""
         return self._asked().why_not(relation, fact, depth=depth)
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from emberlog.cli.running import Task
+    from emberlog.provenance.asked import Asked
     from emberlog.provenance.explanation import Explanation
     from emberlog.provenance.streams.questions import StreamQuestions
     from emberlog.result import Result
@@ -69,7 +70,7 @@ class Question:
     answering: Result[Any] | StreamQuestions
     """What is asked: the result of a run, or a window of streams."""
     relation: str
-    fact: tuple[Any, ...]
+    fact: Asked
 
 
 @contextmanager

@@ -27,15 +27,18 @@ def counted(number: int, noun: str) -> str:
 
 def program_summary(checked: CheckedProgram) -> str:
     """`3 relations (1 input, 2 derived), 3 rules, 2 strata (1 recursive)`"""
-    inputs = len(checked.inputs)
-    derived = len(checked.relations) - inputs
+    written = [one for one in checked.relations.values() if one.is_written and one.data_name in ("", one.name)]
+    inputs = sum(not one.is_derived for one in written)
+    derived = len(written) - inputs
     recursive = sum(stratum.recursion is not None for stratum in checked.strata)
     kinds = [counted(inputs, "input")] if inputs else []
     kinds += [f"{derived:,} derived"] if derived else []
-    parts = [counted(len(checked.relations), "relation") + (f" ({', '.join(kinds)})" if kinds else "")]
+    parts = [counted(len(written), "relation") + (f" ({', '.join(kinds)})" if kinds else "")]
     facts = sum(map(len, checked.facts.values()))
     parts += [counted(facts, "fact")] if facts else []
-    parts.append(counted(len(checked.rules), "rule"))
+    names = {one.name for one in written}
+    rules = sum(rule.relation in names and not checked.copies_data(rule) for rule in checked.rules)
+    parts.append(counted(rules, "rule"))
     parts.append(counted(len(checked.strata), "stratum") + (f" ({recursive:,} recursive)" if recursive else ""))
     parts += [counted(len(checked.queries), "query")] if checked.queries else []
     return ", ".join(parts)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
+from typing import TypeAlias
 
 from emberlog.datatypes import BOOL, FLOAT, STRING, UNKNOWN, DataType
 from emberlog.diagnostics import EmberlogError, fail, nearest
@@ -12,22 +13,27 @@ from emberlog.io.python_rows import cell_of
 from emberlog.language.spellings import read_cell
 from emberlog.provenance.facts import FactBase
 from emberlog.render.wording import pattern_text
-from emberlog.semantics.model import CellValue, Fact, Relation
+from emberlog.semantics.model import CellValue, Column, Fact, Relation
+from emberlog.semantics.plain_rules import HOLDS
 from emberlog.source import Source
 from emberlog.syntax import ast
 from emberlog.syntax.parser import parse
 
+Asked: TypeAlias = Sequence[object] | Mapping[str, object]
+"""The values of a fact in the order of its columns, or by their names; None, and what has no name, is any value."""
 
-def asked_in_text(text: str) -> tuple[str, tuple[ast.Value | None, ...]]:
-    """Reads a fact as people write it, `hcc(4, 1)` or `hcc(4, X)`, in which None stands for any value. Raises DL441 if
-    the text is no fact."""
+
+def asked_in_text(text: str) -> tuple[str, Asked]:
+    """Reads a fact as people write it, `hcc(4, 1)`, `hcc(4, X)` or `hcc(node: 4)`, in which None stands for any value.
+    Raises DL441 if the text is no fact."""
     try:
         statements = parse(Source("<fact>", f"{text.strip().rstrip('.?')}?")).statements
     except EmberlogError:
         statements = ()
     match statements:
-        case (ast.Query(ast.Atom(predicate, terms)),):
-            return predicate, tuple(_constant(term, text) for term in terms)
+        case (ast.Query(ast.Atom(predicate, terms) as atom),):
+            values = tuple(_constant(term, text) for term in terms)
+            return predicate, dict(zip(atom.names, values, strict=True)) if atom.names else values
         case _:
             raise _no_fact(text)
 
@@ -62,8 +68,18 @@ def asked_relation(known: Sequence[str], relation: str) -> str:
     raise fail("DL401", f"the run has no relation `{relation}`", None, hint)
 
 
-def asked_pattern(relation: Relation, values: Sequence[object]) -> tuple[CellValue, ...]:
+def asked_pattern(relation: Relation, values: Asked) -> tuple[CellValue, ...]:
     """Returns one value per column, in the types of the columns; None is any value."""
+    if isinstance(values, Mapping):
+        names = [column.name for column in relation.columns]
+        for name in values:
+            if name not in names:
+                guess = nearest(str(name), names)
+                hint = f"did you mean `{guess}`?" if guess else f"its columns are {', '.join(names)}"
+                raise fail("DL441", f"`{relation.name}` has no column `{name}`", None, hint)
+        values = tuple(values.get(name) for name in names)
+    if not values and relation.columns == (Column(HOLDS, BOOL),):
+        values = (None,)
     if len(values) != relation.arity:
         raise fail(
             "DL441",

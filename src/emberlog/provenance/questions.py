@@ -7,7 +7,7 @@ no fact agrees with a part of a rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias, assert_never
@@ -17,7 +17,7 @@ from emberlog.engines.recording import Recording
 from emberlog.io.shelves import Shelf
 from emberlog.optimize.demand_for_proofs import Demands
 from emberlog.provenance.alternatives import alternatives
-from emberlog.provenance.asked import asked_fact, asked_pattern, asked_relation, refuse_present
+from emberlog.provenance.asked import Asked, asked_fact, asked_pattern, asked_relation, refuse_present
 from emberlog.provenance.explanation import Proof, Refutation
 from emberlog.provenance.facts import FactBase
 from emberlog.provenance.lookup import Lookup
@@ -70,14 +70,14 @@ class Questions:
         self._bases: dict[CheckedQuery, FactBase] = {}
         """The facts of runs for questions, by the query that was run."""
 
-    def why(self, relation: str, values: Sequence[object], *, depth: int | None, contributions: int) -> Proof:
+    def why(self, relation: str, values: Asked, *, depth: int | None, contributions: int) -> Proof:
         name, pattern = self._asked(relation, values)
         base = self._base(name, pattern)
         goal = base.goal(name, asked_fact(base, name, pattern))
         tree = Prover(base, contributions=contributions).proof(goal, depth=depth, facts=MOST_FACTS)
         return Proof(tree, self.checked)
 
-    def all_whys(self, relation: str, values: Sequence[object], *, limit: int, contributions: int) -> tuple[Proof, ...]:
+    def all_whys(self, relation: str, values: Asked, *, limit: int, contributions: int) -> tuple[Proof, ...]:
         """Returns the smallest proof, and others."""
         name, pattern = self._asked(relation, values)
         base = self._base(name, pattern)
@@ -85,27 +85,27 @@ class Questions:
         trees = alternatives(Prover(base, contributions=contributions), goal, facts=MOST_FACTS)
         return tuple(Proof(tree, self.checked) for tree in islice(trees, limit))
 
-    def why_not(self, relation: str, values: Sequence[object], *, depth: int) -> Refutation:
+    def why_not(self, relation: str, values: Asked, *, depth: int) -> Refutation:
         name, pattern = self._asked(relation, values)
         refuse_present(self._base(name, pattern), name, pattern)  # which may be known at once
         tree = Refuter(self._whole(name)).tree(Pattern(name, pattern), depth=max(depth, 1))
         return Refutation(tree, self.checked)
 
-    def trace(self, relation: str, values: Sequence[object] | None, *, limit: int) -> Trace:
+    def trace(self, relation: str, values: Asked | None, *, limit: int) -> Trace:
         name = asked_relation(self._own.known, relation)
         own = self.checked.relations[name]
         pattern = (None,) * own.arity if values is None else asked_pattern(own, values)
         asked = Pattern(name, pattern)
         return Trace(asked, traced(self._base(name, pattern), asked, limit=limit), self.checked)
 
-    def origin(self, relation: str, values: Sequence[object]) -> Origin:
+    def origin(self, relation: str, values: Asked) -> Origin:
         name, pattern = self._asked(relation, values)
         base = self._base(name, pattern)
         # A fact that is there is meant as it is, nulls included.
         fact = pattern if base.has(name, pattern) else asked_fact(base, name, pattern)
         return _origin(base, name, fact)
 
-    def _asked(self, relation: str, values: Sequence[object]) -> tuple[str, tuple[CellValue, ...]]:
+    def _asked(self, relation: str, values: Asked) -> tuple[str, tuple[CellValue, ...]]:
         name = asked_relation(self._own.known, relation)
         return name, asked_pattern(self.checked.relations[name], values)
 

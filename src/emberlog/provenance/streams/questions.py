@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from emberlog.config import DEFAULT_LIMITS, Execution, Limits
@@ -11,7 +11,7 @@ from emberlog.engines.recording import Recording
 from emberlog.io.arrow_shelves import shelf_of
 from emberlog.io.local_relation import LocalRelation
 from emberlog.optimize.pipeline import plan_program
-from emberlog.provenance.asked import asked_pattern, asked_relation, only_fact, refuse_present
+from emberlog.provenance.asked import Asked, asked_pattern, asked_relation, only_fact, refuse_present
 from emberlog.provenance.facts import FactBase
 from emberlog.provenance.model import Goal, InputFact, ProofTree
 from emberlog.provenance.proofs import Prover
@@ -32,9 +32,7 @@ class StreamQuestions:
         self._limits = limits
         self._changing = frozenset(name for name, relation in checked.relations.items() if relation.is_stream)
 
-    def why(
-        self, relation: str, fact: Sequence[object], *, depth: int | None = None, contributions: int = 10
-    ) -> StreamProof:
+    def why(self, relation: str, fact: Asked, *, depth: int | None = None, contributions: int = 10) -> StreamProof:
         """Tells why a fact is there, by the derivation that lasts longest, and until when."""
         name, runs, pattern = self._asked(relation, fact)
         found = only_fact(name, pattern, runs.facts(name, pattern, self.window.at))
@@ -46,7 +44,7 @@ class StreamQuestions:
         shown = whole if depth is None else prover.proof(goal, depth=depth, facts=MOST_FACTS)
         return StreamProof(shown, base.checked, self.window, self._lasting(runs.program, promise, expiry, whole))
 
-    def why_not(self, relation: str, fact: Sequence[object], *, depth: int = 1) -> StreamRefutation:
+    def why_not(self, relation: str, fact: Asked, *, depth: int = 1) -> StreamRefutation:
         """Tells why a fact is not there: how far the body of each rule holds, and what fails."""
         name, runs, pattern = self._asked(relation, fact)
         base = runs.recorded(self.window.at)
@@ -54,11 +52,13 @@ class StreamQuestions:
         tree = Refuter(base).tree(Pattern(name, pattern), depth=max(depth, 1))
         return StreamRefutation(tree, base.checked, self.window)
 
-    def _asked(self, relation: str, values: Sequence[object]) -> tuple[str, _WindowRuns, tuple[CellValue, ...]]:
+    def _asked(self, relation: str, values: Asked) -> tuple[str, _WindowRuns, tuple[CellValue, ...]]:
         """Returns the relation, its program, and the pattern of its facts there, without a time that only annotates."""
         name = asked_relation(tuple(self.checked.relations), relation)
         program, whole = question_program(self.checked, name), self.checked.relations[name]
         own = program.checked.relations[name]
+        if isinstance(values, Mapping):
+            values = asked_pattern(whole, values)
         if own.arity < whole.arity == len(values):
             with_time = asked_pattern(whole, values)
             if with_time[0] is not None:
