@@ -80,12 +80,53 @@ def rules_merged(draw: Draw, random: RandomProgram, _program: CheckedProgram) ->
     return replace(random, rules=tuple(_merged(group) for group in merged.values()))
 
 
+def arguments_named(draw: Draw, random: RandomProgram, program: CheckedProgram) -> RandomProgram:
+    """Some atoms with the names of their columns, in another order, without those that may be anything."""
+
+    def named(literal: str) -> str:
+        mark, atom = ("!", literal[1:]) if literal.startswith("!") else ("", literal)
+        if not _is_atom(atom) or _predicate(atom) not in program.relations or draw(st.booleans()):
+            return literal
+        columns = [column.name for column in program.relations[_predicate(atom)].columns]
+        terms = [term.strip() for term in atom[atom.index("(") + 1 : -1].split(",")]
+        if len(terms) != len(columns):  # a text with a comma
+            return literal
+        pairs = draw(st.permutations(list(zip(columns, terms, strict=True))))
+        kept = [pair for pair in pairs if pair[1] != "_"] or pairs
+        return f"{mark}{_predicate(atom)}({', '.join(f'{name}: {term}' for name, term in kept)})"
+
+    rules = (replace(rule, body=tuple(map(named, rule.body))) for rule in random.rules)
+    return replace(random, rules=tuple(rules))
+
+
+def conjunctions_negated(draw: Draw, random: RandomProgram, _program: CheckedProgram) -> RandomProgram:
+    """Some negated atoms with a condition that always holds, in parentheses."""
+
+    def grouped(literal: str) -> str:
+        is_negated = literal.startswith("!") and _is_atom(literal[1:]) and not _COMPUTED.search(literal)
+        return f"!({literal[1:]}, 1 = 1)" if is_negated and draw(st.booleans()) else literal
+
+    return replace(random, rules=tuple(replace(rule, body=tuple(map(grouped, rule.body))) for rule in random.rules))
+
+
+def further_heads(draw: Draw, random: RandomProgram, _program: CheckedProgram) -> RandomProgram:
+    """Some rules with a second head, which has no arguments."""
+    rules = []
+    for number, rule in enumerate(random.rules):
+        others = draw(st.sampled_from(((), (f"also{number}",), ("also()",))))
+        rules.append(replace(rule, head=", ".join((rule.head, *others))))
+    return replace(random, rules=tuple(rules))
+
+
 METAMORPHOSES: tuple[Metamorphosis, ...] = (
     redundant_literals,
     other_order,
     rules_split_in_two,
     rules_split_by_cases,
     rules_merged,
+    arguments_named,
+    conjunctions_negated,
+    further_heads,
 )
 
 

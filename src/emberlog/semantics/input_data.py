@@ -81,7 +81,7 @@ def report_missing_inputs(
             continue
         if relation.is_declared and not relation.is_stream:
             message = f"`{name}` is declared, and nobody gives facts for it: it is empty"
-            diagnostics.warning("DL294", message, place, *how_to_give(name))
+            diagnostics.warning("DL294", message, place, "if it should have facts, give them")
             continue
         guess = nearest(name, given)
         known = [f"there are facts for {', '.join(f'`{one}`' for one in sorted(given))}"] if given else []

@@ -12,6 +12,7 @@ import pytest
 import emberlog
 from emberlog.config import Execution
 from emberlog.diagnostics import EmberlogError
+from emberlog.provenance.asked import Asked
 
 TC = "r1: tc(X, Y) :- arc(X, Y). r2: tc(X, Y) :- tc(X, Z), arc(Z, Y)."
 
@@ -131,12 +132,21 @@ def test_without_provenance_a_query_is_rewritten_as_ever(db: Db) -> None:
         ("tc", (1, True), "DL441"),
         ("tc", (1, 9), "DL442"),
         ("tc", (1, None), "DL443"),
+        ("tc", {"X": 1, "Z": 4}, "DL441"),
+        ("tc", {"X": 9}, "DL442"),
     ],
 )
-def test_questions_that_have_no_answer(db: Db, relation: str, fact: tuple[object, ...], code: str) -> None:
+def test_questions_that_have_no_answer(db: Db, relation: str, fact: Asked, code: str) -> None:
     with pytest.raises(EmberlogError) as error:
         db.datalog(TC, provenance=True).why(relation, fact)
     assert code_of(error) == code
+
+
+def test_facts_by_the_names_of_their_columns(db: Db) -> None:
+    result = db.datalog(f"{TC} round :- tc(X, X).", provenance=True)
+    assert str(result.why("tc", {"Y": 2, "X": 1})) == str(result.why("tc", (1, 2)))
+    assert str(result.why("round", ())) == str(result.why("round", (True,)))
+    assert str(result.why_not("tc", {"X": 9})) == str(result.why_not("tc", (9, None)))
 
 
 def test_a_fact_that_is_there_is_not_refuted(db: Db) -> None:

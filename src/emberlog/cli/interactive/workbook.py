@@ -22,7 +22,7 @@ class Entry:
     @property
     def relations(self) -> tuple[str, ...]:
         """Lists the relations that it says something about."""
-        names = [name for statement in self.statements if (name := _relation_of(statement)) is not None]
+        names = [name for statement in self.statements for name in _relations_of(statement)]
         return tuple(dict.fromkeys((*names, *self.files)))
 
 
@@ -55,16 +55,16 @@ class Workbook:
 
     def rules_and_facts(self, relation: str) -> tuple[int, int]:
         """Counts the rules and the facts that the program has for the relation, without facts in files."""
-        own = [one for one in self.statements if isinstance(one, ast.Rule) and one.head.predicate == relation]
-        rules = sum(one.body is not None for one in own)
-        return rules, len(own) - rules
+        rules = [one for one in self.statements if isinstance(one, ast.Rule)]
+        are_rules = [one.body is not None for one in rules for head in one.heads if head.predicate == relation]
+        return sum(are_rules), len(are_rules) - sum(are_rules)
 
 
-def _relation_of(statement: ast.Statement) -> str | None:
+def _relations_of(statement: ast.Statement) -> tuple[str, ...]:
     match statement:
         case ast.Rule():
-            return statement.head.predicate
+            return tuple(head.predicate for head in statement.heads)
         case ast.Declaration():
-            return statement.predicate
+            return (statement.predicate,)
         case ast.Query() | ast.ProgramOption():
-            return None
+            return ()

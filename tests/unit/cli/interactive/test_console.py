@@ -39,6 +39,16 @@ def test_rules_facts_and_a_query(talk: Conversation) -> None:
     assert talk.say("tc(1, Y)?") == "tc(1, Y): 2 facts\n  1  2\n  1  3"
 
 
+def test_relations_as_people_write_them(talk: Conversation) -> None:
+    assert (
+        talk.say("a(1), done.", "p(X), `my q`(X) :- a(X), done.") == "a: 1 fact\ndone: 1 fact\np: 1 rule\nmy q: 1 rule"
+    )
+    assert talk.say("done?", "`my q`(X: 1)?") == "done(holds): 1 fact\n  true\nmy q(1): 1 fact\n  1"
+    assert "error[DL201]: there is no relation `dnoe`" in talk.say("p(X) :- a(X), dnoe.")
+    talk.say("declare e(x: int).", "r(X) :- e(X).")
+    assert "warning[DL294]: `e` is declared" in talk.say("r(X)?")
+
+
 def test_a_query_is_not_kept(talk: Conversation) -> None:
     talk.say(*TC, "tc(1, Y)?")
     assert talk.say("tc(2, Y)?") == "tc(2, Y): 1 fact\n  2  3"
