@@ -32,7 +32,8 @@ class DeclarationParser(TokenReader):
         if self.peek(3).is_symbol(":"):  # `emp(id: E) :- …` and `emp(id: 1).` have names of arguments
             after = self.tokens[min(self.matching_parenthesis(1) + 1, len(self.tokens) - 1)]
             is_type = self.peek(4).kind is TokenKind.NAME and not self.peek(4).is_word(*LITERALS)
-            return is_type and not after.is_symbol(":-", "<-", "?", ",")
+            is_moment = self.peek(5).kind is TokenKind.STRING
+            return is_type and not is_moment and not after.is_symbol(":-", "<-", "?", ",")
         type_first = self.peek(2).is_word(*TYPE_NAMES) and self.peek(3).kind is TokenKind.NAME
         return type_first and not self.peek(3).is_word("div", "mod")
 
