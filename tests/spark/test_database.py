@@ -210,7 +210,9 @@ def test_data_beside_facts_and_declared_without_data(spark: SparkSession) -> Non
     db["arc"] = spark.createDataFrame([(1, 2), (2, 3)], "a long, b long")
     db["tc"] = [(9, 1)]
     with pytest.warns(EmberlogWarning, match="DL294"):
-        result = db.datalog(f"declare shut(x: int). arc(3, 4). {TC} far(Y) :- tc(9, Y), !shut(Y).")
+        result = db.datalog(
+            f"declare shut(x: int). declare tc(x: int, y: int). arc(3, 4). {TC} far(Y) :- tc(9, Y), !shut(Y)."
+        )
     assert facts_of(result["far"]) == {(1,), (2,), (3,), (4,)}
     assert result["far"].columns == ["Y"]
 

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from emberlog.database import Database
-from emberlog.diagnostics import EmberlogError
+from emberlog.diagnostics import EmberlogError, EmberlogWarning
 
 CHEAP_PATH = """\
 {ride(Ts: Timestamp, Pickup: String, Drop: String, Fare: Float)}
@@ -183,3 +183,35 @@ def test_what_is_wrong_is_told(spark: SparkSession, database: Database, folder: 
     database["ride"], database["arc"] = rides(spark, folder / "rides"), rides(spark, folder / "rides")
     with pytest.raises(EmberlogError, match="does not say that it is a stream"):
         database.datalog(f"{CHEAP_PATH}p(A) :- arc(_, A, _, _).\nquery p(A).")
+
+
+HUBS = """\
+STREAM ride(Ts: Timestamp, Pickup: String, Drop: String, Fare: Float).
+declare hub(city: string).
+declare shut().
+hub("B").
+from_hub(T, P, D) :- ride(Ts: T, Pickup: P, Drop: D), hub(P), !shut, !(hub(D), D = P).
+query from_hub(_, P, D), WINDOW(2, 1).
+"""
+
+
+def test_relations_beside_a_stream_have_data_and_facts_or_nothing(
+    spark: SparkSession, database: Database, folder: Path
+) -> None:
+    database["ride"] = rides(spark, folder / "rides")
+    database["hub"] = [("A",)]
+    with pytest.warns(EmberlogWarning, match="DL294.*`shut` is declared"):
+        result = database.datalog(HUBS)
+    run = result.start(
+        folder / "out", checkpointLocation=folder / "checkpoint", outputMode="changes", availableNow=True
+    )
+    run.awaitTermination()
+    told = spark.read.parquet(str(folder / "out" / "from_hub"))
+    assert facts(told.drop("batch").filter("change = 'added'")) == {
+        (0, "added", "A", "C"),
+        (1, "added", "A", "B"),
+        (1, "added", "B", "C"),
+    }
+    stream_facts = HUBS.replace('hub("B").', "ride(T, A, B, F) :- hub(A), T = 1, A = B, F = 1.0.")
+    with pytest.raises(EmberlogError, match=r"DL217|DL242"):
+        database.datalog(stream_facts)

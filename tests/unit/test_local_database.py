@@ -107,13 +107,16 @@ def test_data_beside_facts_and_rules(db: Local) -> None:
     db["arc"] = [(1, 2)]
     db["reach"] = [(7,)]
     text = "arc(2, 3). reach(1). reach(Y) :- reach(X), arc(X, Y)."
+    with pytest.warns(emberlog.EmberlogWarning, match="DL296"):
+        db.datalog(text)
+    text = f"declare reach(x: int). {text}"
     assert sorted(db.datalog(text)["reach"].collect()) == [(1,), (2,), (3,), (7,)]
     assert sorted(db.datalog("arc(2, 3.5). arc(X, Y)?")["arc"].collect()) == [(1, 2.0), (2, 3.5)]
     proof = str(db.datalog("arc(2, 3). p(X) :- arc(X, _).", provenance=True).why("p", (1,)))
     assert "arc(1, 2)   input arc" in proof
     db["total"] = [("a", 3)]
-    with pytest.warns(emberlog.EmberlogWarning, match="DL292.*adds contributions to `sum`"):
-        result = db.datalog('total("a", sum<Y>) :- arc(_, Y).')
+    with pytest.warns(emberlog.EmberlogWarning, match=r"DL292.*adds contributions to `sum`"):
+        result = db.datalog('declare total(x: string, y: int). total("a", sum<Y>) :- arc(_, Y).')
     assert result["total"].collect() == [("a", 5)]
     with pytest.raises(emberlog.EmberlogError, match="DL402"):
         db.datalog("arc(1). p(X) :- arc(X).")

@@ -408,4 +408,14 @@ SEMANTIC_ENTRIES = (
         "p(X) :- s(X), WINDOW(60).\n",
         is_warning=True,
     ),
+    Entry(
+        "DL296",
+        "data for a relation with rules",
+        "The data that is registered for a relation counts together with what its rules give. That is fine if it is "
+        "meant; but data that an earlier run gave stays, even if the rules no longer give it.",
+        "Declare the relation, which says that it is meant; or give the data another name.",
+        'The program has the rule `arc(X, Y) :- edge(X, Y).`, does not declare `arc`, and the caller sets `db["arc"]`.',
+        FoundBy.OTHER,
+        is_warning=True,
+    ),
 )

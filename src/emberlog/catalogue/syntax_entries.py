@@ -53,7 +53,8 @@ SYNTAX_ENTRIES = (
         "DL107",
         "a name in backquotes that cannot be read",
         "A name in backquotes ends on the line on which it begins. It may have any printable characters but slashes, "
-        "and does not begin with a full stop, because answers are written into files of that name.",
+        "and begins with neither a full stop nor a parenthesis, because answers are written into files of that name "
+        "and Emberlog makes up names of its own.",
         "Close it with a backquote.",
         "p(X) :- `my-table(X).\n",
     ),

@@ -34,6 +34,7 @@ def with_data_beside_rules(
             heads.setdefault(statement.head.predicate, statement.head)
     if not heads:
         return program, dict(inputs), {}
+    ruled = {one.head.predicate for one in program.statements if isinstance(one, ast.Rule) and one.body is not None}
     declarations = {one.predicate: one for one in program.statements if isinstance(one, ast.Declaration)}
     added: list[ast.Statement] = []
     for name, head in heads.items():
@@ -49,6 +50,14 @@ def with_data_beside_rules(
         if declaration is not None:
             columns = tuple(replace(column, aggregate=None) for column in declaration.columns)
             added.append(replace(declaration, predicate=data_of(name), columns=columns))
+        elif name in ruled:
+            diagnostics.warning(
+                "DL296",
+                f"`{name}` has rules, and data is registered for it, too: what both give counts",
+                head.span,
+                f"declare it if that is meant: `declare {name}(…).`",
+                f'if the data is what an earlier run gave, take it away: del db["{name}"]',
+            )
         if len(inputs[name]) == len(head.terms):
             added.append(_copying_rule(name, len(inputs[name]), head))
         else:

@@ -221,14 +221,16 @@ class _Lexer:
         end = self.text.find("`", start + 1, line_end)
         name = self.text[start + 1 : line_end if end < 0 else end]
         self.offset = line_end if end < 0 else end + 1
-        # An answer is written into a folder of its name, which must not lie anywhere else.
-        if end < 0 or not name.strip() or not name.isprintable() or name.startswith(".") or re.search(r"[/\\]", name):
+        # An answer is written into a folder of its name, which must not lie anywhere else; and the analysis makes up
+        # names of its own, such as `arc (data)`.
+        is_taken = name.startswith((".", "(")) or name.endswith(" (data)")
+        if end < 0 or is_taken or not name.strip() or not name.isprintable() or re.search(r"[/\\]", name):
             self.diagnostics.error(
                 "DL107",
                 "this name has no end on its line" if end < 0 else "this is no name",
                 self._span(start, self.offset),
                 "a name in backquotes ends on its line: `my-table`(X)",
-                "it may have any printable characters but `/` and `\\`, and does not begin with a full stop",
+                "it may have any printable characters but `/` and `\\`, and begins with neither `.` nor `(`",
             )
         self.line_has_tokens = True
         self.tokens.append(Token(TokenKind.NAME, name, self._span(start, self.offset), is_quoted=True))

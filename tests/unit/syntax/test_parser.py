@@ -117,6 +117,7 @@ def test_a_constant_is_equal_only_to_one_of_its_own_type() -> None:
         ("p(X) :- `q(X).", ["DL107"]),
         ("p(X) :- ` `(X).", ["DL107"]),
         ("`../p`(X) :- q(X).", ["DL107"]),
+        ("p(X) :- `q (data)`(X).", ["DL107"]),
         ("p(`X`) :- q(X).", ["DL108"]),
         ("p(X) :- q(X, b: 1).", ["DL120"]),
         ("p(a: X, Y) :- q(X, Y).", ["DL120"]),
