@@ -17,6 +17,7 @@ from emberlog.language.comparisons import COMPARISONS
 from emberlog.language.entry import ANY, NUMBER, ORDERED, PAIR, Function
 from emberlog.language.numbers import NEGATE, OPERATORS
 from emberlog.language.registry import BUILT_IN, INTERNAL, SCALAR_FUNCTIONS
+from emberlog.language.text_parts import REGULAR
 from emberlog.language.values import CellValue
 from emberlog.semantics.elaborate import elaborated, elaborated_comparison
 from emberlog.semantics.expression_types import ExpressionTyper
@@ -169,6 +170,32 @@ TIME_UNITS: tuple[CellValue, ...] = (
     "",
     None,
 )
+LIKE_PATTERNS: tuple[CellValue, ...] = (
+    *(
+        "",
+        "%",
+        "_",
+        "a%",
+        "%c",
+        "%b%",
+        "a_c",
+        "__",
+        "%%",
+        "a%_",
+        "\\%",
+        "\\_",
+        "\\\\",
+        "\\",
+        "a\\",
+        "%😀%",
+        "a_b",
+        "x_y",
+        "%a%b%",
+    ),
+    *("_%_", "é", "%9%9%9%", None),
+)
+REPLACEMENTS: tuple[CellValue, ...] = ("", "x", r"<\0>", r"\1", r"\9", "\\", r"\\", r"\x", "😀", None)
+SMALL: tuple[CellValue, ...] = (*range(-3, 8), 9, 10, 63, 64, -(2**63), 2**63 - 1, None)
 BOOLS: tuple[CellValue, ...] = (True, False, None)
 INT_TEXT, REAL_INT = pair_of(INT, STRING), pair_of(FLOAT, INT)
 VALUES: dict[DataType, tuple[CellValue, ...]] = {
@@ -290,7 +317,7 @@ def _variables(types: Sequence[DataType]) -> tuple[Variable, ...]:
 
 def _arguments(name: str, types: Sequence[DataType]) -> tuple[tuple[CellValue, ...], ...]:
     columns = [VALUES[type_] for type_ in types]
-    if name == "matches":
+    if name in REGULAR:
         columns[1] = PATTERNS
     if name in ("format_time", "parse_time", "parse_date"):
         columns[1] = TIME_FORMATS
@@ -298,6 +325,14 @@ def _arguments(name: str, types: Sequence[DataType]) -> tuple[tuple[CellValue, .
         columns[0] = MOMENT_TEXTS
     if name == "truncate":
         columns[1] = TIME_UNITS
+    if name == "like":
+        columns[1] = LIKE_PATTERNS
+    if name == "regex_replace":
+        columns[2] = REPLACEMENTS
+    if name in ("regex_extract", "part", "repeat", "shl", "shr") and len(columns) > 1 and types[-1] == INT:
+        columns[-1] = SMALL
+    if name in ("pad_left", "pad_right"):
+        columns[1] = SMALL
     everything = list(product(*columns))
     step = len(everything) // MOST_ROWS + 1
     while step > 1 and math.gcd(step, *map(len, columns)) > 1:

@@ -385,6 +385,126 @@ def _extreme(choose: Callable[..., Any]) -> Callable[..., CellValue]:
     return wrapped
 
 
+def _without_blanks(text: str, *, left: bool, right: bool) -> str:
+    while left and text and text[0] in _BLANKS:
+        text = text[1:]
+    while right and text and text[-1] in _BLANKS:
+        text = text[:-1]
+    return text
+
+
+def _split(text: CellValue, separator: CellValue) -> tuple[str, ...]:
+    if separator == "":
+        return tuple(_text(text))
+    rest, parts = _text(text), []
+    while _text(separator) in rest:
+        part, _, rest = rest.partition(_text(separator))
+        parts.append(part)
+    return (*parts, rest)
+
+
+def _part(text: CellValue, separator: CellValue, place: CellValue) -> str:
+    try:
+        return _split(text, separator)[int(_number(place))]
+    except IndexError:
+        return ""
+
+
+def _like(text: CellValue, pattern: CellValue) -> bool:
+    """Says it in Python's own regular expressions."""
+    said, escaped = "", False
+    for letter in _text(pattern):
+        if letter == "\\" and not escaped:
+            escaped = True
+            continue
+        said += ".*" if letter == "%" and not escaped else "." if letter == "_" and not escaped else re.escape(letter)
+        escaped = False
+    return re.fullmatch(said + (re.escape("\\") if escaped else ""), _text(text), re.DOTALL) is not None
+
+
+def _short(length: int) -> None:
+    if length > 10_000_000:
+        raise Fault("DL502", f"the text would have {length:,} characters, more than 10,000,000")
+
+
+def _repeat(text: CellValue, times: CellValue) -> str:
+    count = max(0, int(_number(times)))
+    _short(len(_text(text)) * count)
+    return "".join([_text(text)] * count) if text else ""
+
+
+def _padding(text: CellValue, length: CellValue, filling: CellValue) -> str:
+    missing = int(_number(length)) - len(_text(text))
+    if missing <= 0 or filling == "":
+        return ""
+    _short(int(_number(length)))
+    return "".join(_text(filling)[i % len(_text(filling))] for i in range(missing))
+
+
+def _pattern(pattern: CellValue) -> str:
+    if re.search(r"(?<!\\)(\\\\)*\\C", _text(pattern)):
+        raise Fault("DL503", f"`{pattern}` takes characters apart")
+    try:
+        pc.match_substring_regex("", _text(pattern))
+        pc.match_substring_regex("", f"(?:{pattern}{_quotation_end(pattern)})")
+    except (pa.ArrowInvalid, UnicodeEncodeError) as error:
+        raise Fault("DL503", f"`{pattern}` is not a regular expression", str(error)) from None
+    return _text(pattern)
+
+
+def _quotation_end(pattern: CellValue) -> str:
+    return r"\E" if str(pattern).rfind(r"\Q") > str(pattern).rfind(r"\E") else ""
+
+
+def _regex_extract(text: CellValue, pattern: CellValue, group: CellValue = 0) -> str:
+    """Marks the first match, with what the group found in it, by characters that nothing else has."""
+    ended = f"{_pattern(pattern)}{_quotation_end(pattern)}"
+    number = int(_number(group))
+    if not 0 <= number <= 9:
+        raise Fault("DL503", f"there is no group {number}")
+    try:
+        marked = pc.replace_substring_regex(
+            _text(text), f"(?:{ended})", f"\ue001\\{number}\ue002", max_replacements=1
+        ).as_py()
+    except pa.ArrowInvalid as error:
+        raise Fault("DL503", f"`{pattern}` has no group {number}", str(error)) from None
+    return str(marked.partition("\ue001")[2].partition("\ue002")[0])
+
+
+def _regex_replace(text: CellValue, pattern: CellValue, new: CellValue) -> str:
+    try:
+        return str(pc.replace_substring_regex(_text(text), _pattern(pattern), _text(new)).as_py())
+    except pa.ArrowInvalid as error:
+        raise Fault("DL503", f"`{new}` cannot replace what `{pattern}` finds", str(error)) from None
+
+
+def _of_bits(one: CellValue, other: CellValue, rule: Callable[[bool, bool], bool]) -> int:
+    bits = [f"{int(_number(value)) % 2**64:064b}" for value in (one, other)]
+    return _in_64_bits(int("".join("01"[rule(a == "1", b == "1")] for a, b in zip(*bits, strict=True)), 2))
+
+
+def _in_64_bits(value: int | float) -> int:
+    return (int(value) + 2**63) % 2**64 - 2**63
+
+
+def _places(places: CellValue) -> int:
+    if not 0 <= _number(places) < 64:
+        raise Fault("DL502", f"a shift by {places} places")
+    return int(_number(places))
+
+
+def _ipow(base: CellValue, exponent: CellValue) -> int:
+    if _number(exponent) < 0:
+        raise Fault("DL502", "a power of an int with a negative exponent")
+    result, times = 1, int(_number(exponent))
+    if base in (0, 1, -1):
+        times = min(times, 2 + times % 2)
+    for _ in range(times):
+        result *= int(_number(base))
+        checked_number(result)
+    return result
+
+
 _FUNCTIONS: Mapping[str, Callable[..., CellValue]] = {
     "abs": lambda x: abs(_number(x)),
     "floor": lambda x: math.floor(_number(x)),
@@ -404,6 +524,33 @@ _FUNCTIONS: Mapping[str, Callable[..., CellValue]] = {
     "contains": lambda text, part: _text(part) in _text(text),
     "starts_with": lambda text, prefix: _text(text).startswith(_text(prefix)),
     "matches": _matches,
+    "trim": lambda text: _without_blanks(_text(text), left=True, right=True),
+    "ltrim": lambda text: _without_blanks(_text(text), left=True, right=False),
+    "rtrim": lambda text: _without_blanks(_text(text), left=False, right=True),
+    "split": _split,
+    "part": _part,
+    "replace": lambda text, old, new: _text(new).join(_text(text).split(_text(old))) if old else _text(text),
+    "ends_with": lambda text, suffix: (
+        _text(text)[len(_text(text)) - len(_text(suffix)) :] == suffix
+        if len(_text(suffix)) <= len(_text(text))
+        else False
+    ),
+    "like": _like,
+    "index_of": lambda text, part: _text(text).index(_text(part)) if _text(part) in _text(text) else -1,
+    "reverse": lambda text: "".join(reversed(_text(text))),
+    "repeat": _repeat,
+    "pad_left": lambda text, length, filling: _padding(text, length, filling) + text,
+    "pad_right": lambda text, length, filling: text + _padding(text, length, filling),
+    "regex_extract": _regex_extract,
+    "regex_replace": _regex_replace,
+    "band": lambda x, y: _of_bits(x, y, lambda one, other: one and other),
+    "bor": lambda x, y: _of_bits(x, y, lambda one, other: one or other),
+    "bxor": lambda x, y: _of_bits(x, y, lambda one, other: one != other),
+    "bnot": lambda x: -_number(x) - 1,
+    "shl": lambda x, places: _in_64_bits(_number(x) * 2 ** _places(places)),
+    "shr": lambda x, places: _number(x) // 2 ** _places(places),
+    "ipow": _ipow,
+    "sign": lambda x: 0 if _number(x) == 0 else int(math.copysign(1, _number(x))),
     "to_string": _to_string,
     "to_number": _to_float,
     "int": _to_int,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, DataType
 from emberlog.diagnostics import fail
-from emberlog.language import choices, conversions, moments, numbers, texts
+from emberlog.language import bits, choices, conversions, moments, numbers, text_parts, texts
 from emberlog.language.aggregates import AGGREGATES as _AGGREGATES
 from emberlog.language.aggregates import Aggregate, registered
 from emberlog.language.conversions import NARROW, WIDEN
@@ -17,7 +17,15 @@ from emberlog.language.values import CellValue, in_range
 
 SCALAR_FUNCTIONS = {
     one.name: one
-    for one in (*numbers.FUNCTIONS, *texts.FUNCTIONS, *conversions.FUNCTIONS, *choices.FUNCTIONS, *moments.FUNCTIONS)
+    for one in (
+        *numbers.FUNCTIONS,
+        *bits.FUNCTIONS,
+        *texts.FUNCTIONS,
+        *text_parts.FUNCTIONS,
+        *conversions.FUNCTIONS,
+        *choices.FUNCTIONS,
+        *moments.FUNCTIONS,
+    )
 }
 AGGREGATES = {one.name: one for one in _AGGREGATES}
 

@@ -413,6 +413,9 @@ def through_python(scope: Scope, function: Function, operands: list[Typed]) -> T
     if function.name == "matches":
         shown = F.concat(F.lit("`"), held[1].column)
         made = replace(made, checks=(*made.checks, Check(F.lit(True), "DL503", "` is not a regular expression", shown)))
+    elif function.name.startswith("regex_"):
+        shown = F.concat(F.lit("`"), held[1].column)
+        made = replace(made, checks=(*made.checks, Check(F.lit(True), "DL503", "` cannot be used here", shown)))
     return scope.held(made)
 
 

@@ -22,7 +22,7 @@ def _substr(source: str, start: int, length: int) -> str:
     return source[max(0, start) : end] if end > 0 else ""
 
 
-def _clean(function: Callable[..., Any]) -> Callable[..., Any]:
+def clean(function: Callable[..., Any]) -> Callable[..., Any]:
     """Returns the function for arguments of which the first is checked to be text."""
     return lambda first, *rest: function(text(first), *rest)
 
@@ -59,8 +59,11 @@ def _pattern_error(pattern: str) -> str | None:
 
 def whole_pattern(pattern: str) -> str:
     r"""Returns a pattern that fits a text from its beginning to its end. The `\E` ends a quotation that `\Q` began."""
-    end = r"\E" if pattern.rfind(r"\Q") > pattern.rfind(r"\E") else ""
-    return rf"\A(?:{pattern}{end})\z"
+    return rf"\A(?:{pattern}{end_of_quotation(pattern)})\z"
+
+
+def end_of_quotation(pattern: str) -> str:
+    return r"\E" if pattern.rfind(r"\Q") > pattern.rfind(r"\E") else ""
 
 
 def _matches(source: str, pattern: str) -> bool:
@@ -100,7 +103,7 @@ def _may_be_no_pattern(_types: Types, constants: Constants) -> bool:
 # --- columns of Spark -----------------------------------------------------------------------------------------------
 
 
-def _of_text(function: Callable[..., Column], result: DataType) -> Callable[[Scope, list[Typed]], Typed]:
+def of_text(function: Callable[..., Column], result: DataType) -> Callable[[Scope, list[Typed]], Typed]:
     def compiled(scope: Scope, operands: list[Typed]) -> Typed:
         from emberlog.language import spark_columns as spark
 
@@ -110,7 +113,7 @@ def _of_text(function: Callable[..., Column], result: DataType) -> Callable[[Sco
     return compiled
 
 
-def _named(name: str) -> Callable[..., Column]:
+def named(name: str) -> Callable[..., Column]:
     def column(*operands: Column) -> Column:
         from pyspark.sql import functions as F
 
@@ -120,7 +123,7 @@ def _named(name: str) -> Callable[..., Column]:
 
 
 def _length_column(operand: Column) -> Column:
-    return _named("length")(operand).cast("long")
+    return named("length")(operand).cast("long")
 
 
 def _substr_column(scope: Scope, operands: list[Typed]) -> Typed:
@@ -148,7 +151,7 @@ MATCHES = Function(
     result=always(BOOL),
     signature="matches(S, Pattern)",
     meaning="whether the regular expression, in the dialect of RE2, fits all of S",
-    python=_clean(_matches),
+    python=clean(_matches),
     vector=_matches_vector,
     fails=_may_be_no_pattern,
 )
@@ -161,7 +164,7 @@ FUNCTIONS = (
         signature="cat(S, T, …)",
         meaning="the strings joined",
         python=lambda *parts: "".join(map(text, parts)),
-        spark=_of_text(_named("concat"), STRING),
+        spark=of_text(named("concat"), STRING),
         variadic=True,
     ),
     Function(
@@ -170,8 +173,8 @@ FUNCTIONS = (
         result=always(INT),
         signature="len(S)",
         meaning="the number of characters",
-        python=_clean(len),
-        spark=_of_text(_length_column, INT),
+        python=clean(len),
+        spark=of_text(_length_column, INT),
         non_negative=True,
     ),
     Function(
@@ -180,7 +183,7 @@ FUNCTIONS = (
         result=always(STRING),
         signature="substr(S, Start, Length)",
         meaning="the part of S from Start, counted from 0; what lies outside S is left out",
-        python=_clean(_substr),
+        python=clean(_substr),
         spark=_substr_column,
     ),
     # Java knows other characters than Python, so the next two have no form of Spark's own.
@@ -190,7 +193,7 @@ FUNCTIONS = (
         result=always(STRING),
         signature="lower(S)",
         meaning="S in lower case",
-        python=_clean(str.lower),
+        python=clean(str.lower),
     ),
     Function(
         name="upper",
@@ -198,7 +201,7 @@ FUNCTIONS = (
         result=always(STRING),
         signature="upper(S)",
         meaning="S in upper case",
-        python=_clean(str.upper),
+        python=clean(str.upper),
     ),
     Function(
         name="contains",
@@ -206,8 +209,8 @@ FUNCTIONS = (
         result=always(BOOL),
         signature="contains(S, Part)",
         meaning="whether Part occurs in S",
-        python=_clean(str.__contains__),
-        spark=_of_text(_named("contains"), BOOL),
+        python=clean(str.__contains__),
+        spark=of_text(named("contains"), BOOL),
     ),
     Function(
         name="starts_with",
@@ -215,8 +218,8 @@ FUNCTIONS = (
         result=always(BOOL),
         signature="starts_with(S, Prefix)",
         meaning="whether S begins with Prefix",
-        python=_clean(str.startswith),
-        spark=_of_text(_named("startswith"), BOOL),
+        python=clean(str.startswith),
+        spark=of_text(named("startswith"), BOOL),
     ),
     MATCHES,
 )

@@ -14,7 +14,8 @@ from emberlog.language.entry import ANY, NUMBER, ORDERED, PAIR, Function
 from emberlog.language.moments import FORMAT_TIME, PARSE_DATE, PARSE_TIME, TRUNCATE, UNITS_OF_CALENDAR
 from emberlog.language.registry import Functions
 from emberlog.language.spellings import DAY
-from emberlog.language.texts import MATCHES, pattern_error
+from emberlog.language.text_parts import REGULAR
+from emberlog.language.texts import pattern_error
 from emberlog.language.time_formats import format_error
 from emberlog.syntax import ast
 from emberlog.syntax.ast import BinaryOperator, Expression
@@ -121,7 +122,7 @@ class ExpressionTyper:
                     argument.span,
                     f"{function.signature}: {function.meaning}",
                 )
-        if function is MATCHES:
+        if function.name in REGULAR:
             self._pattern(call.arguments[1])
         self._constants_of_time(function, call)
         if function.is_mixed:
