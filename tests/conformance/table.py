@@ -13,6 +13,7 @@ from itertools import product
 from emberlog.datatypes import BOOL, DATE, DURATION, FLOAT, INT, STRING, TIMESTAMP, DataType, list_of, pair_of
 from emberlog.diagnostics import Diagnostics
 from emberlog.language.arithmetic import arithmetic_type
+from emberlog.language.choices import NOT, TESTS
 from emberlog.language.comparisons import COMPARISONS
 from emberlog.language.entry import ANY, NUMBER, ORDERED, PAIR, Function
 from emberlog.language.numbers import NEGATE, OPERATORS
@@ -356,6 +357,10 @@ def _type_choices(function: Function) -> Iterator[tuple[DataType, ...]]:
         yield from ((one,) for one in OF_TIME if function.name == "int")
         return
     if function.name == "text!":  # by `string`, which becomes it
+        return
+    if function in TESTS and function is not NOT:
+        plain = ((one, one) for one in (STRING, BOOL, INT_TEXT, REAL_INT))
+        yield from (*product((INT, FLOAT), (INT, FLOAT)), *plain)
         return
     if function.is_lazy:  # the type checker gives what it chooses from one type
         conditions = (BOOL,) if function.parameters[0] == BOOL else ()

@@ -385,6 +385,10 @@ def _extreme(choose: Callable[..., Any]) -> Callable[..., CellValue]:
     return wrapped
 
 
+def _compared(operator: ComparisonOperator) -> Callable[..., CellValue]:
+    return lambda left, right: agrees(left, operator, right)
+
+
 def _without_blanks(text: str, *, left: bool, right: bool) -> str:
     while left and text and text[0] in _BLANKS:
         text = text[1:]
@@ -489,13 +493,13 @@ def _in_64_bits(value: int | float) -> int:
 
 def _places(places: CellValue) -> int:
     if not 0 <= _number(places) < 64:
-        raise Fault("DL502", f"a shift by {places} places")
+        raise Fault("DL502", f"a shift by {places:,} places", "it goes from 0 to 63")
     return int(_number(places))
 
 
 def _ipow(base: CellValue, exponent: CellValue) -> int:
     if _number(exponent) < 0:
-        raise Fault("DL502", "a power of an int with a negative exponent")
+        raise Fault("DL502", "a power of an int with a negative exponent", "pow(X, Y) gives a float")
     result, times = 1, int(_number(exponent))
     if base in (0, 1, -1):
         times = min(times, 2 + times % 2)
@@ -555,6 +559,9 @@ _FUNCTIONS: Mapping[str, Callable[..., CellValue]] = {
     "to_number": _to_float,
     "int": _to_int,
     "float": _to_float,
+    **{one.value: _compared(one) for one in ComparisonOperator},
+    "in!": lambda value, *others: any(agrees(value, ComparisonOperator.EQUAL, one) for one in others),
+    "not!": lambda value: value is False,
     "float!": _exactly_float,
     "int!": _exactly_int,
     "halves!": lambda upper, lower: _number(upper) * 2**32 + _number(lower),

@@ -280,6 +280,14 @@ SEMANTIC_ENTRIES = (
         "unknown(X) :- age(X, Y), Y = null.\n",
     ),
     Entry(
+        "DL245",
+        "a range that cannot be listed",
+        "`X in range(First, End)` gives X the ints from First up to, but not including, End, if no atom binds X. They "
+        "are listed before the program runs: so the ends are known, and there are a million values at most.",
+        "Give the ends as constants or parameters, or bind X with an atom: then the range is a test.",
+        "big(X) :- X in range(0, 5000000).\n",
+    ),
+    Entry(
         "DL260",
         "months and years as a length of time",
         "A duration has one length, and months and years have not. `3 days`, `2 weeks` and `90 seconds` are durations.",

@@ -29,7 +29,7 @@ def _ints(function: Callable[..., int]) -> Callable[..., CellValue]:
 
 
 def _shift_left(value: int, places: int) -> int:
-    bits = (value << _places(places)) & (2**WIDTH - 1)
+    bits: int = (value << _places(places)) & (2**WIDTH - 1)
     return bits - 2**WIDTH if bits > INT_MAX else bits
 
 
@@ -40,17 +40,16 @@ def _shift_right(value: int, places: int) -> int:
 def _places(places: int) -> int:
     if 0 <= places < WIDTH:
         return places
-    raise Fault("DL502", f"a shift by {places:,} places", f"it goes from 0 to {WIDTH - 1}")
+    raise Fault("DL502", f"a shift by {places:,} places", "it goes from 0 to 63")
 
 
 def _power(base: int, exponent: int) -> int:
     if exponent < 0:
-        raise Fault(
-            "DL502", f"a power of an int with the exponent {exponent:,}", "pow(X, Y) takes it, and gives a float"
-        )
+        raise Fault("DL502", "a power of an int with a negative exponent", "pow(X, Y) gives a float")
     if abs(base) > 1 and exponent > WIDTH:
         raise Fault("DL502", OVERFLOW, "pow(X, Y) gives a float")
-    return base ** (exponent % 2 if base == -1 else exponent)
+    power: int = base ** (exponent % 2 if base == -1 else exponent)
+    return power
 
 
 # --- vectors --------------------------------------------------------------------------------------------------------

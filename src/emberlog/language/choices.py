@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from emberlog.datatypes import BOOL
-from emberlog.language.entry import ANY, Function, Types, always, widest
+from emberlog.language.comparisons import COMPARISONS
+from emberlog.language.entry import ANY, ORDERED, Function, Types, always, widest
 from emberlog.language.values import CellValue
 
 if TYPE_CHECKING:
@@ -120,6 +121,71 @@ IF = Function(
     takes_nulls=True,
     is_lazy=True,
 )
+
+
+def _comparison(symbol: str) -> Function:
+    """Returns a comparison as a function, for what `if` tests."""
+    one = COMPARISONS[symbol]
+    return Function(
+        name=symbol,
+        parameters=(ORDERED, ORDERED) if one.is_ordered else (ANY, ANY),
+        result=always(BOOL),
+        signature=f"X {symbol} Y",
+        meaning=one.meaning,
+        python=one.python,
+        vector=lambda left, right: (one.vector(left, right), None),
+        spark=lambda scope, operands: one.spark(scope, *operands),
+    )
+
+
+def _is_one_of(value: CellValue, *others: CellValue) -> bool:
+    return any(COMPARISONS["="].python(value, other) for other in others)
+
+
+def _one_of_vectors(values: Vector, *others: Vector) -> tuple[Vector, Bad]:
+    import numpy as np
+
+    return np.logical_or.reduce([COMPARISONS["="].vector(values, other) for other in others]), None
+
+
+def _one_of_column(scope: Scope, operands: list[Typed]) -> Typed:
+    from emberlog.language import spark_columns as spark
+
+    return spark.one_of(scope, *operands)
+
+
+ONE_OF = Function(
+    name="in!",
+    parameters=(ANY, ANY),
+    result=always(BOOL),
+    signature="X in (…)",
+    meaning="whether X is one of the values",
+    python=_is_one_of,
+    vector=_one_of_vectors,
+    spark=_one_of_column,
+    variadic=True,
+)
+
+
+def _not_column(_scope: Scope, operands: list[Typed]) -> Typed:
+    from emberlog.language import spark_columns as spark
+
+    return spark.from_operands(~operands[0].column, BOOL, operands)
+
+
+NOT = Function(
+    name="not!",
+    parameters=(BOOL,),
+    result=always(BOOL),
+    signature="not X",
+    meaning="whether X is false",
+    python=lambda value: not value,
+    vector=lambda values: (~values.astype(bool), None),
+    spark=_not_column,
+)
+
+TESTS = (*map(_comparison, COMPARISONS), ONE_OF, NOT)
+"""What the parser writes into the condition of an `if`. Programs cannot write them elsewhere."""
 
 FUNCTIONS = (
     Function(

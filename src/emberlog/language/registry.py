@@ -29,7 +29,7 @@ SCALAR_FUNCTIONS = {
 }
 AGGREGATES = {one.name: one for one in _AGGREGATES}
 
-INTERNAL = {one.name: one for one in (WIDEN, NARROW, numbers.HALVES, *moments.INTERNAL)}
+INTERNAL = {one.name: one for one in (WIDEN, NARROW, numbers.HALVES, *choices.TESTS, *moments.INTERNAL)}
 """What rewrites put into expressions, and programs cannot write."""
 
 PROCEDURES = {

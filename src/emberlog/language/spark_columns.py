@@ -9,6 +9,7 @@ common parts, and at those of nested checks 2ⁿ times.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, reduce
@@ -382,6 +383,15 @@ def compared(scope: Scope, compare: Callable[[Any, Any], Any], left: Typed, righ
         left, right = scope.held(left), scope.held(right)
         return from_operands(compare(_order_of_numbers(left, right), F.lit(0)), BOOL, [left, right], conditions=1)
     return from_operands(compare(left.value_or_null, right.value_or_null), BOOL, [left, right])
+
+
+def one_of(scope: Scope, subject: Typed, *others: Typed) -> Typed:
+    """Returns whether a column is equal to one of the others."""
+    subject = scope.held(subject)
+    if all(one.type == subject.type and one.is_simple for one in others):
+        return from_operands(subject.value_or_null.isin([one.column for one in others]), BOOL, [subject, *others])
+    tests = [compared(scope, operator.eq, subject, one).column for one in others]
+    return from_operands(reduce(Column.__or__, tests), BOOL, [subject, *others])
 
 
 def _order_of_numbers(left: Typed, right: Typed) -> Column:

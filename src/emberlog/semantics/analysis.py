@@ -31,7 +31,7 @@ from emberlog.semantics.safety import order_body
 from emberlog.semantics.stratify import stratify
 from emberlog.semantics.timestamps import assign_time_roles
 from emberlog.semantics.typecheck import CHECKING, TypeTable, check_types, infer_types, unify_contributions
-from emberlog.source import Span
+from emberlog.source import NOWHERE, Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import Constant, DeclarationKind
 
@@ -90,6 +90,7 @@ class _Analysis:
         relations = assign_time_roles(self._relations(table, rules), rules, asked)
         queries = check_queries(self.program, relations, self.params, self.diagnostics)
         facts, rules = _split_facts(rules)
+        facts |= {name: values for name, (_, values) in self.vocabulary.generated.items()}
         if self.plain.left_out:
             return None  # what is missing could make a recursion legal, or derive it from a stream
         strata = stratify(relations, rules, queries, self.iterations, self.diagnostics)
@@ -158,6 +159,9 @@ class _Analysis:
                 )
             names.add(name)
             drafts += normalize(statement, name, self.vocabulary, self.diagnostics)
+        for listed, (type_, _) in self.vocabulary.generated.items():
+            given = (Column("value", type_),)
+            self.signatures[listed] = Signature(listed, 1, NOWHERE, given=given, has_facts=True)
         return drafts
 
     def _core_rule(self, draft: Draft) -> CoreRule | None:

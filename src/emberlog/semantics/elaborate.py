@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from emberlog.datatypes import DATE, DURATION, INT, TIMESTAMP, DataType
+from emberlog.language.choices import TESTS
 from emberlog.language.moments import EARLIER, LATER, MIDNIGHT, MOMENT, TEXT, WHOLE_DAY
 from emberlog.semantics.expression_types import ExpressionTyper
 from emberlog.semantics.model import Compare
@@ -88,6 +89,8 @@ def _call(call: Call, typer: ExpressionTyper) -> Expression:
     function = typer.functions.find(call.function)
     if function is None or not types:
         return call
+    if function in TESTS and {DATE, TIMESTAMP} <= set(types):
+        arguments = tuple(_moment(one, type_) for one, type_ in zip(arguments, types, strict=True))
     match call.function, types[0]:
         case (("string" | "to_string"), type_) if type_.is_told_by_type:
             return Call(TEXT.name, (arguments[0], Constant(str(type_))), call.span)

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
-from emberlog.datatypes import DATE, DURATION, FLOAT, INT, STRING, UNKNOWN, DataType, join_types
+from emberlog.datatypes import DATE, DURATION, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType, join_types
 from emberlog.diagnostics import Diagnostics
 from emberlog.language.arithmetic import OF_TIME, arithmetic_type
-from emberlog.language.choices import IF
+from emberlog.language.choices import IF, TESTS
 from emberlog.language.entry import ANY, NUMBER, ORDERED, PAIR, Function
 from emberlog.language.moments import FORMAT_TIME, PARSE_DATE, PARSE_TIME, TRUNCATE, UNITS_OF_CALENDAR
 from emberlog.language.registry import Functions
@@ -127,6 +127,8 @@ class ExpressionTyper:
         self._constants_of_time(function, call)
         if function.is_mixed:
             self._one_type(call, types, "chooses between" if function.is_lazy else "compares")
+        if function in TESTS:
+            self._one_type(call, types, "compares")
         if function is IF:
             self._one_type(replace(call, arguments=call.arguments[1:]), types[1:], "chooses between")
         return function.result(types)
@@ -162,6 +164,8 @@ class ExpressionTyper:
         widest = UNKNOWN
         for argument, found in zip(call.arguments, types, strict=True):
             joined = join_types(widest, found)
+            if {widest, found} == {DATE, TIMESTAMP} and self.functions.find(call.function) in TESTS:
+                joined = TIMESTAMP
             if joined is None:
                 message = f"`{call.function}` {verb} values of one type, and this is {found.described}"
                 self.diagnostics.error("DL221", f"{message} beside {widest.described}", argument.span)

@@ -5,19 +5,27 @@ A draft's body is still in the order of the text; `safety` puts it into an order
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TypeAlias, assert_never
 
-from emberlog.datatypes import BOOL, UNKNOWN
+from emberlog.datatypes import BOOL, FLOAT, INT, UNKNOWN, DataType
 from emberlog.diagnostics import Diagnostics, nearest
+from emberlog.language.choices import TESTS
 from emberlog.language.registry import PROCEDURES, Functions
-from emberlog.semantics.model import Absent, Compare, Holds, Match, Term
+from emberlog.semantics.model import Absent, Compare, Fact, Holds, Match, Term
 from emberlog.semantics.plain_rules import body_variables
 from emberlog.source import Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import ComparisonOperator, Expression, Variable
+from emberlog.syntax.expression_parser import BETWEEN, IN_RANGE, ONE_OF, negated, test_value
+from emberlog.syntax.printer import print_expression
+
+LONGEST_RANGE = 1_000_000
+"""Values that a rule may list as `X in range(1, N)`."""
+
+INFIX = (BETWEEN, ONE_OF, IN_RANGE)
 
 MOST_ALTERNATIVES = 64
 """How many rules the disjunctions of one rule may multiply to."""
@@ -44,15 +52,17 @@ class Vocabulary:
     parameters: Mapping[str, ast.Given] | None
     """None leaves parameters open: a program can be checked before its parameters are known."""
     functions: Functions
+    generated: dict[str, tuple[DataType, tuple[Fact, ...]]] = field(default_factory=dict)
+    """The relations of values that rules list, as in `X in (1, 2)`: filled while rules are written."""
 
     def is_builtin(self, predicate: str) -> bool:
         if predicate in self.relations:
             return False
-        return predicate in PROCEDURES or self.is_test(predicate)
+        return predicate in PROCEDURES or predicate in INFIX or self.is_test(predicate)
 
     def is_test(self, predicate: str) -> bool:
         """Tells whether it is a function that gives true or false, which can stand in a body by itself."""
-        function = self.functions.scalars.get(predicate)
+        function = self.functions.find(predicate)
         return function is not None and function.result((UNKNOWN,) * len(function.parameters)) == BOOL
 
 
@@ -114,8 +124,18 @@ class _DraftWriter:
         self.taken = set(variable_names(rule))
         self.anonymous: set[str] = set()
         self.body: list[DraftLiteral] = []
+        self.in_atoms: set[str] = set()
+        """The variables that atoms of relations bind."""
 
     def write(self, name: str, parts: tuple[ast.Atom | ast.Comparison, ...]) -> Draft:
+        positive = [one for one in parts if isinstance(one, ast.Atom) and not one.negated]
+        self.in_atoms = {
+            term.name
+            for atom in positive
+            if not self.vocabulary.is_builtin(atom.predicate)
+            for term in atom.terms
+            if isinstance(term, Variable)
+        }
         for part in parts:
             if isinstance(part, ast.Atom):
                 self._atom(part)
@@ -141,6 +161,8 @@ class _DraftWriter:
         if self.vocabulary.is_builtin(atom.predicate):
             if atom.predicate in PROCEDURES:
                 self._procedure(atom)
+            elif atom.predicate in INFIX:
+                self._infix_test(atom)
             else:
                 call = ast.Call(atom.predicate, tuple(map(self.value, atom.terms)), atom.span)
                 self._check_call(call)
@@ -149,6 +171,66 @@ class _DraftWriter:
         terms = tuple(self._term(atom.predicate, term) for term in atom.terms)
         kind = Absent if atom.negated else Match
         self.body.append(kind(atom.predicate, terms, atom.span))
+
+    def _infix_test(self, atom: ast.Atom) -> None:
+        """Writes `X in (1, 2)`, `X in range(1, 9)` or `X between 1 and 5`. A variable that no atom binds gets its
+        values from `in`."""
+        subject, *others = atom.terms
+        if isinstance(subject, Variable) and subject.name not in self.in_atoms and not atom.negated:
+            if atom.predicate == ONE_OF and self._values_of(subject, list(map(self.value, others))):
+                return
+            if atom.predicate == IN_RANGE and self._range_of(subject, list(map(self.value, others)), atom.span):
+                return
+        if atom.predicate in (BETWEEN, IN_RANGE) and not atom.negated:
+            value, low, high = map(self.value, atom.terms)
+            below = ComparisonOperator.LESS if atom.predicate == IN_RANGE else ComparisonOperator.LESS_OR_EQUAL
+            self.body.append(Compare(ComparisonOperator.GREATER_OR_EQUAL, value, low, atom.span))
+            self.body.append(Compare(below, value, high, atom.span))
+            if atom.predicate == IN_RANGE:
+                whole = ast.Call("floor", (value,), atom.span)
+                self.body.append(Compare(ComparisonOperator.EQUAL, value, whole, atom.span))
+            return
+        known = replace(atom, terms=tuple(map(self.value, atom.terms)))
+        test = self.value(negated(test_value(known)) if atom.negated else test_value(known))
+        self.body.append(Holds(test, False, atom.span))
+
+    def _values_of(self, variable: Variable, values: Sequence[Expression]) -> bool:
+        """Writes an atom of the relation of these values, if they are constants of one type."""
+        constants = [one.value for one in values if isinstance(one, ast.Constant)]
+        types = {one.type for one in values if isinstance(one, ast.Constant)}
+        if None in constants or len(constants) != len(values) or not (len(types) == 1 or types == {INT, FLOAT}):
+            return False
+        type_ = FLOAT if FLOAT in types else types.pop()
+        kept = [float(one) if isinstance(one, int) and type_ == FLOAT else one for one in constants]
+        if kept != constants:
+            return False  # an int that no float is equal to
+        text = f"in ({', '.join(print_expression(one) for one in values)})"
+        self._generated(text, variable, [(one,) for one in dict.fromkeys(kept)], type_)
+        return True
+
+    def _range_of(self, variable: Variable, bounds: Sequence[Expression], span: Span) -> bool:
+        """Writes an atom of the relation of all ints from one constant to another; tells whether that settles it."""
+        match bounds:
+            case (ast.Constant(int() as first, meant=None), ast.Constant(int() as last, meant=None)):
+                if last - first > LONGEST_RANGE:
+                    message = f"this range has {last - first:,} values; at most {LONGEST_RANGE:,} can be listed"
+                    self.diagnostics.error("DL245", message, span, "give the values as data")
+                values = [(one,) for one in range(first, min(last, first + LONGEST_RANGE))]
+                self._generated(f"range({first}, {last})", variable, values, INT)
+            case _ if any(isinstance(one, ast.Parameter) for one in bounds):
+                self._generated("range(…)", variable, [], INT)  # the parameters are not known yet
+            case _:
+                self.diagnostics.error(
+                    "DL245",
+                    f"nothing but this range gives `{variable.name}` a value, and its ends are not ints that are known",
+                    span,
+                    "the ends are constants or parameters; where they are not, bind the variable with an atom",
+                )
+        return True
+
+    def _generated(self, name: str, variable: Variable, values: Sequence[Fact], type_: DataType) -> None:
+        self.vocabulary.generated[name] = (type_, tuple(values))
+        self.body.append(Match(name, (variable,), variable.span))
 
     def _term(self, predicate: str, term: Expression) -> Term:
         match term:
@@ -230,9 +312,17 @@ class _DraftWriter:
             return ast.Parameter(name, span)
         return ast.given_constant(given[name], span)
 
+    def _check_test(self, call: ast.Call) -> None:
+        for one in call.arguments:
+            if isinstance(one, ast.Constant) and one.value is None:
+                hint = f"write `is_null({print_expression(call.arguments[0])})`"
+                refuse_null(one, "a comparison with null never holds", self.diagnostics, hint)
+
     def _check_call(self, call: ast.Call) -> None:
-        function = self.vocabulary.functions.scalars.get(call.function)
-        if function is None:
+        function = self.vocabulary.functions.find(call.function)
+        if function in TESTS:
+            self._check_test(call)
+        elif function is None:
             guess = nearest(call.function, self.vocabulary.functions.scalars)
             known = f"functions are {', '.join(self.vocabulary.functions.scalars)}"
             hints = [f"did you mean `{guess}`?"] if guess else [known]

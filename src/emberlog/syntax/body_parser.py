@@ -7,15 +7,11 @@ from dataclasses import replace
 from typing import TypeVar
 
 from emberlog.syntax import ast
-from emberlog.syntax.ast import ComparisonOperator
-from emberlog.syntax.expression_parser import ExpressionParser
+from emberlog.syntax.expression_parser import ARITHMETIC, COMPARISONS, ExpressionParser
 from emberlog.syntax.lexer import Token, TokenKind
 from emberlog.syntax.vocabulary import AGGREGATE_NAMES, LITERALS
 
 T = TypeVar("T")
-
-_COMPARISONS = {operator.value: operator for operator in ComparisonOperator}
-_ARITHMETIC = ("+", "-", "*", "/", "%", "div", "mod")
 
 
 class BodyParser(ExpressionParser):
@@ -33,7 +29,7 @@ class BodyParser(ExpressionParser):
         self.location: int | None = None
         self.position = -1
         terms, names = self._arguments(self._head_term)
-        if self.peek().kind is TokenKind.SYMBOL and self.peek().text in _COMPARISONS:
+        if self.peek().kind is TokenKind.SYMBOL and self.peek().text in COMPARISONS:
             hint = "a comparison stands in the body: `… :- age(N, X), X >= 18.`"
             raise self.problem("DL110", "a head has no comparisons", self.peek().span, hint)
         end = self.expect(")")
@@ -81,7 +77,7 @@ class BodyParser(ExpressionParser):
 
     def _lone_aggregate(self, closing: str) -> ast.AggregateTerm:
         aggregate = self._aggregate(self._aggregate_name(self.take()), closing)
-        if self.peek().text in _ARITHMETIC and self.peek().kind is not TokenKind.STRING:
+        if self.peek().text in ARITHMETIC and self.peek().kind is not TokenKind.STRING:
             raise self.problem(
                 "DL113",
                 "an aggregate is an argument of its own, and nothing is computed with it there",
@@ -156,18 +152,12 @@ class BodyParser(ExpressionParser):
         token = self.peek()
         if token.is_symbol("!") or token.is_word("not"):
             self.take()
-            if self.peek().is_symbol("(") and self._at_group():
+            if self.peek().is_symbol("(") and self.at_group():
                 return (self._negated_group(token),)
             return (self._negation(token),)
-        if token.is_symbol("(") and self._at_group():
+        if token.is_symbol("(") and self.at_group():
             return self._group()
         return (self._atom_or_comparison(),)
-
-    def _at_group(self) -> bool:
-        """At `(a(X) ; b(X))`, as opposed to `(X + 1) * 2 > Y`."""
-        end = self.matching_parenthesis()
-        after = self.tokens[min(end + 1, len(self.tokens) - 1)]
-        return not (after.text in _COMPARISONS or after.text in _ARITHMETIC or after.is_symbol("<-"))
 
     def _group(self) -> tuple[ast.BodyPart, ...]:
         start = self.take()
@@ -210,11 +200,13 @@ class BodyParser(ExpressionParser):
         if token.is_symbol("<-"):  # `X<-1`
             self._split_arrow()
             token = self.peek()
-        if token.kind is TokenKind.SYMBOL and token.text in _COMPARISONS:
-            operator = _COMPARISONS[self.take().text]
+        if token.kind is TokenKind.SYMBOL and token.text in COMPARISONS:
+            operator = COMPARISONS[self.take().text]
             self.refuse_aggregate_over_braces()
             right = self.expression()
             return ast.Comparison(operator, left, right, left.span.to(right.span))
+        if (test := self.infix_test(left)) is not None:
+            return test
         if isinstance(left, ast.Call):
             return ast.Atom(left.function, left.arguments, False, left.span, first.span)
         if isinstance(left, ast.Variable) and token.is_word("is"):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import reduce
+
 from emberlog.datatypes import DATE, DURATION, INT_MAX, INT_MIN, TIMESTAMP
 from emberlog.language.spellings import UNITS, read_date, read_timestamp
 from emberlog.source import Span
 from emberlog.syntax import ast
-from emberlog.syntax.ast import BinaryOperator, Expression
+from emberlog.syntax.ast import BinaryOperator, ComparisonOperator, Expression
 from emberlog.syntax.foreign_forms import ForeignForms
 from emberlog.syntax.lexer import Token, TokenKind
 from emberlog.syntax.token_reader import DEEPEST
@@ -20,6 +23,63 @@ _MULTIPLICATIVE = {
     "mod": BinaryOperator.MODULO,
     "%": BinaryOperator.MODULO,
 }
+
+ARITHMETIC = (*_ADDITIVE, *_MULTIPLICATIVE)
+COMPARISONS = {operator.value: operator for operator in ComparisonOperator}
+INFIX_TESTS = ("in", "like", "between")
+"""Words between a value and what it is tested against."""
+
+BETWEEN, LIKE, ONE_OF, IN_RANGE = "between!", "like", "in!", "range!"
+"""What such tests are called in the tree."""
+
+_OPPOSITES = {"=": "!=", "<": ">=", ">": "<="}
+_OPPOSITES |= {value: key for key, value in _OPPOSITES.items()}
+
+
+def both(left: Expression, right: Expression) -> Expression:
+    """Returns the condition that two conditions hold."""
+    return ast.Call("if", (left, right, ast.Constant(False)), left.span.to(right.span))
+
+
+def either(left: Expression, right: Expression) -> Expression:
+    """Returns the condition that one of two conditions holds."""
+    return ast.Call("if", (left, ast.Constant(True), right), left.span.to(right.span))
+
+
+def negated(condition: Expression) -> Expression:
+    """Returns the opposite, which does not hold for a null either."""
+    match condition:
+        case ast.Constant(bool() as value):
+            return replace(condition, value=not value)
+        case ast.Call(name, (left, right)) if name in _OPPOSITES:
+            return replace(condition, function=_OPPOSITES[name])
+        case ast.Call("if", (left, ast.Constant(True), right)):
+            return both(negated(left), negated(right))
+        case ast.Call("if", (left, right, ast.Constant(False))):
+            return either(negated(left), negated(right))
+        case ast.Call("not!", (inner,)):
+            return inner
+        case _:
+            return ast.Call("not!", (condition,), condition.span)
+
+
+def test_value(test: ast.Atom) -> Expression:
+    """Returns a test that stands between values as one value, true or false; its negation is left out."""
+    subject, *others = test.terms
+
+    def compared(operator: str, value: Expression) -> Expression:
+        return ast.Call(operator, (subject, value), test.span)
+
+    match test.predicate:
+        case "between!":
+            return both(compared(">=", others[0]), compared("<=", others[1]))
+        case "range!":
+            is_whole = compared("=", ast.Call("floor", (subject,), test.span))
+            return both(both(compared(">=", others[0]), compared("<", others[1])), is_whole)
+        case "in!" if not all(isinstance(one, ast.Constant) for one in others):
+            return reduce(either, (compared("=", one) for one in others))
+        case name:
+            return ast.Call(name, test.terms, test.span)
 
 
 class ExpressionParser(ForeignForms):
@@ -160,6 +220,8 @@ class ExpressionParser(ForeignForms):
             return ast.Constant(LITERALS[token.text.lower()], token.span)
         if token.is_word("date", "timestamp") and self.peek().kind is TokenKind.STRING:
             return self._moment(token)
+        if token.is_word("if") and self.peek().is_symbol("("):
+            return self._choice(token)
         if self.peek().is_symbol("("):
             self.take()
             if self.peek().is_symbol(")"):
@@ -183,6 +245,102 @@ class ExpressionParser(ForeignForms):
                 "a variable is a plain name; text is quoted with \" or '",
             )
         return ast.Variable(token.text, token.span)
+
+    def _choice(self, start: Token) -> Expression:
+        """`if(X > 3, "many", "few")`"""
+        self.take()
+        arguments = [self.condition()]
+        for _ in range(2):
+            if not self.peek().is_symbol(","):
+                raise self.expected("`,`", "it is written `if(Condition, X, Y)`: X where the condition holds, else Y")
+            self.take()
+            arguments.append(self.expression())
+        return ast.Call("if", tuple(arguments), start.span.to(self.expect(")").span))
+
+    def condition(self) -> Expression:
+        """Reads what `if` tests: comparisons and tests, joined by `and`, `or` and `not`."""
+        self.deeper()
+        left = self._all_of()
+        while self.peek().is_word("or"):
+            self.take()
+            left = either(left, self._all_of())
+        self.depth -= 1
+        return left
+
+    def _all_of(self) -> Expression:
+        left = self._tested()
+        while self.peek().is_word("and"):
+            self.take()
+            left = both(left, self._tested())
+        return left
+
+    def _tested(self) -> Expression:
+        token = self.peek()
+        if token.is_symbol("!") or token.is_word("not"):
+            self.take()
+            self.deeper()
+            inner = self._tested()
+            self.depth -= 1
+            return negated(inner)
+        if token.is_symbol("(") and self.at_group():
+            self.take()
+            inner = self.condition()
+            self.expect(")")
+            return inner
+        left = self.expression()
+        if (test := self.infix_test(left)) is not None:
+            return negated(test_value(test)) if test.negated else test_value(test)
+        if self.peek().kind is TokenKind.SYMBOL and self.peek().text in COMPARISONS:
+            operator = COMPARISONS[self.take().text]
+            right = self.expression()
+            return ast.Call(operator.value, (left, right), left.span.to(right.span))
+        return left
+
+    def at_group(self) -> bool:
+        """At `(a(X) ; b(X))`, as opposed to `(X + 1) * 2 > Y`."""
+        end = self.matching_parenthesis()
+        after = self.tokens[min(end + 1, len(self.tokens) - 1)]
+        if after.is_word("not"):
+            after = self.tokens[min(end + 2, len(self.tokens) - 1)]
+        is_operator = after.text in COMPARISONS or after.text in ARITHMETIC
+        return not (is_operator or after.is_symbol("<-") or after.is_word(*INFIX_TESTS))
+
+    def infix_test(self, left: Expression) -> ast.Atom | None:
+        """Reads what follows in `X in (1, 2)`, `X between 1 and 5` and `S like "a%"`, if that is what it is."""
+        is_negated = self.peek().is_word("not")
+        word = self.peek(1 if is_negated else 0)
+        if not word.is_word(*INFIX_TESTS):
+            return None
+        self.take()
+        if is_negated:
+            self.take()
+        terms: tuple[Expression, ...] = (left,)
+        match word.text.lower():
+            case "between":
+                low = self.expression()
+                if not self.peek().is_word("and"):
+                    raise self.expected("`and`", "it is written `X between 1 and 5`")
+                self.take()
+                name, terms = BETWEEN, (left, low, self.expression())
+            case "like":
+                name, terms = LIKE, (left, self.expression())
+            case _ if self.peek().is_symbol("("):
+                self.take()
+                name, terms = ONE_OF, (left, *self.separated(self.expression))
+                self.expect(")")
+            case _:
+                right = self.expression()
+                match right:
+                    case ast.Call("range", (first, last)):
+                        name, terms = IN_RANGE, (left, first, last)
+                    case _:
+                        raise self.problem(
+                            "DL110",
+                            "expected values in parentheses, or a range, behind `in`",
+                            right.span,
+                            "write `X in (1, 2, 3)` or `X in range(1, 10)`",
+                        )
+        return ast.Atom(name, terms, is_negated, left.span.to(self.previous().span), word.span)
 
     def _refuse_aggregate(self, name: Token) -> None:
         follows_directly = self.peek().span.start == name.span.end

@@ -71,8 +71,9 @@ _TOKEN = re.compile(
       (?P<space>\s+)
     | (?P<line_comment>//[^\n]*)
     | (?P<block_comment>/\*)
-    | (?P<float>\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)
-    | (?P<int>\d+)
+    | (?P<float>\d+(?:_\d+)*\.\d+(?:_\d+)*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)
+    | (?P<based>0[xX][0-9a-fA-F]+(?:_[0-9a-fA-F]+)*|0[bB][01]+(?:_[01]+)*)
+    | (?P<int>\d+(?:_\d+)*)
     | (?P<name>[^\W\d]\w*)
     | (?P<parameter>\$[^\W\d]\w*)
     | (?P<quoted_name>`)
@@ -150,7 +151,9 @@ class _Lexer:
             case "block_comment":
                 self._block_comment(start)
             case "float" | "int":
-                self._number(start, text, is_float=kind == "float")
+                self._number(start, text.replace("_", ""), is_float=kind == "float")
+            case "based":
+                self._number(start, str(int(text, 0)) if len(text) <= _LONGEST_NUMBER else "9" * 30, is_float=False)
             case "name":
                 self._add(TokenKind.NAME, start, text)
             case "parameter":

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from emberlog.datatypes import DataType
+from emberlog.language.comparisons import COMPARISONS
 from emberlog.language.registry import AGGREGATES
 from emberlog.language.spellings import literal
 from emberlog.syntax import ast
@@ -148,6 +149,8 @@ def _conjunction_in_disjunction(conjunction: ast.Conjunction) -> str:
 
 
 def _atom(atom: ast.Atom) -> str:
+    if atom.predicate in ("between!", "range!", "in!") or (atom.predicate == "like" and len(atom.terms) == 2):
+        return _infix(atom)
     terms = [print_expression(term) for term in atom.terms]
     return ("!" if atom.negated else "") + _applied(atom.predicate, terms, atom.names)
 
@@ -184,6 +187,14 @@ def print_expression(expression: ast.Expression) -> str:
         case ast.Binary(operator, left, right):
             sides = _operand(operator, left, right_side=False), _operand(operator, right, right_side=True)
             return f" {operator.value} ".join(sides)
+        case ast.Call(function, (left, right)) if function in COMPARISONS:
+            return f"{print_expression(left)} {function} {print_expression(right)}"
+        case ast.Call("not!", (inner,)):
+            return f"not ({print_expression(inner)})"
+        case ast.Call("in!", terms):
+            return _infix(ast.Atom("in!", terms))
+        case ast.Call("if", (condition, first, second)):
+            return f"if({_condition(condition)}, {print_expression(first)}, {print_expression(second)})"
         case ast.Call(function, arguments):
             return _call(function, arguments)
         case _:
@@ -212,6 +223,38 @@ def _written(operand: ast.Expression) -> ast.Expression:
             return ast.Binary(_MOMENTS[function], moment, duration)
         case _:
             return operand
+
+
+def _condition(condition: ast.Expression) -> str:
+    match condition:
+        case ast.Call("if", (left, ast.Constant(True), right)):
+            return f"{_condition_part(left)} or {_condition_part(right)}"
+        case ast.Call("if", (left, right, ast.Constant(False))):
+            return f"{_condition_part(left)} and {_condition_part(right)}"
+        case ast.Call("not!", (inner,)):
+            return f"not ({_condition(inner)})"
+        case _:
+            return print_expression(condition)
+
+
+def _condition_part(part: ast.Expression) -> str:
+    is_compound = isinstance(part, ast.Call) and part.function == "if"
+    return f"({_condition(part)})" if is_compound else _condition(part)
+
+
+def _infix(test: ast.Atom) -> str:
+    """Prints `X not in (1, 2)` and the like."""
+    subject, *others = map(print_expression, test.terms)
+    word = "not " if test.negated else ""
+    match test.predicate:
+        case "between!":
+            return f"{subject} {word}between {others[0]} and {others[1]}"
+        case "range!":
+            return f"{subject} {word}in range({', '.join(others)})"
+        case "in!":
+            return f"{subject} {word}in ({', '.join(others)})"
+        case _:
+            return f"{subject} {word}like {others[0]}"
 
 
 def _operand(parent: BinaryOperator, operand: ast.Expression, *, right_side: bool) -> str:
