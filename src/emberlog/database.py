@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar, cast, overload
+from weakref import WeakKeyDictionary, ref
 
 from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits, refuse_options
 from emberlog.datatypes import TYPE_NAMES, DataType
 from emberlog.deadline import within
-from emberlog.diagnostics import Diagnostic, Diagnostics, EmberlogError, EmberlogWarning, fail, nearest, warn
+from emberlog.diagnostics import (
+    Diagnostic,
+    Diagnostics,
+    EmberlogError,
+    EmberlogWarning,
+    Note,
+    Severity,
+    fail,
+    nearest,
+    warn,
+)
 from emberlog.engines.engine import Engine, Outputs, Request
 from emberlog.engines.run_warnings import CutOffRecursions, rows_that_add_up, tell_repeated_rows
 from emberlog.events import Listener, ignore
@@ -96,7 +109,12 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         else:
             raise fail("DL508", f"there is no engine `{engine}`", None, "it is one of spark, local")
         self._functions = BUILT_IN
-        self._rules: tuple[ast.Statement, ...] = ()
+        self._rules: dict[tuple[str, bool], tuple[ast.Statement, ...]] = {}
+        """By their name, or by their text, which is no name."""
+        self._results: WeakKeyDictionary[object, tuple[str, ref[Result[Frame]]]] = WeakKeyDictionary()
+        """The relations that runs gave, and which they are. This keeps none of them."""
+        self._chained: dict[str, tuple[str, ref[Result[Frame]]]] = {}
+        """What is registered that a run gave."""
         self._seen: dict[str, dict[tuple[Column, ...], RelationStatistics | None]] = {}
         """Statistics of what is registered, by the columns that a program sees. They are only estimates, so they need
         not be taken again for every program, even where a table has grown since."""
@@ -142,6 +160,9 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         self._engine.register(name, data, columns=columns, text=text, format=format)
         self._seen.pop(name, None)
         self._told_repeats.discard(name)
+        self._chained.pop(name, None)
+        with suppress(KeyError, TypeError):  # most data is something else
+            self._chained[name] = self._results[data]
 
     def __getitem__(self, name: str) -> Frame:
         if name not in self:
@@ -152,6 +173,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         if name not in self:
             raise self._missing(name)
         self._engine.forget(name)
+        self._chained.pop(name, None)
         self._seen.pop(name, None)
 
     def __contains__(self, name: object) -> bool:
@@ -237,6 +259,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             refuse_options("a program over streams", given, _REFUSED_BY_STREAMS)
         _check_iterations(checked, iterations)
         self._check_inputs(explained)
+        self._look_at_chained(checked)
         if stream is not None:
             request = _request(explained, limits, listener, execution, planner)
             return Result(explained, self._stream(request, stream, explained._maintenance))
@@ -251,7 +274,18 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         except EmberlogWarning:
             result.close()
             raise
+        self._results.update({frame: (name, ref(result)) for name, frame in result.items()})
         return result
+
+    def _look_at_chained(self, checked: CheckedProgram) -> None:
+        """Warns of what an earlier run gave for a relation that this program computes, too, and declares: the old facts
+        would be among the new ones. Of one that it does not declare, the analysis warns."""
+        for relation in map(checked.relations.__getitem__, checked.inputs):
+            origin = self._chained.get(relation.data_name, ("", None))[0]
+            if origin == relation.data_name != relation.name and checked.relations[origin].is_declared:
+                message = f"`{origin}` has rules, and what an earlier run gave for it is registered as its data"
+                hint = Note(f'the old facts are among the new ones; take them away: del db["{origin}"]')
+                warn([Diagnostic("DL494", message, None, (hint,), Severity.WARNING)])
 
     def _repeated_rows(self, checked: CheckedProgram, inputs: Sequence[str]) -> Sequence[Diagnostic]:
         """Warnings of duplicate rows that a sum does not count, of each input once."""
@@ -309,10 +343,22 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         window = window_of_relations(explained.checked, relations, at)
         return StreamQuestions(explained.checked, window, limits)
 
-    def rules(self, program: ProgramLike) -> None:
-        """Adds the rules, facts and declarations of a program to those that `query` asks about."""
-        statements = _without_problems(parsed(program)).statements
-        self._rules += tuple(one for one in statements if not isinstance(one, ast.Query))
+    def rules(self, program: ProgramLike, *, name: str | None = None) -> None:
+        """Adds the rules, facts and declarations of a program to those that `query` asks about. Under a `name` they
+        replace what was there; without one, the same program is kept once, however often it is given."""
+        tree = _without_problems(parsed(program))
+        statements = tuple(one for one in tree.statements if not isinstance(one, ast.Query))
+        self._rules[tree.source.text if name is None else name, name is not None] = statements
+
+    def remove_rules(self, name: str | None = None) -> None:
+        """Takes back the rules that were added under a name, or all of them."""
+        if name is None:
+            self._rules.clear()
+        elif self._rules.pop((name, True), None) is None:
+            names = [known for known, is_name in self._rules if is_name]
+            guess = nearest(name, names)
+            hint = f"did you mean `{guess}`?" if guess else f"there are {', '.join(names) or 'none'}"
+            raise fail("DL428", f"there are no rules under the name `{name}`", None, hint)
 
     def query(
         self,
@@ -340,7 +386,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         if len(queries) != 1:
             found = "no query" if not queries else f"{len(queries):,} queries"
             raise fail("DL410", f"this text has {found}, not one", None, "datalog() runs whole programs")
-        program = ast.Program(asked.source, (*self._rules, *asked.statements))
+        program = ast.Program(asked.source, (*itertools.chain(*self._rules.values()), *asked.statements))
         result = self.datalog(program, params=params, iterations=iterations, limits=limits, listener=listener)
         return result[queries[0].atom.predicate]
 
@@ -427,6 +473,10 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         for name in _predicates(program):
             if name not in self:
                 continue
+            chained = self._chained[name][1]() if name in self._chained else None
+            if chained is not None and chained.is_closed:
+                hint = "close it when nothing reads it any more, or keep its facts: result.write(…)"
+                raise fail("DL427", f"the data of `{name}` is of a result that was closed", None, hint)
             declaration = declarations.get(name)
             declared = [Column(one.name, one.type) for one in declaration.columns] if declaration else None
             found = self._engine.columns(name, declared)

@@ -305,6 +305,11 @@ class Result(Mapping[str, Frame]):
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether recursive relations can no longer be read, as their memory was given back."""
+        return self._outputs.is_closed
+
     def close(self) -> None:
         """Gives back the memory of recursive relations, which can no longer be read then."""
         self._outputs.close()

@@ -212,6 +212,8 @@ def refused(call: Callable[[], object], *options: str) -> None:
 DOORS: dict[Callable[..., object], Iterable[str]] = {
     Database.__init__: ("spark", "engine", "workers", "master", "memory", "conf"),
     Database.register: ("name", "data", "columns", "format", "header", "delimiter", "encoding", "null", "quote"),
+    Database.rules: ("program", "name"),
+    Database.remove_rules: ("name",),
     Database.datalog: (
         "program",
         "params",

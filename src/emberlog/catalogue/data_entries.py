@@ -158,6 +158,32 @@ DATA_ENTRIES = (
         FoundBy.OTHER,
     ),
     Entry(
+        "DL426",
+        "a Spark session that is stopped",
+        "The session that a database uses was stopped, by `spark.stop()` or the end of another database that had "
+        "started it. Nothing can be registered or run on it any more.",
+        "Make a new database, and register its data again.",
+        "`spark.stop()`, and then `db.datalog(…)`",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL427",
+        "data of a result that was closed",
+        "What a run gave was registered as data, and then the result was closed, which gives the memory of its "
+        "relations back.",
+        "Close a result when nothing reads its relations any more; or write them to files and register these.",
+        '`db["reach"] = result["reach"]`, `result.close()`, and then a program that reads `reach`',
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL428",
+        "rules that are not there",
+        "Rules were to be taken back by a name under which there are none.",
+        "Use one of the names that the message lists; `db.remove_rules()` takes all back.",
+        '`db.remove_rules("reech")`',
+        FoundBy.OTHER,
+    ),
+    Entry(
         "DL440",
         "no provenance",
         "Proofs are rebuilt from the iterations that a run records, and this run recorded none.",
@@ -265,6 +291,17 @@ DATA_ENTRIES = (
         "as the groups of `groupby` and what `set_index` takes do, so it may be missed.",
         "`frame.reset_index()` makes columns of it; `frame.reset_index(drop=True)` takes it away.",
         '`db["sale"] = sales.groupby("item").sum()`',
+        FoundBy.OTHER,
+        is_warning=True,
+    ),
+    Entry(
+        "DL494",
+        "old facts beside the rules that made them",
+        "What an earlier run gave for a relation is registered as its data, and the program has rules for it, "
+        "too. Both count, so facts that the rules no longer give are still there: that is how a cell of a notebook "
+        "behaves that registers its own answer, when it is run again.",
+        'Take the old facts away before the program runs, `del db["reach"]`, or register them under another name.',
+        '`db["reach"] = result["reach"]`, and then the same program again',
         FoundBy.OTHER,
         is_warning=True,
     ),

@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from emberlog.cli.parameters import given_text_options, refuse_spark_options
-from emberlog.cli.spark_failures import told_as_such
 from emberlog.database import Database
+from emberlog.engines.spark.failures import told_as_such
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.paths import is_text
 from emberlog.logical.nodes import Fixpoint

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from emberlog.cli.live_line import LiveLine
 from emberlog.cli.parameters import given_text_options
 from emberlog.cli.running import Task, heading
-from emberlog.cli.spark_failures import told_as_such
 from emberlog.cli.terminal import silence_py4j
 from emberlog.config import Limits, StreamOptions
 from emberlog.diagnostics import fail
+from emberlog.engines.spark.failures import told_as_such
 from emberlog.logical.summary import counted
 from emberlog.syntax.printer import print_duration
 

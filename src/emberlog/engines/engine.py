@@ -61,6 +61,9 @@ class Outputs(Mapping[str, Frame], ABC):
         """The histories of recursive relations, as people look at them."""
         return {}
 
+    is_closed = False
+    """Whether relations can no longer be read."""
+
     @abstractmethod
     def close(self) -> None:
         """Gives back what the outputs hold."""

@@ -8,8 +8,8 @@ from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
 from emberlog.cli.databases import computed_once, open_database, read_answers
-from emberlog.cli.spark_failures import told_as_such
 from emberlog.config import Limits
+from emberlog.engines.spark.failures import told_as_such
 from emberlog.render.answer_text import Answer
 from emberlog.semantics.model import CheckedProgram
 from emberlog.syntax import ast

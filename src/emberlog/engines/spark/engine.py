@@ -15,7 +15,7 @@ from emberlog.datatypes import INT
 from emberlog.engines.engine import Counted, Engine, Inputs, Outputs, Request, RunOutputs
 from emberlog.engines.recording import ITERATION, Recording, is_latest
 from emberlog.engines.spark.description import described, planner_of
-from emberlog.engines.spark.frames.faults import coded_errors
+from emberlog.engines.spark.failures import told_as_such
 from emberlog.engines.spark.frames.node_counts import NodeCounts
 from emberlog.engines.spark.frames.resources import is_connect
 from emberlog.engines.spark.launcher import MOST_INLINE_ROWS
@@ -81,9 +81,9 @@ class SparkEngine(Engine[DataFrame]):
     def register(
         self, name: str, data: object, *, columns: Sequence[str] | None, text: TextOptions, format: str | None
     ) -> None:
-        self._registered[name] = register(
-            SparkReader(self.spark), name, data, columns=columns, text=text, format=format
-        )
+        with told_as_such(self.spark):
+            reader = SparkReader(self.spark)
+            self._registered[name] = register(reader, name, data, columns=columns, text=text, format=format)
 
     def forget(self, name: str) -> None:
         del self._registered[name]
@@ -92,13 +92,16 @@ class SparkEngine(Engine[DataFrame]):
         return iter(self._registered)
 
     def original(self, name: str) -> DataFrame:
-        return self._registered[name].original()
+        with told_as_such(self.spark):
+            return self._registered[name].original()
 
     def columns(self, name: str, declared: Sequence[Column] | None) -> Sequence[Column] | None:
-        return self._registered[name].columns(declared)
+        with told_as_such(self.spark):
+            return self._registered[name].columns(declared)
 
     def statistics(self, name: str, relation: Relation) -> RelationStatistics | None:
-        return statistics_of(self._registered[name], relation)
+        with told_as_such(self.spark):
+            return statistics_of(self._registered[name], relation)
 
     def repeated_rows(self, name: str, relation: Relation) -> int | None:
         return self._registered[name].repeated_rows(relation)
@@ -110,6 +113,10 @@ class SparkEngine(Engine[DataFrame]):
         return described(plan, planner)
 
     def run(self, request: Request) -> Outputs[DataFrame]:
+        with told_as_such(self.spark, request.places):
+            return self._run(request)
+
+    def _run(self, request: Request) -> Outputs[DataFrame]:
         inputs = self.inputs(request.checked, request.inputs)
         run_plan = partial(
             run,
@@ -185,7 +192,7 @@ class SparkOutputs(RunOutputs[DataFrame]):
         return ", ".join(f"{field.name}: {field.dataType.simpleString()}" for field in fields)
 
     def _write(self, relations: Mapping[str, DataFrame], folder: str | Path, format: str, *, header: bool) -> None:
-        with coded_errors(self._places):
+        with told_as_such(places=self._places):
             write_relations(relations, folder, format, header=header)
 
     def _dated(self, facts: DataFrame, history: DataFrame, case: RecursionCase) -> DataFrame:
@@ -209,5 +216,6 @@ class SparkOutputs(RunOutputs[DataFrame]):
         return as_result(named, with_iteration, plain_times=self._plain_times)
 
     def close(self) -> None:
+        self.is_closed = True
         for one in self._runs:
             one.close()

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from emberlog.diagnostics import fail
+from emberlog.diagnostics import EmberlogError, fail
+from emberlog.engines.spark.frames.faults import Places, fault_of
+from emberlog.engines.spark.frames.resources import is_connect
+from emberlog.io.paths import cause_in
 from emberlog.workers.plan.faults import Refused
 from emberlog.workers.wire.draining import Lost
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 
@@ -15,6 +24,13 @@ _EXECUTOR_LOST = re.compile(
     r"ExecutorLostFailure|executor \S+ exited|[Ll]ost executor|Executor heartbeat timed out|Worker lost|"
     r"Remote RPC client disassociated|Could not recover from a failed barrier",
 )
+
+
+_MEMORY = (
+    'give Spark more memory: Database(memory="8g"), --conf spark.driver.memory=8g; '
+    "or ask for less, with constants in the query"
+)
+_LONGEST_REASON = 300
 
 
 class NotHere(Refused):
@@ -46,3 +62,48 @@ def _last_line_of_traceback(text: str) -> str | None:
         return None
     lines = [line for line in after.split("\n\n")[0].splitlines() if line and not line.startswith((" ", "\t"))]
     return lines[-1] if len(lines) > 1 else None
+
+
+@contextmanager
+def told_as_such(spark: SparkSession | None = None, places: Places | None = None) -> Iterator[None]:
+    """Tells failures of Spark as errors with a code, without the stack of its JVM: they are neither the program's
+    mistake nor one of Emberlog. The exception of Spark stays the context of the error."""
+    try:
+        yield
+    except EmberlogError:
+        raise
+    except Exception as error:
+        failure = _stopped(spark) or fault_of(error, places or {}) or _failure(error)
+        if failure is None:
+            raise
+        raise failure from None
+
+
+def _stopped(spark: SparkSession | None) -> EmberlogError | None:
+    if spark is None or not is_stopped(spark):
+        return None
+    return fail("DL426", "the Spark session of this database is stopped", None, "make a new one: Database()")
+
+
+def is_stopped(spark: SparkSession) -> bool:
+    """Tells whether somebody stopped the session, classic or Connect."""
+    if is_connect(spark):
+        return bool(getattr(spark, "is_stopped", False))
+    return spark.sparkContext._jsc is None
+
+
+def _failure(error: Exception) -> EmberlogError | None:
+    root = type(error).__module__.split(".")[0]
+    if isinstance(error, ConnectionError | EOFError) or type(error).__name__ == "Py4JNetworkError":
+        return fail("DL520", "Spark's Java process ended while the program ran", None, _MEMORY)
+    if root not in ("pyspark", "py4j"):
+        return None
+    text = str(error)
+    if "OutOfMemoryError" in text:
+        return fail("DL520", "Spark ran out of memory", None, _MEMORY)
+    return fail("DL520", "Spark failed while the program ran", None, _reason(text))
+
+
+def _reason(text: str) -> str:
+    reason = cause_in(text) or "it did not say why"
+    return reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]}…"

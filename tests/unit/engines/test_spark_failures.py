@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
-from emberlog.cli.spark_failures import told_as_such
 from emberlog.diagnostics import EmberlogError, fail
+from emberlog.engines.spark.failures import told_as_such
 
 
 class Py4JNetworkError(Exception):
@@ -43,3 +47,9 @@ def test_everything_else_is_let_through() -> None:
         raise ZeroDivisionError
     with pytest.raises(KeyboardInterrupt), told_as_such():
         raise KeyboardInterrupt
+
+
+def test_a_stopped_session_is_told_as_such() -> None:
+    stopped = SimpleNamespace(sparkContext=SimpleNamespace(_jsc=None))
+    with pytest.raises(EmberlogError, match="DL426"), told_as_such(cast("SparkSession", stopped)):
+        raise AssertionError  # as PySpark does
