@@ -250,8 +250,11 @@ class _RuleChecker:
         """Returns the atom. A variable that is a float elsewhere is the float that is equal to an int here."""
         terms: list[Term] = []
         links: list[Literal] = []
-        for index, term in enumerate(atom.terms):
-            column = self.table.type_of(atom.relation, index)
+        columns = [self.table.type_of(atom.relation, index) for index in range(len(atom.terms))]
+        for term, column in zip(atom.terms, columns, strict=True):
+            if isinstance(term, Variable) and column != INT:
+                self.bound.add(term.name)
+        for term, column in zip(atom.terms, columns, strict=True):
             if isinstance(term, Variable) and column == INT and self.types[term.name] == FLOAT:
                 whole = self._fresh(term, INT)
                 value = _as(FLOAT, whole, INT)
