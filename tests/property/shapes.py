@@ -315,6 +315,20 @@ def stepped(draw: st.DrawFn, draft: Draft) -> None:
     draft.readable.append(relation)
 
 
+def spelled(draw: st.DrawFn, draft: Draft) -> None:
+    """Texts that a recursion makes, up to a length, and looks into."""
+    relation = draft.define(INT, STRING)
+    name = relation.name
+    draft.rule(f"{name}(X, T)", (draw(st.sampled_from(("name(X, T)", "node(X), T = to_string(X)"))),))
+    made = ("cat(S, T)", "cat(to_string(Y), S)", 'upper(cat(S, "é"))', "substr(cat(T, S), 1, 2)", "coalesce(T, S)")
+    test = st.sampled_from(((), ("S < T",), ("!contains(S, T)",), (f"{name}(X, U)",), ('starts_with(U, "a")',)))
+    body = (f"{name}(X, S)", f"{edges(draw, draft)}(X, Y)", "name(Y, T)", f"U = {draw(st.sampled_from(made))}")
+    draft.rule(f"{name}(Y, U)", (*body, "len(U) < 4", *draw(test)))
+    if draw(st.booleans()):
+        draft.rule(f"{name}(X, null)", (f"{name}(X, T)", "len(T) = 3"))
+    draft.readable.append(relation)
+
+
 Shape: TypeAlias = Callable[[st.DrawFn, Draft], None]
 
 SHAPES: tuple[Shape, ...] = (
@@ -335,6 +349,7 @@ SHAPES: tuple[Shape, ...] = (
     paired,
     spread_out,
     stepped,
+    *(spelled, spelled),
 )
 
 

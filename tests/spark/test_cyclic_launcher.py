@@ -114,14 +114,26 @@ def test_a_frame_that_spark_computes(database: Database) -> None:
         assert facts_of(result["tc"]) == CLOSURE
 
 
-def test_nulls_move_the_recursion_to_the_dataframe_executor(arcs: Database) -> None:
-    arcs["arc"] = [*CHAIN, (3, None)]
+def test_workers_carry_nulls(arcs: Database) -> None:
+    arcs["arc"] = [*CHAIN, (3, None), (None, 19)]
+    expected = CLOSURE | {(i, None) for i in range(4)} | {(None, 19), (None, 20)}
+    for execution in (CYCLIC, Execution(mode="async"), Execution(through_spark=True)):
+        events: list[Event] = []
+        with arcs.datalog(TC, execution=execution, listener=events.append) as result:
+            assert facts_of(result["tc"]) == expected
+        assert [name for name, _ in executors(events)] == ["cyclic", "cyclic"]
+        assert executors(events)[-1] == ("cyclic", "planned anew, because `arc` has nulls")
+
+
+def test_what_is_aggregated_and_null_is_for_the_dataframe_executor(arcs: Database) -> None:
+    arcs["road"] = [(0, 1, 5), (1, 2, None), (0, 2, 7)]
+    near = "near(X, min<D>) :- X = 0, D = 0.\nnear(Y, min<D>) :- near(X, C), road(X, Y, W), D = C + W.\n"
     events: list[Event] = []
-    with arcs.datalog(TC, listener=events.append) as result:
-        assert len(facts_of(result["tc"])) > len(CLOSURE)
-    assert executors(events)[-1] == ("dataframe", "`arc` has nulls")
-    with pytest.raises(EmberlogError, match=r"DL333.*`arc` has nulls"):
-        arcs.datalog(TC, execution=CYCLIC)
+    with arcs.datalog(near, listener=events.append) as result:
+        assert facts_of(result["near"]) == {(0, 0), (1, 5), (2, 7)}
+    assert executors(events)[-1] == ("dataframe", "`road` has nulls; near aggregates what may be null")
+    with pytest.raises(EmberlogError, match=r"DL333.*near aggregates what may be null"):
+        arcs.datalog(near, execution=CYCLIC)
 
 
 def test_nulls_that_nobody_reads_do_not(arcs: Database) -> None:

@@ -55,10 +55,10 @@ PLANNING_ENTRIES = (
     ),
     Entry(
         "DL330",
-        "nulls in a relation that a recursion reads",
-        "The cyclic executor keeps every value as a 64-bit number, and a null has none.",
-        "Leave rows with nulls out before the recursion, replace their nulls, or choose the dataframe executor.",
-        "A column of `arc` has nulls, and `tc` is computed from it by the cyclic executor.",
+        "nulls in a stream whose facts are kept",
+        "Facts that are kept from slide to slide are numbers of 64 bits, and a null has none there.",
+        "Leave rows with nulls out before the stream, replace their nulls, or evaluate from scratch at each slide.",
+        "A tuple of the stream `e` has a null, and `reach` is kept up to date from it.",
         FoundBy.OTHER,
     ),
     Entry(

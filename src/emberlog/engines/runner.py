@@ -34,7 +34,7 @@ from emberlog.optimize.derived_statistics import scaled, with_relations_of
 from emberlog.optimize.reorder_joins import reordered
 from emberlog.source import Span
 from emberlog.workers.fixpoint.profile import Profile
-from emberlog.workers.plan.faults import SUSPICION, Refused, Suspicious, told
+from emberlog.workers.plan.faults import SUSPICION, HasNulls, Refused, Suspicious, told
 from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerPlanner
 
 COUNTED = "counted"
@@ -107,8 +107,9 @@ class Backend(ABC, Generic[Frame]):
         """Says why workers should compute a relation without recursion; None if they need not."""
         return None
 
-    def obstacles(self, stratum: PlannedStratum) -> tuple[str, ...]:
-        """Says what keeps workers from a recursion besides its rules: its data, or what was asked for."""
+    def obstacles(self, stratum: PlannedStratum, planner: WorkerPlanner) -> tuple[str, ...]:
+        """Says what keeps workers from a recursion besides its rules: its data, or what was asked for. The planner is
+        told where there are nulls, if that is known."""
         return ()
 
     def compute_small(self, stratum: PlannedStratum) -> Outcome[Frame] | None:
@@ -221,7 +222,7 @@ class Runner(Generic[Frame]):
         if self.planner is None:
             return self.backend.compute(stratum, None)
         refused: Refused | None = None
-        reasons = self.backend.obstacles(stratum)
+        reasons = self.backend.obstacles(stratum, self.planner)
         is_forced = self.execution.executor == "cyclic"
         if self.execution.executor == "dataframe":
             reasons = ("asked for",)
@@ -245,6 +246,14 @@ class Runner(Generic[Frame]):
         plan = self.planner.plan(stratum, self.refinement.statistics)
         try:
             outcome = self.backend.compute_by_workers(stratum, plan, why or plan.main.placement.why)
+        except HasNulls as met:
+            if not self.planner.tell_nulls(met.columns):
+                raise
+            obstacles = self.planner.compiled(stratum, self.refinement.statistics).obstacles
+            if obstacles:
+                raise Refused("; ".join((str(met), *obstacles))) from None
+            _log.info("%s: planned anew: %s", ", ".join(stratum.relations), met)
+            return self._by_workers(stratum, f"planned anew, because {met}")
         except Fault as fault:
             if fault.code == SUSPICION:
                 raise Suspicious(fault.message) from None

@@ -75,9 +75,16 @@ class LocalRelation:
 
     @property
     def has_nulls(self) -> bool:
+        return bool(self.columns_with_nulls)
+
+    @property
+    def columns_with_nulls(self) -> frozenset[int]:
+        """Returns the places of columns that have nulls."""
         if self._table is not None:
-            return any(column.null_count for column in self._table.columns)
-        return any(None in fact for fact in self.facts)
+            return frozenset(place for place, column in enumerate(self._table.columns) if column.null_count)
+        return frozenset(
+            place for fact in self.facts if None in fact for place, cell in enumerate(fact) if cell is None
+        )
 
     @property
     def is_table(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING
-from emberlog.workers.kernels.lanes import Lanes, lane_to_floats
+from emberlog.workers.kernels.lanes import NULL, Lanes, lane_to_floats
 from emberlog.workers.store.partitioning import Hashed
 from emberlog.workers.store.stores import StaticStore
 from emberlog.workers.store.texts import TextTable
 from emberlog.workers.wire.exchange import Exchange
-from emberlog.workers.wire.feeding import Feed, InlineRows, ParquetFiles, StageRows, Unfit, spread_rows
+from emberlog.workers.wire.feeding import Feed, InlineRows, MeetsNulls, ParquetFiles, StageRows, Unfit, spread_rows
 from emberlog.workers.wire.feeding import feed as feed_and_divide
 from tests.unit.workers.test_exchange import team
 
@@ -99,16 +100,23 @@ def test_values_of_every_type() -> None:
     assert texts.decode(lanes[3]).to_pylist() == ["x"]
 
 
-def test_nulls_do_not_fit() -> None:
-    with team(1) as (exchange,), pytest.raises(Unfit, match="`r` has nulls"):
-        feed(
-            [Feed("r", (INT,), inline(pa.table({"a": [1, None]})), None, True, ONE_COLUMN)],
-            0,
-            1,
-            exchange,
-            {},
-            TextTable(),
-        )
+def test_nulls_are_told_unless_they_are_expected() -> None:
+    table = pa.table({"a": [1, None], "b": [2, 2], "c": ["x", None], "d": [None, 3]})
+    one = Feed("r", (INT, INT, STRING, INT), inline(table), None, True, frozenset((0, 1, 2)))
+    with team(1) as (exchange,), pytest.raises(MeetsNulls) as met:
+        feed([one], 0, 1, exchange, {}, TextTable())
+    assert met.value.columns == {"r": [0, 2]}
+    texts = TextTable()
+    with team(1) as (exchange,):
+        lanes = feed([replace(one, nullable=frozenset((0, 2)))], 0, 1, exchange, {}, texts)["r"].all
+    assert lanes[:3].tolist() == [[1, NULL], [2, 2], [texts.code("x"), NULL]]
+
+
+def test_the_int_that_stands_for_null_does_not_fit_beside_nulls() -> None:
+    table = pa.table({"a": [NULL, None]})
+    one = Feed("r", (INT,), inline(table), None, True, ONE_COLUMN, ONE_COLUMN)
+    with team(1) as (exchange,), pytest.raises(Unfit, match="`r` has nulls, and the int that stands for them"):
+        feed([one], 0, 1, exchange, {}, TextTable())
 
 
 def test_rows_of_the_stage() -> None:

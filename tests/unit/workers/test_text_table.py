@@ -75,5 +75,11 @@ def test_two_texts_with_one_hash_are_noticed(apart: bool, monkeypatch: pytest.Mo
         table.encode(pa.array(["b"] if apart else ["a", "b"]))
 
 
+@pytest.mark.parametrize("words", [[5], [-1, 0], [1, 9, 0], [1, -3], [2, 4, 2, 0], [1, 8, -1]])
+def test_broken_words_are_no_texts(words: list[int]) -> None:
+    with pytest.raises(ValueError):
+        list(unpacked(np.array(words, np.int64)))
+
+
 def test_another_seed_gives_other_hashes() -> None:
     assert TextTable(0).encode(pa.array(TEXTS)).tolist() != TextTable(1).encode(pa.array(TEXTS)).tolist()

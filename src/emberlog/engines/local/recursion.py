@@ -189,13 +189,14 @@ class LocalJob:
 
     def _gathered(self, name: str, team: list[Worker], codes: TextCodes) -> LocalRelation:
         batches = (lanes for worker in team for lanes in worker.results(name))
-        return decoded(self.columns[name], batches, codes)
+        return decoded(self.columns[name], batches, codes, self.worker_plan.nullable.get(name, frozenset()))
 
     def _history(self, name: str, team: list[Worker], codes: TextCodes) -> LocalRelation:
         keepers = [worker for worker in team if isinstance(worker, KeepsHistory)]
         assert len(keepers) == len(team)
         batches = (batch for worker in keepers for batch in worker.history(name))
-        return decoded_history(self.columns[name], batches, codes)
+        nullable = self.worker_plan.nullable.get(name, frozenset())
+        return decoded_history(self.columns[name], batches, codes, nullable)
 
 
 def _streams(known: Mapping[str, Worker]) -> dict[str, StreamedStatic]:

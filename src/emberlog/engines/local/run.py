@@ -1,13 +1,13 @@
 """Runs a logical plan in this process: by the cyclic workers, or by the plan interpreter.
 
-A stratum goes to the interpreter where the workers cannot run it or where what it reads has nulls. So does a small one,
+A stratum goes to the interpreter where the workers cannot run it. So does a small one,
 a recursive one as long as it stays small: loading the kernels takes about a second, which is most of its time.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -162,14 +162,16 @@ class LocalBackend(Backend[LocalRelation]):
     def why_workers(self, stratum: PlannedStratum, planner: WorkerPlanner, statistics: Statistics) -> str | None:
         few = MANY_READ if self.interpret_small else 0
         assert isinstance(stratum.root, Definition)
-        if self._read_rows(stratum.root) <= few or any(self._nulls(stratum.root)) or not stratum.root.plan.columns:
+        if self._read_rows(stratum.root) <= few or not stratum.root.plan.columns:
             return None
+        planner.tell_nulls(self._nulls(stratum.root))
         if planner.compiled(stratum, statistics).program is None:
             return None
         return f"it reads more than {MANY_READ:,} facts"
 
-    def obstacles(self, stratum: PlannedStratum) -> tuple[str, ...]:
-        return () if self.execution.executor == "cyclic" else tuple(self._nulls(stratum.root))
+    def obstacles(self, stratum: PlannedStratum, planner: WorkerPlanner) -> tuple[str, ...]:
+        planner.tell_nulls(self._nulls(stratum.root))
+        return ()
 
     def compute_small(self, stratum: PlannedStratum) -> Outcome[LocalRelation] | None:
         if not self.interpret_small or self._read_rows(stratum.root) > FEW_READ:
@@ -245,8 +247,9 @@ class LocalBackend(Backend[LocalRelation]):
     def _read_rows(self, root: Definition | Fixpoint) -> int:
         return sum(len(self.relations[name]) for name in self._read(root))
 
-    def _nulls(self, root: Definition | Fixpoint) -> Iterator[str]:
-        return (f"{name} has nulls" for name in self._read(root) if self.relations[name].has_nulls)
+    def _nulls(self, root: Definition | Fixpoint) -> dict[str, frozenset[int]]:
+        """Returns the columns that have nulls, by relation that a stratum reads."""
+        return {name: self.relations[name].columns_with_nulls for name in self._read(root)}
 
     def _heard(self, iteration: int, changed: int, total: int) -> None:
         """Takes note that an iteration of the stratum is over."""

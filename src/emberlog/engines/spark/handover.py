@@ -35,7 +35,11 @@ class Outgrown(NotHere):
 
 def known_outputs(program: CyclicProgram) -> tuple[Output, ...]:
     """Contributions to each relation, as workers hand them out."""
-    return tuple(Output(f"known of {one.name}", one.contribution_types) for one in program.relations)
+    found = []
+    for one in program.relations:
+        lanes = frozenset(one.columns[column].lane for column in program.nullable.get(one.name, ()))
+        found.append(Output(f"known of {one.name}", one.contribution_types, nullable=lanes))
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

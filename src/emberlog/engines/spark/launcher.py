@@ -35,6 +35,7 @@ from emberlog.engines.spark.task import (
     DONE,
     FAULT,
     LOST,
+    NULLS,
     SAME_HASH,
     STALE,
     UNFIT,
@@ -55,6 +56,8 @@ from emberlog.workers.fixpoint.worker import spilled_on
 from emberlog.workers.kernels.machine_memory import memory_for_each, memory_from_spark
 from emberlog.workers.kernels.memory import in_words
 from emberlog.workers.kernels.tuning import LAST_WORDS_SECONDS
+from emberlog.workers.plan.faults import HasNulls
+from emberlog.workers.plan.nulls import union_of
 from emberlog.workers.plan.worker_plan import WorkerPlan
 from emberlog.workers.recover.checkpoints import FOLDER, Stale
 from emberlog.workers.recover.resuming import Resume, resumed
@@ -352,7 +355,8 @@ class Launcher:
         types = self.worker_plan.inputs[name]
         # Rows that may be repeated have to be compared as a whole.
         used = self.worker_plan.used_columns(name) if one.is_set else frozenset(range(len(types)))
-        return Feed(name, types, source, self.worker_plan.spread[name], one.is_set, used)
+        nullable = self.worker_plan.nullable.get(name, frozenset())
+        return Feed(name, types, source, self.worker_plan.spread[name], one.is_set, used, nullable)
 
     def _source(self, name: str, frame: DataFrame, folder: Path | None) -> Source:
         types = self.worker_plan.inputs[name]
@@ -391,11 +395,14 @@ class Launcher:
 
     def _check(self, summaries: tuple[Summary, ...]) -> None:
         # A worker that stops takes the others with it: the one with a reason of its own counts.
-        order = (FAULT, UNFIT, SAME_HASH, UNWRITTEN, STALE, LOST, DONE)
+        order = (FAULT, NULLS, UNFIT, SAME_HASH, UNWRITTEN, STALE, LOST, DONE)
         for summary in sorted(summaries, key=lambda one: order.index(one.status)):
             match summary.status:
                 case "fault":
                     raise Fault(summary.code, summary.message, *summary.notes, rule=summary.rule)
+                case "nulls":
+                    found = ({name: frozenset(columns) for name, columns in one.nulls.items()} for one in summaries)
+                    raise HasNulls(union_of(found))
                 case "unfit":
                     raise NotHere(summary.message)
                 case "same hash":
@@ -442,9 +449,10 @@ def _outputs(worker_plan: WorkerPlan, *, provenance: bool) -> Iterator[Output]:
     for name, types in worker_plan.outputs.items():
         is_recorded = name in members and has_history(case)
         if not is_recorded or not is_one_with_result(case):
-            yield Output(name, types)
+            yield Output(name, types, nullable=worker_plan.nullable.get(name, frozenset()))
         if is_recorded:
-            yield Output(name, (*types, INT), is_history=True)
+            nullable = worker_plan.nullable.get(name, frozenset())
+            yield Output(name, (*types, INT), is_history=True, nullable=nullable)
 
 
 def _history_first(output: Output) -> bool:

@@ -42,7 +42,7 @@ from emberlog.workers.store.stores import StaticStore, StreamedStatic
 from emberlog.workers.store.texts import SameHash, TextTable
 from emberlog.workers.wire.draining import ResultFiles, relation_folder
 from emberlog.workers.wire.exchange import PeerLost, PeerStopped
-from emberlog.workers.wire.feeding import Feed, Unfit, feed, spread_rows
+from emberlog.workers.wire.feeding import Feed, MeetsNulls, Unfit, feed, spread_rows
 from emberlog.workers.wire.handshake import Credentials, Refused
 from emberlog.workers.wire.inline_rows import InlineLayout
 from emberlog.workers.wire.messages import Mail, Progress
@@ -53,9 +53,10 @@ from emberlog.workers.wire.text_exchange import TextExchange
 PACE = 0.05
 """Seconds between two accounts of local rounds."""
 
-DONE, FAULT, UNFIT, SAME_HASH, UNWRITTEN, STALE, LOST = (
+DONE, FAULT, NULLS, UNFIT, SAME_HASH, UNWRITTEN, STALE, LOST = (
     "done",
     "fault",
+    "nulls",
     "unfit",
     "same hash",
     "unwritten",
@@ -72,6 +73,8 @@ class Output:
     types: tuple[DataType, ...]
     """Those of its columns, and of the iteration behind them in a history."""
     is_history: bool = False
+    nullable: frozenset[int] = frozenset()
+    """The columns that may have nulls."""
 
     @property
     def title(self) -> str:
@@ -145,6 +148,8 @@ class Summary:
     """By rule, relation, place and text of a step: rows handed on."""
     unsaved: str = ""
     """Why checkpoints could not be written, if so."""
+    nulls: dict[str, list[int]] = field(default_factory=dict)
+    """The columns that have nulls although none were expected, by relation."""
 
     @staticmethod
     def read(text: str) -> Summary:
@@ -193,6 +198,8 @@ def _ended_well_or_told(
     except Fault as fault:
         summary.status, summary.code, summary.message = FAULT, fault.code, fault.message
         summary.rule, summary.notes = fault.rule, list(fault.notes)
+    except MeetsNulls as met:
+        summary.status, summary.nulls = NULLS, dict(met.columns)
     except (Unfit, TooLarge) as problem:
         summary.status, summary.message = UNFIT, str(problem)
     except MemoryError:
@@ -436,12 +443,16 @@ class TaskRun:
             rows = 0
             for lanes in batches:
                 rows += len(lanes[0])
-                yield self.job.layout.result_batch(output.title, lanes, output.types, self.texts)
+                yield self.job.layout.result_batch(output.title, lanes, output.types, self.texts, output.nullable)
             self.summary.rows[output.title] = rows
             return
         folder = relation_folder(self.job.handed_out.index(output))
         files = ResultFiles(
-            output.types, output.names, self.texts, Path(self.job.folder) / folder / f"part-{self.number}"
+            output.types,
+            output.names,
+            self.texts,
+            Path(self.job.folder) / folder / f"part-{self.number}",
+            output.nullable,
         )
         try:
             if progress is not None:

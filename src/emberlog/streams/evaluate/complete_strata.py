@@ -67,14 +67,17 @@ class CompleteStrata(Backend[None]):
 
     def why_workers(self, stratum: PlannedStratum, planner: WorkerPlanner, statistics: Statistics) -> str | None:
         compiled = planner.compiled(stratum, statistics)
-        if compiled.program is None or self.obstacles(stratum):
+        if compiled.program is None or self.obstacles(stratum, planner):
             return None
         return "a worker is there anyway"
 
-    def obstacles(self, stratum: PlannedStratum) -> tuple[str, ...]:
-        program = self._planner.compiled(stratum).program
-        read = () if program is None else program.statics
-        return tuple(f"{name} has nulls" for name in read if self._relations.has_nulls(name))
+    def obstacles(self, stratum: PlannedStratum, planner: WorkerPlanner) -> tuple[str, ...]:
+        """Lanes of a stream know no nulls."""
+        program = planner.compiled(stratum).program
+        if program is None:
+            return ()
+        found = [f"{name} has nulls" for name in program.statics if self._relations.has_nulls(name)]
+        return (*found, *(f"{name} may have nulls" for name in program.nullable))
 
     def compute(self, stratum: PlannedStratum, refused: Refused | None) -> Outcome[None]:
         watch = Watch(self._limits)

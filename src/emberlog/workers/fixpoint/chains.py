@@ -14,7 +14,7 @@ from emberlog.language.registry import BUILT_IN, Functions
 from emberlog.language.vectors import either, either_of
 from emberlog.logical.nodes import Condition
 from emberlog.semantics.totality import can_fail, condition_can_fail
-from emberlog.workers.fixpoint.evaluate import Evaluator
+from emberlog.workers.fixpoint.evaluate import Evaluator, refuse_null
 from emberlog.workers.fixpoint.profile import Recorder
 from emberlog.workers.kernels.lanes import Lane, Lanes, Mask
 from emberlog.workers.kernels.memory import check
@@ -110,7 +110,7 @@ class ChainRunner:
 
     def __init__(self, chain: RuleChain, access: RelationAccess, texts: Texts, functions: Functions = BUILT_IN) -> None:
         self.access = access
-        self.evaluator = Evaluator(chain.name, chain.types, texts, functions)
+        self.evaluator = Evaluator(chain.name, chain.types, texts, functions, chain.nullable)
         self.chain = with_intersections(chain, access.members)
         self.needed = needed_after(self.chain)
         self.last_join = last_join(self.chain)
@@ -352,6 +352,8 @@ class ChainRunner:
     def contributions(self, batch: Batch) -> Lanes:
         """Returns the head of the rule, a lane per column of its contributions."""
         lanes = [self.evaluator.lane(value, batch.lanes, batch.rows) for value in self.chain.head]
+        for place in self.chain.checked:
+            refuse_null(self.chain.name, lanes[place])
         return np.stack(lanes) if lanes else np.empty((0, batch.rows), np.int64)
 
 

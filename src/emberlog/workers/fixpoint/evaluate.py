@@ -15,7 +15,7 @@ from emberlog.language.comparisons import COMPARISONS
 from emberlog.language.faults import Fault
 from emberlog.language.registry import BUILT_IN, Functions
 from emberlog.language.values import CellValue
-from emberlog.language.vectors import Vector, apply, compare, dtype_of
+from emberlog.language.vectors import Vector, apply, compare, dtype_of, either
 from emberlog.logical.expressions import condition_expressions
 from emberlog.logical.nodes import Condition
 from emberlog.logical.python_evaluation import evaluate
@@ -31,8 +31,9 @@ from emberlog.syntax.ast import (
     Variable,
     variables_of,
 )
-from emberlog.workers.kernels.lanes import Lane, Mask, floats_to_lane, lane_to_floats
-from emberlog.workers.plan.faults import suspicion
+from emberlog.workers.kernels.lanes import NULL, Lane, Mask, floats_to_lane, lane_to_floats
+from emberlog.workers.plan.faults import SUSPICION, suspicion
+from emberlog.workers.plan.nulls import may_be_null
 from emberlog.workers.store.texts import Texts
 
 
@@ -44,6 +45,8 @@ class Evaluator:
     types: Mapping[str, DataType]
     texts: Texts
     functions: Functions = BUILT_IN
+    nullable: frozenset[str] | None = None
+    """The variables that may be null; None where nothing may."""
 
     def lane(self, expression: Expression, lanes: Mapping[str, Lane], rows: int) -> Lane:
         """Returns the value of the expression in each row, as a lane; raises a Fault if a row has none."""
@@ -59,20 +62,23 @@ class Evaluator:
         if isinstance(expression, Constant):
             return np.full(rows, self.constant(expression), np.int64), None
         found = self._vector(expression, lanes, rows)
-        return self._lane(found), found.bad
+        lane, null = self._lane(found), found.null
+        if null is not None and null.any() and (self.nullable is None or not may_be_null(expression, self.nullable)):
+            raise suspicion(self.rule)
+        if self.nullable is not None:
+            refuse_null(self.rule, lane if null is None else lane[~null])
+        return (lane if null is None else np.where(null, NULL, lane)), found.bad
 
     def _lane(self, found: Vector) -> Lane:
-        """Returns values as they are kept."""
-        if found.null is not None and found.null.any():
-            raise suspicion(self.rule)
-        values = found.values
+        """Returns values as they are kept; anything where there is none."""
+        values, missing = found.values, either(found.bad, found.null)
         if values.dtype == np.float64:
             return floats_to_lane(values)
         if values.dtype != object:
             return values.astype(np.int64, copy=False)
-        if found.bad is None:
+        if missing is None:
             return self.texts.encode(pa.array(values, pa.large_string()))
-        lane, there = np.zeros(len(values), np.int64), ~found.bad
+        lane, there = np.zeros(len(values), np.int64), ~missing
         lane[there] = self.texts.encode(pa.array(values[there], pa.large_string()))
         return lane
 
@@ -82,8 +88,9 @@ class Evaluator:
                 return self.texts.code(text)
             case float() as value:
                 return int(floats_to_lane(np.array([value]))[0])
+            case None:
+                return NULL
             case value:
-                assert value is not None, "DL901: workers hold no null"
                 return int(value)
 
     def mask(self, condition: Condition, lanes: Mapping[str, Lane], rows: int) -> Mask:
@@ -131,18 +138,22 @@ class Evaluator:
         raise AssertionError(f"DL901: both sides of {condition} have a value")
 
     def _value(self, name: str, lane: np.int64) -> CellValue:
-        (value,) = self._values(np.array([lane]), self.types[name]).tolist()
-        return value  # type: ignore[no-any-return]
+        found = self._vector(Variable(name), {name: np.array([lane])}, 1)
+        (value,) = found.values.tolist()
+        return None if found.null is not None else value
 
     def _vector(self, expression: Expression, lanes: Mapping[str, Lane], rows: int) -> Vector:
         match expression:
             case Variable(name):
-                return Vector(self._values(lanes[name], self.types[name]))
+                null = self._nulls(name, lanes[name])
+                return Vector(self._values(lanes[name], self.types[name], null), None, null)
+            case Constant(None):
+                return Vector(np.zeros(rows, np.int64), None, np.ones(rows, np.bool_))
             case Constant(value):
                 return Vector(np.full(rows, value, dtype_of(type_of(expression, self.types))))
             case Call(name, (argument,)) if name == TRY:
                 found = self._vector(argument, lanes, rows)
-                return Vector(found.values, None, found.bad)
+                return Vector(found.values, None, either(found.null, found.bad))
             case Call(name, (argument,)) if name == FAILS:
                 bad = self._vector(argument, lanes, rows).bad
                 return Vector(np.zeros(rows, np.bool_) if bad is None else bad)
@@ -156,15 +167,31 @@ class Evaluator:
 
     def _coded(self, expression: Expression, lanes: Mapping[str, Lane], rows: int) -> Vector:
         """Returns the values of a variable or a constant as they are kept."""
-        return Vector(self.weighed_lane(expression, lanes, rows)[0])
+        lane, _ = self.weighed_lane(expression, lanes, rows)
+        return Vector(lane, None, self._nulls(expression.name, lane) if isinstance(expression, Variable) else None)
 
-    def _values(self, lane: Lane, type_: DataType) -> npt.NDArray[Any]:
+    def _nulls(self, name: str, lane: Lane) -> Mask | None:
+        """Returns the rows in which a variable is null; None if there are none."""
+        if not self.nullable or name not in self.nullable:
+            return None
+        null = lane == NULL
+        return null if null.any() else None
+
+    def _values(self, lane: Lane, type_: DataType, null: Mask | None) -> npt.NDArray[Any]:
         if type_ == FLOAT:
             return lane_to_floats(lane)
         if type_ == STRING:
-            texts: npt.NDArray[Any] = self.texts.decode(lane).to_numpy(zero_copy_only=False)
+            texts: npt.NDArray[Any] = np.full(len(lane), "", object)
+            there = slice(None) if null is None else ~null
+            texts[there] = self.texts.decode(lane[there]).to_numpy(zero_copy_only=False)
             return texts
         return lane != 0 if type_ == BOOL else lane
+
+
+def refuse_null(rule: str, lane: Lane) -> None:
+    """Raises a suspicion if an int is what stands for null where there may be nulls."""
+    if bool((lane == NULL).any()):
+        raise Fault(SUSPICION, f"rule {rule} gives the int that stands for null", rule=rule)
 
 
 def _compares_codes(condition: Compare, types: Mapping[str, DataType]) -> bool:

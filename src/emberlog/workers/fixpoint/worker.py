@@ -190,7 +190,7 @@ class Worker(RelationAccess):
     def _look_out(self) -> None:
         """Raises a suspicion if a value that is looked up does not exist for a row of what does not change."""
         for watch in self.program.watches:
-            evaluator = Evaluator(watch.rule, watch.types, self.task.texts, self.functions)
+            evaluator = Evaluator(watch.rule, watch.types, self.task.texts, self.functions, watch.nullable)
             for lanes in self.started(watch.atom):
                 named = dict(zip(watch.atom.variables, lanes, strict=True))
                 if evaluator.mask(watch.condition, named, len(lanes[0])).any():

@@ -1,5 +1,5 @@
 """Holds values as 64-bit lanes: an int, bool or timestamp as it is, a float as an int in the same order, text as a
-code.
+code, null as the smallest int.
 
 With floats in the order of ints, `min`, `max`, comparisons, equality and hashes need no types.
 """
@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from emberlog.datatypes import INT_MIN
 from emberlog.workers.kernels.jit import jit
 from emberlog.workers.kernels.memory import claim
 
@@ -21,6 +22,10 @@ Lanes: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 """Which rows of a batch are meant."""
+
+
+NULL = INT_MIN
+"""What a null is in a lane. No float and no code is that; an int that is, is not kept where there may be nulls."""
 
 
 def no_rows(width: int) -> Lanes:

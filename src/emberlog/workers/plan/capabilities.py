@@ -12,9 +12,10 @@ from emberlog.logical.nodes import Fixpoint, Plan, Values
 from emberlog.logical.statistics import NO_STATISTICS, Statistics
 from emberlog.semantics.model import RecursionCase
 from emberlog.semantics.totality import FAILS, TRY, type_of
-from emberlog.syntax.ast import Call, Constant, Expression, Parameter
+from emberlog.syntax.ast import Call, Expression, Parameter
 from emberlog.workers.plan.compile import CyclicProgram, compile_fixpoint, watched_part
 from emberlog.workers.plan.conjunctions import NotAConjunction, flatten, parts_of
+from emberlog.workers.plan.nulls import Columns, carry_nulls, obstacles_to_nulls
 from emberlog.workers.plan.rules import Probe, RuleChain, expressions_of, parts_of_expression
 
 
@@ -42,18 +43,20 @@ def compile_stratum(
     unique: Mapping[str, frozenset[int]] | None = None,
     statistics: Statistics = NO_STATISTICS,
     functions: Functions = BUILT_IN,
+    nullable: Columns | None = None,
     *,
     without_data: bool = False,
 ) -> Compiled:
     """Compiles a stratum for workers, if they can run it. `unique` has columns that no two rows of a relation agree in,
-    where that is known. `without_data`, types that are not known are no obstacle."""
+    where that is known, and `nullable` those of relations that it reads that have nulls. `without_data`, types that are
+    not known are no obstacle."""
     found = tuple(dict.fromkeys(_obstacles(fixpoint)))
     if without_data:
         found = tuple(one for one in found if not one.endswith(f"of type {UNKNOWN}"))
     if found:
         return Compiled(None, found)
-    program = compile_fixpoint(fixpoint, unique, statistics, functions)
-    found = tuple(dict.fromkeys(_of_joins(program)))
+    program = carry_nulls(compile_fixpoint(fixpoint, unique, statistics, functions), nullable or {})
+    found = tuple(dict.fromkeys((*_of_joins(program), *obstacles_to_nulls(program))))
     return Compiled(None, found) if found else Compiled(program)
 
 
@@ -68,6 +71,8 @@ def obstacles_to_keeping(fixpoint: Fixpoint) -> tuple[str, ...]:
     compiled = compile_stratum(fixpoint)
     if compiled.program is None:
         return compiled.obstacles
+    if compiled.program.nullable:
+        return (f"{', '.join(compiled.program.nullable)} may have nulls",)
     chains = (*compiled.program.seeds, *compiled.program.rules)
     return tuple(dict.fromkeys(found for chain in chains for found in _made(chain)))
 
@@ -102,6 +107,8 @@ def _obstacles(fixpoint: Fixpoint) -> Iterator[str]:
             if column.field.type == STRING and column.function not in ("count",):
                 yield f"{relation.name}.{column.field.name} aggregates text, which has no order as a code"
         for plan in parts_of(relation.seed):
+            if isinstance(plan, Values) and relation.aggregates and any(None in row for row in plan.rows):
+                yield f"a fact of {relation.name} has a null, which is aggregated"
             yield from _of_plan(plan)
         for rule in relation.rules:
             yield from _of_plan(rule.plan)
@@ -134,8 +141,6 @@ def _of_plan(plan: Plan) -> Iterator[str]:
         yield from _of_types(conjunction.types.values())
         return
     if isinstance(plan, Values):
-        if any(cell is None or isinstance(cell, tuple) for row in plan.rows for cell in row):
-            yield "a fact has a null"
         return
     try:
         conjunction = flatten(plan)
@@ -155,11 +160,5 @@ def _of_types(types: Iterable[DataType]) -> Iterator[str]:
 
 
 def _of_expression(expression: Expression) -> Iterator[str]:
-    for part in parts_of_expression(expression):
-        match part:
-            case Parameter():
-                yield "a rule has an open parameter"
-            case Constant(None):
-                yield "a rule has a null"
-            case _:
-                pass
+    if any(isinstance(part, Parameter) for part in parts_of_expression(expression)):
+        yield "a rule has an open parameter"

@@ -91,7 +91,7 @@ def _bound(
 ) -> tuple[ComparisonOperator, Variable | Constant] | None:
     """`opened > value`, whichever way round it is written."""
     condition = step.condition
-    if not isinstance(condition, Compare) or condition.operator not in MIRRORED:
+    if not isinstance(condition, Compare) or condition.operator not in MIRRORED or chain.nullable:
         return None
     for one, other, operator in (
         (condition.left, condition.right, condition.operator),

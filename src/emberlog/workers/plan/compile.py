@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from emberlog.datatypes import FLOAT, INT, STRING, DataType
 from emberlog.deadline import check_time
@@ -56,6 +56,8 @@ class Watch:
     atom: Atom
     condition: Condition
     types: Mapping[str, DataType]
+    nullable: frozenset[str] | None = None
+    """The variables that may be null; None where the program knows no nulls at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,8 @@ class CyclicProgram:
     """Values that are computed from what does not change, and looked up."""
     functions: tuple[Function, ...] = ()
     """Those of the user that it calls. The others are everywhere."""
+    nullable: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """By relation, its own or one that it reads: the columns that may be null."""
 
     @property
     def expressions(self) -> Iterator[Expression]:
@@ -273,7 +277,8 @@ def _chain(
         static_types[negated.relation] = tuple(negated.types)
     columns = dict(zip((field.name for field in plan.columns), conjunction.head, strict=True))
     steps = tuple(Ordering(conjunction, position, members).steps())
-    return RuleChain(name, relation.name, steps, _head_lanes(relation, columns), dict(conjunction.types))
+    aggregated = tuple(columns[argument] for column in relation.aggregates for argument in column.arguments)
+    return RuleChain(name, relation.name, steps, _head_lanes(relation, columns), dict(conjunction.types), aggregated)
 
 
 def _rule_name(plan: Plan) -> str:

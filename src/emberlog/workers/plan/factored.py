@@ -72,6 +72,8 @@ def factor(program: CyclicProgram) -> Factored:
     """Returns the two sides of a recursion; raises DoesNotFactor."""
     if program.recursion.case is not RecursionCase.SET or len(program.relations) != 1:
         raise DoesNotFactor("it is not one relation without aggregates")
+    if program.nullable:
+        raise DoesNotFactor("values may be null")
     (relation,) = program.relations
     bodies = [_Body(chain, relation) for chain in program.rules]
     blocks = _Groups(range(relation.width))

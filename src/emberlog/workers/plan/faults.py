@@ -24,6 +24,15 @@ class Refused(Exception):
     """Says why a stratum cannot be computed in the way that was tried. Another way may do."""
 
 
+class HasNulls(Refused):
+    """Says that relations have nulls where the plan expected none: it is to be made anew."""
+
+    def __init__(self, columns: Mapping[str, frozenset[int]]) -> None:
+        super().__init__(f"{', '.join(f'`{name}`' for name in sorted(columns))} has nulls")
+        self.columns = columns
+        """By relation."""
+
+
 class Suspicious(Refused):
     """Says that another executor has to compute a stratum: a value that is looked up does not exist."""
 

@@ -113,6 +113,12 @@ class RuleChain:
     head: tuple[Expression, ...]
     types: dict[str, DataType]
     """Of the variables."""
+    aggregated: tuple[Expression, ...] = ()
+    """The arguments of the aggregates."""
+    nullable: frozenset[str] | None = None
+    """The variables that may be null; None where the program knows no nulls at all."""
+    checked: frozenset[int] = frozenset()
+    """The lanes of the head that may be null, and never are by this rule: it must not give the int that says so."""
 
 
 def expressions_of(chain: RuleChain) -> Iterator[Expression]:

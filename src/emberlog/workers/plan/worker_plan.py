@@ -24,6 +24,7 @@ from emberlog.workers.plan.compile import CyclicProgram
 from emberlog.workers.plan.definition_plans import as_fixpoint
 from emberlog.workers.plan.factored import DoesNotFactor, factor, relations_needed_whole
 from emberlog.workers.plan.mode import Mode, needs_rounds
+from emberlog.workers.plan.nulls import Columns, union_of
 from emberlog.workers.plan.partition_choice import PartitionChoice, choose_partitioning
 from emberlog.workers.plan.placement import Placement, has_one_group, place
 from emberlog.workers.plan.rules import Probe, Refute, columns_read
@@ -61,6 +62,11 @@ class WorkerPlan:
         for stratum in self.strata:
             read.update(stratum.program.static_types)
         return {name: types for name, types in read.items() if name not in made}
+
+    @property
+    def nullable(self) -> dict[str, frozenset[int]]:
+        """By relation: the columns that may be null."""
+        return union_of(one.program.nullable for one in self.strata)
 
     def used_columns(self, relation: str) -> frozenset[int]:
         """The columns of a relation that is fed which some stratum reads, or which spread it."""
@@ -103,6 +109,10 @@ class WorkerPlanner:
         self._computes_before = computes_before
         self._unique = dict(unique or {})
         self._without_data = without_data
+        self._found_nulls: Columns = {}
+        """By relation: the columns that are known to have nulls."""
+        self._made_nulls: dict[str, frozenset[int]] = {}
+        """By relation: the columns that may be null by its rules."""
         self._compiled: dict[tuple[str, ...], tuple[Definition | Fixpoint, Compiled]] = {}
         self._plans: dict[tuple[str, ...], WorkerPlan] = {}
 
@@ -110,6 +120,17 @@ class WorkerPlanner:
     def strata(self) -> list[PlannedStratum]:
         """The strata, as they are planned by now."""
         return list(self._strata.values())
+
+    def tell_nulls(self, nullable: Columns) -> bool:
+        """Takes note of columns of relations that have nulls; returns whether that is news, so that what was compiled
+        before is forgotten."""
+        known = union_of((self._found_nulls, nullable))
+        if known == self._found_nulls:
+            return False
+        self._found_nulls = known
+        self._compiled.clear()
+        self._plans.clear()
+        return True
 
     def compiled(self, stratum: PlannedStratum, statistics: Statistics = NO_STATISTICS) -> Compiled:
         """Returns what a stratum is for workers. It is compiled again only if its plan is another one by now."""
@@ -120,6 +141,8 @@ class WorkerPlanner:
             self._compiled[stratum.relations] = stratum.root, found
             if found.program is not None:
                 self._unique.update(unique_columns(found.program))
+                for relation in found.program.relations:
+                    self._made_nulls[relation.name] = found.program.nullable.get(relation.name, frozenset())
         return found
 
     def _compile(self, stratum: PlannedStratum, statistics: Statistics) -> Compiled:
@@ -134,7 +157,10 @@ class WorkerPlanner:
                     self._definition(name, statistics)  # what it is grouped by is unique
             case _:
                 assert_never(stratum.root)
-        return compile_stratum(fixpoint, self._unique, statistics, self._functions, without_data=self._without_data)
+        nullable = union_of((self._found_nulls, self._made_nulls))
+        return compile_stratum(
+            fixpoint, self._unique, statistics, self._functions, nullable, without_data=self._without_data
+        )
 
     def _definition(self, name: str, statistics: Statistics) -> CyclicProgram | None:
         """Returns the program of a relation without recursion; None for any other, and for what workers cannot run."""

@@ -81,7 +81,7 @@ def written_out(contribution: Contribution) -> Iterator[Lanes]:
 
 def last_join(chain: RuleChain) -> LastJoin | None:
     """Returns how the rule ends, if it ends with a join that can be left unwritten."""
-    if len(chain.head) != 2:
+    if len(chain.head) != 2 or chain.checked:
         return None
     steps, (key, value) = chain.steps, chain.head
     last = steps[-1] if steps else None

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from emberlog.syntax.ast import Constant
 from emberlog.workers.kernels.hashing import hash_texts
-from emberlog.workers.kernels.lanes import Lane
+from emberlog.workers.kernels.lanes import NULL, Lane
 from emberlog.workers.kernels.memory import claim
 from emberlog.workers.plan.compile import CyclicProgram
 
@@ -102,7 +102,7 @@ SEED = 0
 
 
 class SameHash(Exception):
-    """Says that two different texts have the same hash."""
+    """Says that two different texts have the same hash, or that one has that of null."""
 
 
 def hashes_of(texts: pa.LargeStringArray, seed: int = SEED) -> Lane:
@@ -162,6 +162,8 @@ class TextTable(Texts):
     def add(self, texts: pa.LargeStringArray) -> Lane:
         """Takes note of texts, and returns their hashes; raises SameHash if one is that of another text."""
         hashes = hashes_of(texts, self.seed)
+        if bool((hashes == NULL).any()):
+            raise SameHash
         is_new = np.ones(len(hashes), np.bool_)
         for run in self._runs:
             places = run.find(hashes)
@@ -244,11 +246,15 @@ _NO_ENDS = np.zeros(1, np.int64)
 
 
 def unpacked(words: Lane) -> Iterator[pa.LargeStringArray]:
-    """Yields the texts of one `packed` lane after the other."""
+    """Yields the texts of one `packed` lane after the other; raises ValueError if there are none in it."""
     while len(words):
         count = int(words[0])
+        if not 0 <= count < len(words):
+            raise ValueError("these are no texts")
         offsets = np.concatenate([np.zeros(1, np.int64), words[1 : count + 1]])
         end = count + 1 + -(-int(offsets[-1]) // 8)
         letters = np.ascontiguousarray(words[count + 1 : end])
-        yield pa.LargeStringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(letters))
+        texts = pa.LargeStringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(letters))
+        texts.validate(full=True)
+        yield texts
         words = words[end:]

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
-from emberlog.workers.kernels.lanes import Lane, lane_to_floats
+from emberlog.workers.kernels.lanes import NULL, Lane, lane_to_floats
 from emberlog.workers.kernels.tuning import LONGEST_FILE, RANGE_SAMPLE
 from emberlog.workers.store.texts import Texts
 
@@ -42,8 +42,17 @@ class ResultFiles:
     """Writes Parquet files whose names begin with `stem`, written batch by batch. Ints are as narrow as a batch allows,
     which Spark reads back as what they are; columns that change rarely are encoded as runs."""
 
-    def __init__(self, types: Sequence[DataType], names: Sequence[str], texts: Texts, stem: Path) -> None:
+    def __init__(
+        self,
+        types: Sequence[DataType],
+        names: Sequence[str],
+        texts: Texts,
+        stem: Path,
+        nullable: frozenset[int] = frozenset(),
+    ) -> None:
+        """`nullable` are the columns that may have nulls."""
         self.types = types
+        self.nullable = nullable
         self.names = names
         self.texts = texts
         self.stem = stem
@@ -65,8 +74,12 @@ class ResultFiles:
         self.rows = rows
 
     def write(self, lanes: list[Lane]) -> None:
-        columns = [arrow_column(lane, data_type, self.texts) for lane, data_type in zip(lanes, self.types, strict=True)]
-        schema = pa.schema([pa.field(n, c.type, nullable=False) for n, c in zip(self.names, columns, strict=True)])
+        columns = [
+            arrow_column(lane, data_type, self.texts, nullable=place in self.nullable)
+            for place, (lane, data_type) in enumerate(zip(lanes, self.types, strict=True))
+        ]
+        fields = enumerate(zip(self.names, columns, strict=True))
+        schema = pa.schema([pa.field(name, one.type, nullable=place in self.nullable) for place, (name, one) in fields])
         if self._writer is None or self._schema != schema or self._in_file >= LONGEST_FILE:
             self.close_file()
             self._open(schema, [name for name, lane in zip(self.names, lanes, strict=True) if _has_runs(lane)])
@@ -90,7 +103,13 @@ class ResultFiles:
             writer.close()
 
 
-def arrow_column(lane: Lane, data_type: DataType, texts: Texts, *, narrow: bool = True) -> pa.Array:
+def arrow_column(
+    lane: Lane, data_type: DataType, texts: Texts, *, narrow: bool = True, nullable: bool = False
+) -> pa.Array:
+    if nullable and bool((null := lane == NULL).any()):
+        there = arrow_column(lane[~null], data_type, texts, narrow=narrow)
+        places = np.cumsum(~null) - 1
+        return there.take(pa.array(places, mask=null))
     if data_type == STRING:
         return texts.decode(lane).cast(pa.string())
     if data_type == FLOAT:

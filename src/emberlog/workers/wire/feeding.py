@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
 from emberlog.workers.kernels.hashing import rows_of_owner
-from emberlog.workers.kernels.lanes import Lane, Lanes, floats_to_lane, joined
+from emberlog.workers.kernels.lanes import NULL, Lane, Lanes, floats_to_lane, joined
 from emberlog.workers.kernels.memory import claim
 from emberlog.workers.kernels.tuning import COPIES_IN_MEMORY
 from emberlog.workers.store.partitioning import Partitioning
@@ -61,6 +61,8 @@ class Feed:
     """False where rows may be repeated and somebody would notice."""
     used: frozenset[int]
     """The columns that somebody reads; the others are not brought."""
+    nullable: frozenset[int] = frozenset()
+    """The columns that may have nulls."""
 
 
 def bytes_on_each(one: Feed, workers: int) -> int:
@@ -76,6 +78,14 @@ class Unfit(Exception):
     """Says that the data has something that this executor cannot keep; the text says what."""
 
 
+class MeetsNulls(Exception):
+    """Says that relations have nulls where none were expected: in which columns, by relation."""
+
+    def __init__(self, columns: Mapping[str, list[int]]) -> None:
+        super().__init__()
+        self.columns = columns
+
+
 def feed(
     feeds: Sequence[Feed],
     number: int,
@@ -87,7 +97,11 @@ def feed(
 ) -> tuple[dict[str, StaticStore], Partitioning]:
     """Returns the relations as this worker keeps them, and how they are spread, which `divide` says when everyone has
     read its part of them. Texts are codes of `texts`, which the exchange hands round."""
-    shares = {one.relation: encoded(one, _share(one, number, workers, stage_rows), texts) for one in feeds}
+    read = {one.relation: _share(one, number, workers, stage_rows) for one in feeds}
+    unexpected = {one.relation: [*_unexpected_nulls(one, read[one.relation])] for one in feeds}
+    if any(unexpected.values()):
+        raise MeetsNulls({name: columns for name, columns in unexpected.items() if columns})
+    shares = {one.relation: encoded(one, read.pop(one.relation), texts) for one in feeds}
     partitioning = divide(shares)
     mail = [Message() for _ in range(workers)]
     for channel, one in enumerate(feeds):
@@ -180,15 +194,34 @@ def encoded(one: Feed, columns: Sequence[pa.ChunkedArray], texts: Texts) -> Lane
     claim(8 * len(one.types) * rows)
     lanes = np.zeros((len(one.types), rows), np.int64)
     for place, (column, data_type) in enumerate(zip(columns, one.types, strict=bool(columns))):
-        if place not in one.used:
-            continue
-        if column.null_count:
-            raise Unfit(f"`{one.relation}` has nulls")
-        lanes[place] = lane_of_column(column, data_type, texts)
+        if place in one.used:
+            try:
+                lanes[place] = lane_of_column(column, data_type, texts, nullable=place in one.nullable)
+            except LikeNull:
+                raise Unfit(f"`{one.relation}` has nulls, and the int that stands for them") from None
     return lanes
 
 
-def lane_of_column(column: pa.ChunkedArray, data_type: DataType, texts: Texts) -> Lane:
+def _unexpected_nulls(one: Feed, columns: Sequence[pa.ChunkedArray]) -> Iterator[int]:
+    for place, column in enumerate(columns):
+        if place in one.used and place not in one.nullable and column.null_count:
+            yield place
+
+
+class LikeNull(Exception):
+    """Says that a column that has nulls has the int that stands for them, too."""
+
+
+def lane_of_column(column: pa.ChunkedArray, data_type: DataType, texts: Texts, *, nullable: bool = False) -> Lane:
+    """Returns a column of values as a lane; raises LikeNull. There are nulls in it only if it is `nullable`."""
+    if nullable:
+        null = column.is_null().to_numpy()
+        there = lane_of_column(column.drop_null(), data_type, texts)
+        if bool((there == NULL).any()):
+            raise LikeNull
+        filled = np.full(len(null), NULL, np.int64)
+        filled[~null] = there
+        return filled
     if data_type == STRING:
         return texts.encode(column)
     if data_type == FLOAT:

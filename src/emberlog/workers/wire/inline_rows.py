@@ -80,11 +80,19 @@ class InlineLayout:
     def summary_batch(self, text: str) -> pa.RecordBatch:
         return self._batch(1, {TAG: pa.array([NO_RELATION], pa.int32()), SUMMARY: pa.array([text])})
 
-    def result_batch(self, output: str, lanes: list[Lane], types: Sequence[DataType], texts: Texts) -> pa.RecordBatch:
+    def result_batch(
+        self,
+        output: str,
+        lanes: list[Lane],
+        types: Sequence[DataType],
+        texts: Texts,
+        nullable: frozenset[int] = frozenset(),
+    ) -> pa.RecordBatch:
+        """Returns rows of a relation; `nullable` are its columns that may have nulls."""
         rows = len(lanes[0])
         columns = {
-            name: arrow_column(lane, data_type, texts, narrow=False)
-            for name, lane, data_type in zip(columns_for(types), lanes, types, strict=True)
+            name: arrow_column(lane, data_type, texts, narrow=False, nullable=place in nullable)
+            for place, (name, lane, data_type) in enumerate(zip(columns_for(types), lanes, types, strict=True))
         }
         return self._batch(rows, {TAG: pa.array([self.tag_of(output)] * rows, pa.int32()), **columns})
 

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Collection, Mapping
 
 from emberlog.workers.store.texts import TextTable, packed, unpacked
-from emberlog.workers.wire.exchange import Exchange
+from emberlog.workers.wire.exchange import Exchange, PeerLost
 from emberlog.workers.wire.messages import Mail, Message
 
 _TEXTS = 1 << 20
@@ -54,5 +54,8 @@ class TextExchange(Exchange):
     def _learn(self, message: Message) -> None:
         words = message.batches.pop(_TEXTS, None)
         if words is not None:
-            for texts in unpacked(words[0]):
-                self._texts.add(texts)
+            try:
+                for texts in unpacked(words[0]):
+                    self._texts.add(texts)
+            except ValueError as error:
+                raise PeerLost("a frame with broken texts") from error

@@ -101,17 +101,39 @@ def test_texts_are_made_and_looked_into_by_the_workers(workers: int, mode: str) 
     assert chosen(events) == ["cyclic"]
 
 
-def test_nulls_are_interpreted() -> None:
-    answers, events = ran(TC, [*CHAIN, (None, 1)])
-    assert answers["tc"] == closure(CHAIN) | {(None, i) for i in range(1, 7)}
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("mode", ["bsp", "decomposed", "async"])
+def test_workers_carry_nulls(workers: int, mode: str) -> None:
+    answers, events = ran(TC, [*CHAIN, (None, 1), (2, None)], execution=Execution(workers=workers, mode=mode))
+    ends = {(None, i) for i in (*range(1, 7), None)} | {(i, None) for i in range(3)}
+    assert answers["tc"] == closure(CHAIN) | ends
+    assert chosen(events) == ["cyclic"]
+
+
+def test_what_may_be_null_is_not_aggregated_by_the_workers() -> None:
+    text = "near(X, min<X>) :- arc(X, _). near(Y, min<Z>) :- near(X, D), arc(X, Y), Z = least(D, Y)."
+    answers, events = ran(text, [*CHAIN, (2, None)])
+    assert answers["near"] == {*((i, 0) for i in range(7)), (None, None)}
     assert chosen(events) == ["interpreter"]
+
+
+def test_the_int_that_stands_for_null_is_not_mistaken_for_it() -> None:
+    least = -(2**63)
+    answers, events = ran(TC, [(least, 1), (None, 2), (2, least)])
+    assert answers["tc"] == {(least, 1), (None, 2), (2, least), (None, least), (2, 1), (None, 1)}
+    assert chosen(events) == ["cyclic", "interpreter"]  # it cannot be told from null in the first column
+    answers, events = ran("n(X) :- arc(X, _), arc(_, X). n(Y) :- n(X), arc(X, Y). n(null).", [(least, least)])
+    assert answers["n"] == {(least,), (None,)}
+    assert chosen(events) == ["cyclic", "interpreter"]
+    answers, events = ran("n(X) :- arc(X, _). n(Y) :- n(X), arc(X, Y), !arc(Y, _).", [(least, 1), (1, None)])
+    assert answers["n"] == {(least,), (1,), (None,)}
 
 
 @pytest.mark.parametrize(
     ("text", "arcs", "execution", "code"),
     [
         ('p(1, "a"). p(X, min<T>) :- p(Y, T), arc(Y, X).', CHAIN, Execution(executor="cyclic"), "DL333"),
-        (TC, [(None, 1)], Execution(executor="cyclic"), "DL330"),
+        (TC, [(None, 1), (-(2**63), 1)], Execution(executor="cyclic"), "DL333"),
         (TC.replace("arc(Z, Y)", "tc(Z, Y), X != Y"), CHAIN, Execution(mode="decomposed"), "DL332"),
         (TC, CHAIN, Execution(executor="dataframe"), "DL336"),
         ("n(1). n(X * 4) :- n(X), X > 0.", CHAIN, DEFAULT_EXECUTION, "DL502"),
