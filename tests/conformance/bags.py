@@ -79,6 +79,8 @@ def all_bags() -> Iterator[Bags]:
                     continue
                 if one.is_of_truth and last != BOOL:
                     continue
+                if one.is_limited and types[0] != INT:
+                    continue
                 yield Bags(one, types, tuple(_bags(types)))
 
 

@@ -22,7 +22,7 @@ def aggregate(function: Aggregate, contributions: Sequence[tuple[CellValue, ...]
     """The value of the aggregate. As in SQL, contributions with a null are left out; if none is left, the value is
     null, or 0 for a count, or the empty list."""
     bag = [contribution for contribution in contributions if None not in contribution]
-    if not bag and function.name not in COUNTS and function.name != "collect":
+    if not bag and function.name not in COUNTS and function.name not in ("collect", "top", "bottom"):
         return None
     if function.is_registered:
         return called(lambda: function.of([(value,) for value in _values(bag)]))
@@ -74,6 +74,18 @@ def _mean(bag: Bag) -> float:
     return float(checked_number(total / len(numbers)))
 
 
+def _median(bag: Bag) -> float:
+    numbers = sorted(map(Fraction, _values(bag)))
+    while len(numbers) > 2:
+        numbers = numbers[1:-1]
+    return float(sum(numbers, Fraction()) / len(numbers))
+
+
+def _first_of(values: list[Any], bag: Bag) -> tuple[Any, ...]:
+    limit = max([0, *(limit for limit, _ in bag)])
+    return tuple(value for place, value in enumerate(values) if place < limit)
+
+
 def _of_smallest_cost(bag: Bag) -> CellValue:
     lowest = min(cost for cost, _ in bag)
     return min(value for cost, value in bag if cost == lowest)  # type: ignore[no-any-return]
@@ -88,6 +100,10 @@ _AGGREGATES: Mapping[str, Callable[[Bag], CellValue]] = {
     "count": len,
     "countd": lambda bag: len(set(_values(bag))),
     "sum": lambda bag: _sum(_values(bag)),
+    "sumd": lambda bag: _sum(sorted(set(_values(bag)))),
+    "median": _median,
+    "top": lambda bag: _first_of(sorted((value for _, value in bag), reverse=True), bag),
+    "bottom": lambda bag: _first_of(sorted(value for _, value in bag), bag),
     "avg": _mean,
     "min": lambda bag: min(_values(bag)),
     "max": lambda bag: max(_values(bag)),

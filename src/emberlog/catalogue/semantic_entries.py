@@ -48,8 +48,8 @@ SEMANTIC_ENTRIES = (
     Entry(
         "DL208",
         "an aggregate that does not exist",
-        "The aggregates are count, countd, sum, avg, min, max, mmin, mmax, mcount, msum, argmin, argmax, collect, any "
-        "and all.",
+        "The aggregates are count, countd, sum, sumd, avg, median, min, max, top, bottom, mmin, mmax, mcount, msum, "
+        "argmin, argmax, collect, any and all.",
         "Correct its name.",
         "total(X, product<Y>) :- part(X, Y).\n",
     ),

@@ -57,6 +57,8 @@ class Aggregate:
     """Whether the argument must be true or false."""
     by_cost: bool = False
     """Whether the first of two arguments is a cost, and the second what comes with it."""
+    is_limited: bool = False
+    """Whether the first of two arguments is an int that says how many values are kept."""
     by_key: bool = False
     """Whether the first argument is a key, of which only the largest value counts, and no value may be negative."""
     precision: str = "exact"
@@ -122,6 +124,39 @@ class _Collect:
 class _Sum(_Collect):
     def value(self) -> CellValue:
         return in_range(exact_sum(self.items)) if self.items else None
+
+
+class _SumDifferent(_Sum):
+    def value(self) -> CellValue:
+        self.items = list(set(self.items))
+        return super().value()
+
+
+class _Median(_Collect):
+    def value(self) -> CellValue:
+        if not self.items:
+            return None
+        from fractions import Fraction  # a sum of two floats can be out of range, and their mean is not
+
+        self.items.sort()
+        middle = len(self.items) // 2
+        return float((Fraction(self.items[middle]) + Fraction(self.items[-middle - 1])) / 2)
+
+
+class _BestOf:
+    """Keeps as many of the largest values, or of the smallest, as the first argument says."""
+
+    def __init__(self, *, is_largest: bool) -> None:
+        self.is_largest = is_largest
+        self.limit = 0
+        self.items: list[Any] = []
+
+    def add(self, limit: Any, value: Any) -> None:
+        self.limit = max(self.limit, limit)
+        self.items.append(value)
+
+    def value(self) -> CellValue:
+        return tuple(sorted(self.items, reverse=self.is_largest)[: self.limit])
 
 
 class _Average(_Collect):
@@ -275,7 +310,7 @@ AGGREGATES = (
         arities=(1,),
         result=always(INT),
         signature="countd<X>",
-        meaning="the number of different values",
+        meaning="the number of different values; also written `count_distinct<X>`",
         python=_CountDifferent,
         spark=_spark("count_different"),
         is_count=True,
@@ -304,6 +339,44 @@ AGGREGATES = (
         spark=_spark("mean"),
         is_numeric=True,
         precision="of n values within n · 2⁻⁵² of the mean of their absolute values",
+    ),
+    Aggregate(
+        name="sumd",
+        arities=(1,),
+        result=_first,
+        signature="sumd<X>",
+        meaning="the sum of the different values; also written `sum_distinct<X>`",
+        python=_SumDifferent,
+        is_numeric=True,
+        takes_repeats=True,
+        precision=OF_SUMS,
+    ),
+    Aggregate(
+        name="median",
+        arities=(1,),
+        result=always(FLOAT),
+        signature="median<X>",
+        meaning="the value in the middle, a float; of an even number of values, the mean of both in the middle",
+        python=_Median,
+        is_numeric=True,
+    ),
+    Aggregate(
+        name="top",
+        arities=(2,),
+        result=lambda types: list_of(types[1]),
+        signature="top<N, X>",
+        meaning="the list of the N largest values, the largest first, repeats included",
+        python=lambda: _BestOf(is_largest=True),
+        is_limited=True,
+    ),
+    Aggregate(
+        name="bottom",
+        arities=(2,),
+        result=lambda types: list_of(types[1]),
+        signature="bottom<N, X>",
+        meaning="the list of the N smallest values, the smallest first, repeats included",
+        python=lambda: _BestOf(is_largest=False),
+        is_limited=True,
     ),
     MIN,
     MAX,

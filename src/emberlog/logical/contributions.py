@@ -159,6 +159,8 @@ def _argument_name(column: Column, function: str, position: int, width: int) -> 
     known = AGGREGATES.get(function)
     is_key = known is not None and known.by_key and (width == 2 or known.is_count)
     is_cost = known is not None and known.by_cost and width == 2
+    if position == 0 and known is not None and known.is_limited:
+        return f"{column.name}.limit"
     if position != 0 or not (is_key or is_cost):
         return column.name
     return f"{column.name}.{'key' if is_key else 'cost'}"

@@ -13,6 +13,7 @@ from typing import TypeAlias, assert_never
 from emberlog.datatypes import BOOL, FLOAT, INT, UNKNOWN, DataType
 from emberlog.diagnostics import Diagnostics, nearest
 from emberlog.language.choices import TESTS
+from emberlog.language.elsewhere import ELSEWHERE
 from emberlog.language.registry import PROCEDURES, Functions
 from emberlog.semantics.model import Absent, Compare, Fact, Holds, Match, Term
 from emberlog.semantics.plain_rules import body_variables
@@ -323,9 +324,11 @@ class _DraftWriter:
         if function in TESTS:
             self._check_test(call)
         elif function is None:
-            guess = nearest(call.function, self.vocabulary.functions.scalars)
-            known = f"functions are {', '.join(self.vocabulary.functions.scalars)}"
-            hints = [f"did you mean `{guess}`?"] if guess else [known]
+            guess = nearest(call.function, (*self.vocabulary.functions.scalars, *ELSEWHERE))
+            here = ELSEWHERE.get(call.function.lower()) or ELSEWHERE.get(guess or "")
+            hints = [f"did you mean `{guess}`?"] if guess else ["docs/language.md lists the functions"]
+            if here is not None:
+                hints = [f"here it is {here}"]
             if call.function in self.vocabulary.relations:
                 hints = [f"`{call.function}` is a relation: it stands in the body by itself, separated by a comma"]
             self.diagnostics.error("DL206", f"there is no function `{call.function}`", call.span, *hints)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from emberlog.datatypes import TIMESTAMP
 from emberlog.diagnostics import Diagnostics, Note, is_slip, nearest
+from emberlog.language.elsewhere import ELSEWHERE
 from emberlog.language.registry import PROCEDURES
 from emberlog.semantics.model import Column
 from emberlog.semantics.normalize import Vocabulary
@@ -251,12 +252,15 @@ class _Resolver:
         guess = nearest(name, defined, sure=True)
         if guess is None or not self.signatures[guess].is_derived:
             guess = next((known for known in defined if is_slip(name, known)), None)
-        if guess is not None:
+        here = ELSEWHERE.get(name.lower(), "")
+        is_test = self.vocabulary.is_test(here.lstrip("!").partition("(")[0])
+        if guess is not None or is_test:
+            meant = f"the test is written `{here}` here;" if is_test else f"did you mean `{guess}`?"
             self.diagnostics.warning(
                 "DL291",
                 f"`{name}` has no rules, facts or declaration, so it is taken as an input",
                 atom.name_span,
-                f"did you mean `{guess}`? if it is an input, declare it: `declare {name}(…).`",
+                f"{meant} if it is an input, declare it: `declare {name}(…).`",
             )
 
     def _looks_like_a_call(self, atom: ast.Atom) -> bool:

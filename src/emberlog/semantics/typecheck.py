@@ -352,6 +352,9 @@ class _RuleChecker:
                 span,
                 "to_number(S) reads a number from text; count<X> and collect<X> take any values",
             )
+        if function.is_limited and types[0] not in (INT, UNKNOWN):
+            message = f"`{value.function}` needs an int first, and this is {types[0].described}"
+            self.diagnostics.error("DL221", message, span, f"{function.signature}: {function.meaning}")
         if function.is_of_truth and aggregated not in (BOOL, UNKNOWN):
             self.diagnostics.error(
                 "DL221",

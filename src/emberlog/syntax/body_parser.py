@@ -88,8 +88,7 @@ class BodyParser(ExpressionParser):
 
     def _aggregate_name(self, name: Token) -> Token:
         lower = name.text.lower()
-        text = lower if lower in AGGREGATE_NAMES else name.text
-        return Token(name.kind, text, name.span)
+        return Token(name.kind, AGGREGATE_NAMES.get(lower, name.text), name.span)
 
     def _aggregate(self, name: Token, closing: str) -> ast.AggregateTerm:
         if self.peek().is_symbol("<-"):  # `sum<-X>`

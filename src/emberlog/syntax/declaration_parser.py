@@ -97,7 +97,7 @@ class DeclarationParser(TokenReader):
             self.take()
             aggregate_name = self.expect_name("the name of an aggregate function")
             lower = aggregate_name.text.lower()
-            aggregate = lower if lower in AGGREGATE_NAMES else aggregate_name.text
+            aggregate = AGGREGATE_NAMES.get(lower, aggregate_name.text)
         data_type = TYPE_NAMES.get(type_name.text.lower())
         if data_type is None:
             guess = nearest(type_name.text.lower(), TYPE_NAMES)

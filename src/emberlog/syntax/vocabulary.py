@@ -2,8 +2,8 @@
 
 from emberlog.language.registry import AGGREGATES
 
-AGGREGATE_NAMES = frozenset(AGGREGATES)
-"""In a head these may be written with parentheses too, `min(L)`, as Datalography does."""
+AGGREGATE_NAMES = {name: name for name in AGGREGATES} | {"count_distinct": "countd", "sum_distinct": "sumd"}
+"""Every spelling of an aggregate. In a head, parentheses will do as well, `min(L)`, as in Datalography."""
 
 LITERALS = {"null": None, "true": True, "false": False}
 """Names that are values, in any case."""

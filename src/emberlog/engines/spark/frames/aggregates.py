@@ -7,12 +7,12 @@ results (`finish`). `mcount` and `msum` need a grouping of their own, by group a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from emberlog.datatypes import INT, DataType
-from emberlog.diagnostics import InternalError
 from emberlog.engines.spark.frames.columns import column, spark_name
 from emberlog.engines.spark.frames.python_functions import aggregate_udf
 from emberlog.language.registry import Functions
@@ -117,10 +117,10 @@ class Aggregator:
         function = self.functions.aggregates[one.function]
         if function.spark is not None:
             return function.spark(arguments)
-        if not function.is_registered:
-            raise InternalError(f"DL903: the aggregate {one.function} has no form on Spark")
-        udf = aggregate_udf(function, one.field.type, self.rules)
-        return Parts((F.collect_list(arguments.columns[0]),), lambda results: udf(results[0]))
+        udf = aggregate_udf(function, arguments.types, one.field.type, self.rules)
+        values = [value.alias(f"argument {place}") for place, value in enumerate(arguments.columns)]
+        are_there = reduce(Column.__and__, (value.isNotNull() for value in arguments.columns))
+        return Parts((F.collect_list(F.when(are_there, F.struct(*values))),), lambda results: udf(results[0]))
 
 
 def row_count() -> Column:

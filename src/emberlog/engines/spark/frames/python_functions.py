@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyspark.sql import Column
@@ -11,7 +11,7 @@ from emberlog.datatypes import DataType
 from emberlog.language.aggregates import Aggregate
 from emberlog.language.entry import Function
 from emberlog.language.faults import Fault
-from emberlog.language.spark_columns import arrow_udf, fault_text, writer
+from emberlog.language.spark_columns import arrow_udf, fault_text, reader, writer
 from emberlog.language.spark_types import spark_type
 
 
@@ -21,14 +21,16 @@ def scalar_udf(function: Function, result: DataType, rules: str | None) -> Calla
     return _row_udf(lambda *arguments: None if None in arguments else compute(*arguments), result, rules)
 
 
-def aggregate_udf(aggregate: Aggregate, result: DataType, rules: str | None) -> Callable[..., Column]:
-    """Returns a registered aggregate as a function of the list of a group's values; without any values it is null."""
-    accumulator = aggregate.python
+def aggregate_udf(
+    aggregate: Aggregate, types: Sequence[DataType], result: DataType, rules: str | None
+) -> Callable[..., Column]:
+    """Returns an aggregate that Python computes as a function of the list of a group's contributions."""
+    accumulator, readers = aggregate.python, list(map(reader, types))
 
-    def of_list(values: Any) -> Any:
+    def of_list(contributions: Any) -> Any:
         group = accumulator()
-        for value in values or ():
-            group.add(value)
+        for arguments in contributions or ():
+            group.add(*(read(cell) for read, cell in zip(readers, arguments.values(), strict=True)))
         return group.value()
 
     return _row_udf(of_list, result, rules)
