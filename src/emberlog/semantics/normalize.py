@@ -13,13 +13,13 @@ from typing import TypeAlias, assert_never
 from emberlog.datatypes import BOOL, FLOAT, INT, UNKNOWN, DataType
 from emberlog.diagnostics import Diagnostics, nearest
 from emberlog.language.choices import TESTS
-from emberlog.language.elsewhere import ELSEWHERE
 from emberlog.language.registry import PROCEDURES, Functions
 from emberlog.semantics.model import Absent, Compare, Fact, Holds, Match, Term
 from emberlog.semantics.plain_rules import body_variables
 from emberlog.source import Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import ComparisonOperator, Expression, Variable
+from emberlog.syntax.elsewhere import ELSEWHERE
 from emberlog.syntax.expression_parser import BETWEEN, IN_RANGE, ONE_OF, negated, test_value
 from emberlog.syntax.printer import print_expression
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from emberlog.datatypes import TIMESTAMP
 from emberlog.diagnostics import Diagnostics, Note, is_slip, nearest
-from emberlog.language.elsewhere import ELSEWHERE
 from emberlog.language.registry import PROCEDURES
 from emberlog.semantics.model import Column
 from emberlog.semantics.normalize import Vocabulary
@@ -15,6 +14,7 @@ from emberlog.semantics.plain_rules import body_atoms
 from emberlog.source import NOWHERE, Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import DeclarationKind
+from emberlog.syntax.elsewhere import ELSEWHERE
 
 
 @dataclass(slots=True)
