@@ -69,13 +69,13 @@ class _Analysis:
     ) -> None:
         self.written = program
         diagnostics.include(program.problems)
-        plain = self.plain = plain_rules(program, inputs or {}, diagnostics)
+        self.vocabulary = Vocabulary(defined_relations(program), params, functions)
+        plain = self.plain = plain_rules(program, inputs or {}, self.vocabulary.is_builtin, diagnostics)
         self.program, self.inputs, self.data_names = with_data_beside_rules(plain.program, inputs or {}, diagnostics)
         self.params = params
         self.iterations = iterations
         self.diagnostics = diagnostics
         self.functions = functions
-        self.vocabulary = Vocabulary(defined_relations(self.program), params, functions)
         self.signatures: dict[str, Signature] = {}
 
     def run(self) -> CheckedProgram | None:

@@ -7,9 +7,9 @@ that is true; a negated conjunction becomes the negation of a relation of its ow
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar, assert_never
+from typing import assert_never
 
 from emberlog.datatypes import BOOL
 from emberlog.diagnostics import Diagnostics, Note, nearest
@@ -17,12 +17,20 @@ from emberlog.semantics.column_names import distinct_names, names_from_heads
 from emberlog.semantics.model import Column
 from emberlog.source import Span
 from emberlog.syntax import ast
+from emberlog.syntax.ast import ComparisonOperator
 from emberlog.syntax.printer import print_body
 
 HOLDS = "holds"
 """The column of a relation without arguments."""
 
-T = TypeVar("T")
+_OPPOSITES = {
+    ComparisonOperator.EQUAL: ComparisonOperator.NOT_EQUAL,
+    ComparisonOperator.NOT_EQUAL: ComparisonOperator.EQUAL,
+    ComparisonOperator.LESS: ComparisonOperator.GREATER_OR_EQUAL,
+    ComparisonOperator.GREATER_OR_EQUAL: ComparisonOperator.LESS,
+    ComparisonOperator.GREATER: ComparisonOperator.LESS_OR_EQUAL,
+    ComparisonOperator.LESS_OR_EQUAL: ComparisonOperator.GREATER,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +44,14 @@ class PlainProgram:
     """The names in statements that are left out for their errors."""
 
 
-def plain_rules(program: ast.Program, inputs: Mapping[str, Sequence[Column]], diagnostics: Diagnostics) -> PlainProgram:
+def plain_rules(
+    program: ast.Program,
+    inputs: Mapping[str, Sequence[Column]],
+    is_builtin: Callable[[str], bool],
+    diagnostics: Diagnostics,
+) -> PlainProgram:
     """Returns the program in plain rules; `inputs` are the columns of the data that is registered."""
-    return _Rewriting(program, inputs, diagnostics).run()
+    return _Rewriting(program, inputs, is_builtin, diagnostics).run()
 
 
 def body_atoms(parts: Iterable[ast.BodyPart]) -> Iterator[ast.Atom]:
@@ -76,9 +89,16 @@ def body_variables(parts: Iterable[ast.BodyPart]) -> Iterator[str]:
 
 
 class _Rewriting:
-    def __init__(self, program: ast.Program, inputs: Mapping[str, Sequence[Column]], diagnostics: Diagnostics) -> None:
+    def __init__(
+        self,
+        program: ast.Program,
+        inputs: Mapping[str, Sequence[Column]],
+        is_builtin: Callable[[str], bool],
+        diagnostics: Diagnostics,
+    ) -> None:
         self.program = program
         self.inputs = inputs
+        self.is_builtin = is_builtin
         self.diagnostics = diagnostics
         self.rules = [one for one in program.statements if isinstance(one, ast.Rule)]
         self.declarations = {one.predicate: one for one in program.statements if isinstance(one, ast.Declaration)}
@@ -140,6 +160,10 @@ class _Rewriting:
         return PlainProgram(whole, frozenset(self.added), columns, frozenset(self.left_out))
 
     def _rule(self, rule: ast.Rule) -> Iterator[ast.Rule]:
+        if rule.body is None and not rule.others:  # there may be many facts
+            head = self._head(rule.head)
+            yield rule if head is rule.head else replace(rule, head=head)
+            return
         body = None
         if rule.body is not None:
             self._refuse_variables_as_relations(rule)
@@ -324,15 +348,14 @@ class _Rewriting:
         match body.parts:
             case (ast.Atom(negated=False) as atom,) if all(inside[name] == 1 for name in inside if name not in shared):
                 return replace(atom, negated=True, span=span)
+            case (ast.Comparison(operator) as comparison,):
+                return replace(comparison, operator=_OPPOSITES[operator], span=span)
         # A variable that the conjunction only compares has its values from the rest of the rule.
-        bound = set(body_variables(part for part in body.parts if isinstance(part, ast.Atom) and not part.negated))
+        atoms = [part for part in body.parts if isinstance(part, ast.Atom) and not self.is_builtin(part.predicate)]
+        bound = set(body_variables(atom for atom in atoms if not atom.negated))
         context: tuple[ast.BodyPart, ...] = ()
         if not bound.issuperset(shared):
-            context = tuple(
-                part
-                for part in beside
-                if isinstance(part, ast.Comparison) or (isinstance(part, ast.Atom) and not part.negated)
-            )
+            context = tuple(one for one in beside if isinstance(one, ast.Comparison) or _is_positive(one))
         whole = replace(body, parts=(*context, *body.parts))
         terms = tuple(ast.Variable(name, span) for name in shared) or (ast.Constant(True, span),)
         elsewhere = frozenset((everywhere - inside).keys())
@@ -363,6 +386,10 @@ class _Rewriting:
         parts = self._parts(self._without_negated_groups(own, body.parts, ()))
         self.added[name] = replace(own, body=replace(body, parts=parts))
         return name
+
+
+def _is_positive(part: ast.BodyPart) -> bool:
+    return isinstance(part, ast.Atom) and not part.negated
 
 
 def _relations(rule: ast.Rule) -> Iterator[str]:

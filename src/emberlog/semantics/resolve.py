@@ -52,11 +52,11 @@ def resolve(
 
 def defined_relations(program: ast.Program) -> frozenset[str]:
     """Returns the relations with rules, facts or a declaration."""
-    names = set()
+    names: set[str] = set()
     for statement in program.statements:
         match statement:
-            case ast.Rule(head):
-                names.add(head.predicate)
+            case ast.Rule():
+                names.update(head.predicate for head in statement.heads)
             case ast.Declaration(_, predicate):
                 names.add(predicate)
     return frozenset(names)

@@ -10,8 +10,8 @@ BETWEEN_PARTS = {
     "and": "a comma means «and»: `a(X), b(X)`",
     "or": "a semicolon means «or»: `a(X) ; b(X)`",
     "where": "conditions stand in the body, behind a comma: `a(X), X > 3`",
-    "if": "a rule is written `head :- body.`",
-    "then": "a rule is written `head :- body.`",
+    "if": "a rule is written `head :- body.`; `if(X > 3, A, B)` chooses between values",
+    "then": "a rule is written `head :- body.`; `if(X > 3, A, B)` chooses between values",
     "exists": "leave it out: a variable that stands only in the body may have any value",
 }
 """Words that stand between the parts of a body elsewhere."""
