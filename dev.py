@@ -122,6 +122,12 @@ def stream_kills(arguments: list[str]) -> int:
     return module("pytest", *tests, *PATIENTLY, *arguments, EMBERLOG_KILLS="100")
 
 
+def door_full(arguments: list[str]) -> int:
+    """500 random tables of all types through every source, on both engines, cell by cell: about half an hour"""
+    tests = ("tests/unit/io/test_door.py", "tests/spark/test_door.py")
+    return module("pytest", *tests, *PATIENTLY, *arguments, EMBERLOG_DOOR="500")
+
+
 def spark_full(arguments: list[str]) -> int:
     """all tests on Spark, the slow ones too, with 300 random programs: about half an hour"""
     return module("pytest", "tests/spark", "-m", "spark", *arguments, EMBERLOG_SPARK_EXAMPLES="300")
@@ -221,6 +227,7 @@ TASKS = {
     "async-full": async_full,
     "streams-full": streams_full,
     "stream-kills": stream_kills,
+    "door-full": door_full,
     "spark-full": spark_full,
     "faults-full": faults_full,
     "fuzz": fuzz,

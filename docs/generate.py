@@ -1,4 +1,5 @@
-"""Writes the generated parts of the documentation: docs/errors.md, and the tables of functions in docs/language.md.
+"""Writes the generated parts of the documentation: docs/errors.md, the tables of functions in docs/language.md, and
+the table of sources and types in docs/api.md.
 
 `python3 dev.py docs` runs it; tests fail when what it writes is out of date.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from emberlog.catalogue.__main__ import errors_page
 from emberlog.datatypes import FLOAT, INT, STRING, DataType
@@ -17,6 +19,7 @@ from emberlog.language.registry import AGGREGATES, PROCEDURES, SCALAR_FUNCTIONS
 
 LANGUAGE = Path(__file__).with_name("language.md")
 ERRORS = Path(__file__).with_name("errors.md")
+API = Path(__file__).with_name("api.md")
 
 
 def table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -84,6 +87,23 @@ def renewed(text: str) -> str:
     return text
 
 
+def sources() -> str:
+    """What a program sees of each type, by source: found out by having a table go through all of them."""
+    from tests.door import SOURCES, source_table
+
+    with TemporaryDirectory() as folder:
+        return table(("type", *SOURCES, "goes out, as Arrow"), source_table(Path(folder)))
+
+
+def renewed_sources(text: str) -> str:
+    """The document with the table of sources written anew."""
+    start, end = "<!-- sources: written by docs/generate.py -->\n", "<!-- end -->"
+    before, found, rest = text.partition(start)
+    assert found, "docs/api.md has no place for the table of sources"
+    return f"{before}{start}\n{sources()}\n\n{end}{rest.partition(end)[2]}"
+
+
 if __name__ == "__main__":
     ERRORS.write_text(errors_page(), encoding="utf-8")
     LANGUAGE.write_text(renewed(LANGUAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    API.write_text(renewed_sources(API.read_text(encoding="utf-8")), encoding="utf-8")

@@ -51,6 +51,7 @@ CASES = {
     "a null text": text("NA,1\n\\N,NA\n", {(None, 1), ("\\N", None)}, options={"null": "NA"}),
     "an empty null text": text("a,1\n,2\n", {("a", 1), (None, 2)}, options={"null": ""}),
     "a number as null": text("1,2\n-1,3\n", {(1, 2), (None, 3)}, options={"null": "-1"}),
+    "null in quotes is text": text('"\\N",1\n\\N,2\n', {("\\N", 1), (None, 2)}),
     "latin-1": Case("é,1\n".encode("latin-1"), {("é", 1)}, options={"encoding": "latin-1"}),
     "cp1252": Case("€,1\n".encode("cp1252"), {("€", 1)}, options={"encoding": "cp1252"}),
     "utf-16": Case("é,1\na,2\n".encode("utf-16"), {("é", 1), ("a", 2)}, options={"encoding": "utf-16"}),

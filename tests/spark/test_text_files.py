@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ DEFAULT = (
     "raw facts may have one quote",
     "another quote",
     "a null text",
+    "null in quotes is text",
     "latin-1",
     "utf-16",
     "not utf-8",
@@ -33,11 +35,16 @@ DEFAULT = (
 )
 
 
+REFUSED = {"null in quotes is text": "DL429"}
+"""What Spark cannot read as this process does, and says so."""
+
+
 @pytest.mark.usefixtures("simple_queries")
 def test_files(database: Database, tmp_path: Path, subtests: pytest.Subtests) -> None:
     for name in DEFAULT:
         with subtests.test(name):
-            check(database, CASES[name], tmp_path)
+            case = CASES[name]
+            check(database, replace(case, expected=REFUSED.get(name, case.expected)), tmp_path)
 
 
 @pytest.mark.slow
@@ -45,7 +52,7 @@ def test_files(database: Database, tmp_path: Path, subtests: pytest.Subtests) ->
 def test_all_files(database: Database, tmp_path: Path, subtests: pytest.Subtests) -> None:
     for name, case in CASES.items():
         with subtests.test(name):
-            check(database, case, tmp_path)
+            check(database, replace(case, expected=REFUSED.get(name, case.expected)), tmp_path)
 
 
 def test_half_a_character_of_json_is_refused(database: Database, tmp_path: Path) -> None:

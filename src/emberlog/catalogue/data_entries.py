@@ -184,6 +184,15 @@ DATA_ENTRIES = (
         FoundBy.OTHER,
     ),
     Entry(
+        "DL429",
+        "a quoted text that Spark takes for null",
+        "A cell of a text file is the text that stands for null, in quotes, which makes it a text. Spark does not tell "
+        "the two apart, so it would be lost.",
+        'Say another text for null, `db.register("arc", "arc.csv", null="NULL")`, or read the file in this process.',
+        'A line of arc.csv is `"\\N",1`.',
+        FoundBy.OTHER,
+    ),
+    Entry(
         "DL440",
         "no provenance",
         "Proofs are rebuilt from the iterations that a run records, and this run recorded none.",

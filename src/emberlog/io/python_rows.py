@@ -20,6 +20,8 @@ from emberlog.datatypes import (
     UNKNOWN,
     DataType,
     join_types,
+    list_of,
+    pair_of,
 )
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.io.matching import half_character, has_half_characters, no_equal_float
@@ -137,11 +139,17 @@ def cell_of(value: Any) -> tuple[CellValue, DataType]:
             if not INT_MIN <= microseconds <= INT_MAX:
                 raise ValueError("does not fit in 64 bits of microseconds")
             return microseconds, DURATION
+        case (first, second) if isinstance(value, tuple):
+            cells = (cell_of(first), cell_of(second))
+            return tuple(cell for cell, _ in cells), pair_of(cells[0][1], cells[1][1])
         case tuple() | list():
-            cells = [cell_of(part) for part in value]
-            pair = len(value) == 2
-            type_ = DataType("pair", tuple(type_ for _, type_ in cells)) if pair else UNKNOWN
-            return tuple(cell for cell, _ in cells), type_
+            element = UNKNOWN
+            for part in value:
+                joined = join_types(element, cell_of(part)[1])
+                if joined is None:
+                    raise ValueError("holds values of several types")
+                element = joined
+            return tuple(cell_of(part)[0] for part in value), list_of(element)
     raise ValueError(f"is a {type(value).__name__}, which programs do not know")
 
 

@@ -110,6 +110,7 @@ class SparkTextSource(TextSource[DataFrame]):
             has_value = is_there(cell, self._text)
             counts.append(F.count_if(F.contains(cell, F.lit(_NOT_A_VALUE))).alias(f"unreadable {index}"))
             counts.append(F.count_if(has_value).alias(f"there {index}"))
+            counts.append(F.count_if(cell == self._text.null).alias(f"nulls {index}"))
             if type_.is_known:
                 counts.append(F.count_if(is_bad(cell, type_, self._text)).alias(f"bad {index}"))
             else:
@@ -131,11 +132,23 @@ class SparkTextSource(TextSource[DataFrame]):
         if has_bad:
             columns = [RelationColumn(column.name, type_) for column, type_ in zip(known, types, strict=True)]
             raise self._bad(found, columns)
+        if any(found[f"nulls {index}"] for index in range(len(known))):
+            self._refuse_quoted_nulls()
         if first:
             places = range(len(first))
             are_numbers = [0 < found[f"below {place}"] == found[f"numbers {place}"] for place in places]
             self._notice_header(first, are_numbers, known)
         return types
+
+    def _refuse_quoted_nulls(self) -> None:
+        """Raises DL429 if a cell is the text of null in quotes, which Spark does not tell from null."""
+        quote, null = self._text.quote, self._text.null
+        if not quote or not null:
+            return
+        lines = self._spark.read.option("encoding", ENCODINGS[self._text.encoding]).text(self._path)
+        if self._collected(lines.where(F.contains("value", F.lit(f"{quote}{null}{quote}"))).limit(1)):
+            hint = "say another text for null: null=…, --null"
+            raise fail("DL429", f"`{self._path}` has `{null}` in quotes, which Spark takes for null", None, hint)
 
     def _possible_header(self) -> Sequence[str]:
         """Returns the cells of the first line if they may be names, else none."""
