@@ -68,8 +68,8 @@ def stratum_kind(recursion: Recursion | None) -> str:
 
 
 def input_notes(checked: CheckedProgram) -> tuple[str, ...]:
-    """For each input that is no stream its columns, as far as they are known: `input arc(X, Y: int)`. One that is not
-    declared has the names of the variables that are used for them first."""
+    """For each input that is no stream its columns, as far as they are known: `input arc(X, Y: int)`. One whose
+    columns have no names has those of the variables that are used for them first."""
     used: dict[str, tuple[Term, ...]] = {}
     for rule in checked.rules:
         for literal in rule.body:
@@ -81,7 +81,8 @@ def input_notes(checked: CheckedProgram) -> tuple[str, ...]:
 
 def _with_columns(relation: Relation, used: tuple[Term, ...]) -> str:
     names = [column.name for column in relation.columns]
-    if not relation.is_declared and len(used) == len(names):
+    is_unnamed = all(name == f"c{index}" for index, name in enumerate(names, start=1))
+    if is_unnamed and len(used) == len(names):
         names = [one.name if isinstance(one, Variable) and one.name[0] != "_" else "_" for one in used]
     types = [f": {column.type}" if column.type.is_known else "" for column in relation.columns]
     return f"{relation.name}({', '.join(name + type_ for name, type_ in zip(names, types, strict=True))})"

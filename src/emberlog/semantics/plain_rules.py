@@ -156,6 +156,8 @@ class _Rewriting:
             for name, heads in self.heads.items()
             if name not in self.declarations and all(head.names for head in heads)
         }
+        described = {*self.declarations, *self.heads, *self.inputs}
+        columns |= {name: found for name, found in self.columns.items() if found and name not in described}
         whole = replace(self.program, statements=tuple(statements))
         return PlainProgram(whole, frozenset(self.added), columns, frozenset(self.left_out))
 
@@ -303,8 +305,10 @@ class _Rewriting:
             if argument not in known:
                 guess = nearest(argument, columns)
                 hints = [f"did you mean `{guess}`?"] if guess else []
-                message = f"`{name}` has no column `{argument}`"
-                self.diagnostics.error("DL282", message, span, *hints, f"its columns are {', '.join(columns)}")
+                hints.append(f"its columns are {', '.join(columns)}")
+                if guess is None and name in self.heads and name not in self.declarations:
+                    hints.append(f"a declaration gives them names: `declare {name}(…).`")
+                self.diagnostics.error("DL282", f"`{name}` has no column `{argument}`", span, *hints)
                 return None
             if argument in seen:
                 message = f"the argument `{argument}` of `{name}` is given twice"
