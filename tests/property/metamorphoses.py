@@ -54,7 +54,9 @@ def rules_split_in_two(draw: Draw, random: RandomProgram, program: CheckedProgra
             continue
         part = f"part{number}({', '.join(variables)})"
         rest = tuple(literal for literal in named.body if literal not in first)
-        rules += [RandomRule(part, tuple(first)), replace(named, body=(part, *rest))]
+        # What is written twice stays so: a null agrees with itself in no two places.
+        moved = tuple(literal for literal in named.body if literal in first)
+        rules += [RandomRule(part, moved), replace(named, body=(part, *rest))]
     return replace(random, rules=tuple(rules))
 
 
