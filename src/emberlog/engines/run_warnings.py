@@ -61,7 +61,7 @@ def tell_repeated_rows(name: str, rows: int, rule: CoreRule, diagnostics: Diagno
     counted = f"{rows:,} duplicate row{'' if rows == 1 else 's'}"
     diagnostics.warning(
         "DL492",
-        f"{counted} of `{name}` do not count in rule {rule.name}: relations are sets",
+        f"{counted} of `{name}` {'does' if rows == 1 else 'do'} not count in rule {rule.name}: relations are sets",
         None if rule.span is NOWHERE else rule.span,
         "if they should, give each row a column that differs, such as its number",
     )
