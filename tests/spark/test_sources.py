@@ -55,6 +55,9 @@ def test_json(database: Database, tmp_path: Path) -> None:
     assert facts_of(database, path) == expected
     path.write_text('[{"b": 1, "a": "2024-01-01"},\n {"a": "x"}]')
     assert facts_of(database, path) == expected
+    path.write_text('{"b": 9007199254740993, "a": "x"}\n{"b": 0.5, "a": "x"}\n')
+    with pytest.raises(EmberlogError, match=r"DL506.*9,007,199,254,740,993"):
+        facts_of(database, path)
     path.write_text('{"b": 1, "a": "x"}\n{"b":}\n')
     with pytest.raises(EmberlogError, match=r"(?s)DL404.*e.json:2:6"):
         facts_of(database, path)

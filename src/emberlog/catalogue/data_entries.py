@@ -314,4 +314,14 @@ DATA_ENTRIES = (
         FoundBy.OTHER,
         is_warning=True,
     ),
+    Entry(
+        "DL495",
+        "lines that look separated by another character",
+        "A text file has one cell on each line, and the first lines all have the same number of semicolons, tabs or "
+        "bars, as if these separated several cells.",
+        "Say what separates cells: `delimiter=\";\"`, on the command line `--delimiter ';'`.",
+        "The lines of arc.csv are `1;2` and `3;4`.",
+        FoundBy.OTHER,
+        is_warning=True,
+    ),
 )

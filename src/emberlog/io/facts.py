@@ -242,14 +242,14 @@ def _complaint(file: Path, line: str, columns: Sequence[Column], text: TextForma
     return None
 
 
-_DELIMITER_NAMES = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+DELIMITER_NAMES = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 
 
 def _hint_of_arity(row: Sequence[Cell], wanted: str) -> list[str]:
-    for delimiter, name in _DELIMITER_NAMES.items():
+    for delimiter, name in DELIMITER_NAMES.items():
         if len(row) == 1 and delimiter in row[0].text and delimiter != wanted:
             said = "\\t" if delimiter == "\t" else delimiter
-            usual = _DELIMITER_NAMES.get(wanted, f"`{wanted}`")
+            usual = DELIMITER_NAMES.get(wanted, f"`{wanted}`")
             looks = f"cells are to be separated by {usual}, and these look separated by {name}"
             return [f"{looks}: say delimiter={delimiter!r} (--delimiter '{said}')"]
     return []

@@ -6,6 +6,7 @@ reads itself, which are files, tables of a catalog and its own frames, is left t
 
 from __future__ import annotations
 
+import itertools
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,6 +28,7 @@ from emberlog.io.arrow_values import (
     table_of_pandas,
     table_of_stream,
 )
+from emberlog.io.facts import DELIMITER_NAMES, lines_of
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.matching import chosen_places, declared_order, has_plain_times
 from emberlog.io.paths import (
@@ -161,6 +163,10 @@ class TableSource(Source[LocalRelation]):
         return self._table.select(declared_order(self._name, own, declared, is_chosen=self._is_chosen))
 
 
+LINES_LOOKED_AT = 5
+"""Lines of a file that are looked at for another delimiter."""
+
+
 class TextSource(Source[Frame]):
     """Holds files of delimited text, whose cells tell the types of the columns."""
 
@@ -168,7 +174,7 @@ class TextSource(Source[Frame]):
         self._name = files.name
         self._files = files.found
         self._text = files.text.of_kind(files.kind)
-        self._is_header_noticed = False
+        self._is_header_noticed = self._is_delimiter_noticed = False
 
     @abstractmethod
     def _names(self) -> Sequence[str]:
@@ -183,6 +189,8 @@ class TextSource(Source[Frame]):
         names = self._names()
         if not names:
             return None
+        if len(names) == 1 and self._files:
+            self._notice_delimiter()
         unknown = [Column(name, UNKNOWN) for name in names]
         if declared is not None and len(declared) != len(names):
             return unknown  # the program will be told
@@ -198,6 +206,24 @@ class TextSource(Source[Frame]):
         """Returns declared columns in the order of the file, which a header tells."""
         order = self._order(columns)
         return [columns[order.index(place)] for place in range(len(order))]
+
+    def _notice_delimiter(self) -> None:
+        """Warns, once, of lines of one cell that look as if another character separated several."""
+        lines = [line for _, line in itertools.islice(lines_of(self._files[0], self._text), LINES_LOOKED_AT) if line]
+        for delimiter, name in DELIMITER_NAMES.items():
+            counts = {line.count(delimiter) for line in lines}
+            if (
+                delimiter in (",", self._text.delimiter)
+                or self._is_delimiter_noticed
+                or len(counts) != 1
+                or 0 in counts
+            ):
+                continue  # a comma is common in text
+            said = "\\t" if delimiter == "\t" else delimiter
+            message = f"each line of the file of `{self._name}` is one cell, and looks as if {name} separated several"
+            hint = Note(f"if so, say delimiter={delimiter!r} (--delimiter '{said}')")
+            warn([Diagnostic("DL495", message, None, (hint,), Severity.WARNING)])
+            self._is_delimiter_noticed = True
 
     def _notice_header(self, first: Sequence[str], are_numbers: Sequence[bool], columns: Sequence[Column]) -> None:
         """Warns, once, of a first line that looks like the names of the columns: it has the declared names, or only

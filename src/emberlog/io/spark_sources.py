@@ -21,7 +21,7 @@ from emberlog.io.facts import is_number, lines_of, type_of_texts
 from emberlog.io.intake import Files, Reader, Source, refuse_text_options
 from emberlog.io.local_files import LocalTextSource, json_objects
 from emberlog.io.local_relation import LocalRelation
-from emberlog.io.matching import check_arity, declared_order, half_character
+from emberlog.io.matching import check_arity, declared_order, half_character, no_equal_float
 from emberlog.io.paths import DELIMITERS, JSON_KINDS, KINDS, kind_given, kind_of, partition_values, unknown_kind
 from emberlog.io.spark_conversions import quoted
 from emberlog.io.spark_frames import FrameSource, HeldSource
@@ -84,6 +84,21 @@ class SparkReader(Reader[DataFrame]):
             raise fail("DL425", f"Spark reads no text in the encoding `{files.text.encoding}`", None, hint)
         return HeldSource(self._spark, LocalTextSource(files))
 
+    def _check_widened(self, frame: DataFrame, name: str, location: str, *, is_array: bool) -> None:
+        """Raises DL506 for an int of JSON that stands among floats and has no equal float: Spark would round it."""
+        floats = [one.name for one in frame.schema.fields if isinstance(one.dataType, spark_types.DoubleType)]
+        if not floats:
+            return
+        texts = spark_types.StructType([spark_types.StructField(one, spark_types.StringType()) for one in floats])
+        spelled = self._spark.read.schema(texts).option("multiLine", is_array).json(location)
+        for column in floats:
+            text = F.col(quoted(column))
+            rounded = text.cast("double").cast("decimal(38,0)")
+            is_other = F.rlike(text, F.lit(r"\A-?[0-9]{16,38}\z")) & (text.cast("decimal(38,0)") != rounded)
+            found = spelled.where(is_other).select(text).first()
+            if found is not None:
+                raise no_equal_float(int(found[0]), f"the column `{column}` of `{name}`")
+
     def _partitioned(self, files: Files, location: str) -> DataFrame:
         """Returns the rows of files. Partition columns have the type that all their values spell, as in text files;
         Spark by itself would make 1234 of `zip=01234`."""
@@ -114,6 +129,7 @@ class SparkReader(Reader[DataFrame]):
         half = lines.where(F.rlike("value", F.lit(_HALF))).first()
         if half is not None:
             raise half_character(f"`{half[0][:_SHOWN]}` in the data of `{files.name}`")
+        self._check_widened(frame, files.name, location, is_array=is_array)
         try:
             of_first = (json_objects(files.found[0])[0] if is_array else json.loads(start[0])) if start else ()
         except (ValueError, TypeError, IndexError):
