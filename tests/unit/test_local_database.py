@@ -325,3 +325,10 @@ def test_it_needs_no_spark() -> None:
         "assert not {'pyspark', 'py4j'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, env={"PYTHONPATH": str(SOURCES)})
+
+
+def test_data_with_facts_beside_it_is_at_hand_like_any_input(db: Local) -> None:
+    db["arc"] = [(1, 2), (2, 3), (7, 8)]
+    told = str(db.check("arc(3, 4). tc(X, Y) :- arc(X, Y). tc(X, Z) :- tc(X, Y), arc(Y, Z). tc(1, Y)?"))
+    assert "restricted to what is demanded: tc[bf]" in told
+    assert "demand for arc" not in told

@@ -39,6 +39,8 @@ class Calls:
             if stratum.recursion and stratum.recursion.case in (RecursionCase.BOUNDED, RecursionCase.STAGED)
             for name in stratum.relations
         }
+        # Data with a few facts beside it is at hand, like any input: to look for some of it would be more work.
+        self.kept_whole |= {name for name, rules in self.rules_of.items() if all(map(checked.copies_data, rules))}
         self.sideways = _Sideways(checked, statistics)
         self.full: set[str] = set()
         called: dict[Version, None] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from emberlog.syntax import ast
@@ -30,9 +31,17 @@ def names_from_heads(heads: Iterable[ast.Head], arity: int) -> list[str | None]:
                 names[index] = names[index] or term.name.lstrip("_") or None
             else:
                 computed[index].append(term)
-    taken = frozenset(name.lower() for name in names if name is not None)
+    # `min<Fare>, max<Fare>` are told apart by their functions.
+    aggregated = Counter(name for terms in computed for name in {_aggregated(term) for term in terms[:1]} if name)
+    repeated = {name for name, count in aggregated.items() if count > 1}
+    taken = frozenset({name.lower() for name in (*names, *repeated) if name is not None})
     described = [next(filter(None, (_described(term, taken) for term in terms)), None) for terms in computed]
     return [name or other for name, other in zip(names, described, strict=True)]
+
+
+def _aggregated(term: ast.HeadTerm) -> str | None:
+    names = {variable.name.lstrip("_") for variable in ast.variables_of(term)}
+    return names.pop() if isinstance(term, ast.AggregateTerm) and len(names) == 1 else None
 
 
 def _described(term: ast.HeadTerm, taken: frozenset[str]) -> str | None:

@@ -75,6 +75,7 @@ def test_columns_are_named_by_any_rule_that_has_a_name_for_them() -> None:
     assert names("p(A * B, A + 1, A, sum<A * 2>) :- a(A, B).") == ["product", "sum", "A", "sum_4"]
     assert names("p(cat(A, B), upper(A), max<len(B)>) :- a(A, B).") == ["cat", "A", "B"]
     assert names("p(1, 2). p(X, 3) :- a(X).") == ["X", "c2"]
+    assert names("p(C, count<F>, min<F>, max<F>, sum<D>) :- a(C, F, D).") == ["C", "count", "min", "max", "D"]
     assert names("p(C1, 2) :- a(C1). p(3, _X) :- a(_X).") == ["C1", "X"]
     assert names("p(c2, 2) :- a(c2).") == ["c2", "c2_2"]
 
