@@ -135,6 +135,8 @@ def checked_call(name: str, implementation: Callable[..., object], result: DataT
             return in_range(value)
         if not isinstance(value, bool | str | tuple):
             raise Fault("DL505", f"the function `{name}` gave a {type(value).__name__}, which programs do not know")
+        if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+            raise Fault("DL505", f"the function `{name}` gave a text with half a character, a lone surrogate")
         return value
 
     return called

@@ -173,7 +173,7 @@ class _Flattener:
             if not isinstance(column, Variable):
                 raise NotAConjunction("a negated atom with a computed column")
             keys.append(atom.variables.index(column.name))
-            variables.append(self._variable_for(visible[name]))
+            variables.append(self._variable_for(visible[name], Field("computed", inner.result.types[column.name])))
             tried = visible[name]
             if is_tried(tried):
                 unsaid.append(has_value(tried))
