@@ -49,6 +49,11 @@ class DataType:
         return self is not UNKNOWN and self.name != "unknown" and all(part.is_known for part in self.parts)
 
     @property
+    def is_coded(self) -> bool:
+        """Tells whether workers keep values as codes: texts, and pairs and lists by how they are spelled."""
+        return self == STRING or bool(self.parts)
+
+    @property
     def depth(self) -> int:
         return 1 + max((part.depth for part in self.parts), default=0)
 

@@ -158,6 +158,24 @@ def test_workers_make_texts_and_call_functions(arcs: Database) -> None:
     assert "far: cyclic executor, one job" in str(arcs.check(program))
 
 
+def test_workers_carry_pairs_and_lists(arcs: Database) -> None:
+    program = """
+        after(X, collect<Y>) :- arc(X, Y), X < 3.
+        far(X, P, L) :- after(X, L), encd(X, "n", P).
+        far(Y, Q, L) :- far(X, P, L), arc(X, Y), Y < 4, decd(P, _, S), encd(Y, substr(cat(S, "x"), 0, 3), Q).
+    """
+    names = ("n", "nx", "nxx", "nxx")
+    expected = {(y, (y, names[y - x]), (x + 1,)) for x in range(3) for y in range(x, 4)}
+    events: list[Event] = []
+    with arcs.datalog(program, listener=events.append) as result:
+        rows = result["far"].collect()
+    assert {(row[0], tuple(row[1]), tuple(row[2])) for row in rows} == expected
+    assert [name for name, _ in executors(events)] == ["cyclic"]
+    with arcs.datalog(program, execution=Execution(through_spark=True), listener=events.append) as result:
+        assert {(row[0], tuple(row[1]), tuple(row[2])) for row in result["far"].collect()} == expected
+    assert executors(events)[-1][0] == "dataframe"
+
+
 def test_too_many_workers(arcs: Database) -> None:
     with pytest.raises(EmberlogError, match=r"DL331.*5 workers"):
         arcs.datalog(TC, execution=Execution(workers=5))

@@ -157,21 +157,22 @@ def known_type(type_: DataType, values: Iterable[CellValue]) -> DataType:
 def table_of(names: Sequence[str], types: Sequence[DataType], rows: Sequence[Fact]) -> pa.Table:
     """Returns the rows as a table, in which moments are microseconds and pairs are structs."""
     return pa.table(
-        [pa.array((_as_arrow(row[i], type_) for row in rows), arrow_type(type_)) for i, type_ in enumerate(types)],
+        [pa.array((as_arrow(row[i], type_) for row in rows), arrow_type(type_)) for i, type_ in enumerate(types)],
         names=list(names),
     )
 
 
-def _as_arrow(value: CellValue, type_: DataType) -> object:
+def as_arrow(value: CellValue, type_: DataType) -> object:
+    """Returns a value as Arrow takes it."""
     if value is None:
         return None
     if type_.name == "pair":
         assert isinstance(value, tuple)
-        parts = (_as_arrow(part, part_type) for part, part_type in zip(value, type_.parts, strict=True))
+        parts = (as_arrow(part, part_type) for part, part_type in zip(value, type_.parts, strict=True))
         return dict(zip((FIRST, SECOND), parts, strict=True))
     if type_.name == "list":
         assert isinstance(value, tuple)
-        return [_as_arrow(part, type_.parts[0]) for part in value]
+        return [as_arrow(part, type_.parts[0]) for part in value]
     return float(value) if type_ == FLOAT and isinstance(value, int) else value
 
 

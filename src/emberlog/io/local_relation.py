@@ -240,14 +240,15 @@ def statistics_of(relation: LocalRelation) -> RelationStatistics:
 
 
 def facts_of_table(table: pa.Table) -> Iterator[tuple[Any, ...]]:
-    return zip(*(map(_cell, column.to_pylist()) for column in table.columns), strict=True)
+    return zip(*(map(cell_of, column.to_pylist()) for column in table.columns), strict=True)
 
 
-def _cell(value: Any) -> CellValue:
+def cell_of(value: Any) -> CellValue:
+    """Returns a value of a table, as facts have it."""
     match value:
         case dict():
-            return tuple(_cell(value[part]) for part in (FIRST, SECOND))
+            return tuple(cell_of(value[part]) for part in (FIRST, SECOND))
         case list():
-            return tuple(map(_cell, value))
+            return tuple(map(cell_of, value))
         case _:
             return value  # type: ignore[no-any-return]

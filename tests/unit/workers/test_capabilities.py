@@ -21,6 +21,8 @@ from tests.unit.workers.test_compile import fixpoint
         "p(X) :- n(X). p(Z) :- p(X), p(Y), Z = X + Y, Z < 9.",
         'p("a"). p(cat(S, "b")) :- p(S), len(S) < 5.',
         'p("a"). p(T) :- p(S), q(S, T), S < T, matches(T, "a.*").',
+        "p(P) :- q(X), encd(X, 1, P). p(Q) :- p(P), decd(P, X, N), a(X, Y), encd(Y, N + 1, Q), Q > P, N < 5.",
+        "p(1, null). p(Y, X) :- p(X, _), a(X, Y).",
         "n(0.5). n(Y) :- n(X), Y = sqrt(X) + pow(X, 2.0), Y < 10.0.",
     ],
 )
@@ -32,6 +34,11 @@ def test_nothing_in_the_way(text: str) -> None:
     ("text", "reason"),
     [
         ('s(1, "a"). s(X, min<T>) :- s(Y, T), arc(Y, X).', "aggregates text"),
+        ("s(1, min<P>) :- q(X), encd(X, 1, P). s(Y, min<P>) :- s(X, P), arc(X, Y).", "aggregates pairs"),
+        (
+            "s(X, min<D>) :- q(X), D = if(X < 3, null, 1). s(Y, min<D>) :- s(X, D), arc(X, Y).",
+            "aggregates what may be null",
+        ),
         ("@iterations(3).\nr(X, countd<V>) :- n(X, V). r(Y, countd<V>) :- r(X, V), arc(X, Y).", "countd"),
         ("@iterations(3).\nr(X, sum<V>) :- n(X, V). r(X, sum<V>) :- r(X, A), r(X, B), V = A + B.", "joins two"),
         (

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from emberlog.datatypes import FLOAT, INT, STRING, DataType
+from emberlog.datatypes import FLOAT, INT, DataType
 from emberlog.engines.recording import ITERATION
 from emberlog.io.local_relation import LocalRelation
 from emberlog.logical.nodes import Field
@@ -43,8 +43,8 @@ def encoded(
 
 
 def _lane_of_values(values: Sequence[CellValue], type_: DataType, codes: TextCodes) -> Lane:
-    if type_ == STRING:
-        return codes.encode(pa.array(values, pa.large_string()))
+    if type_.is_coded:
+        return codes.encode_values(values, type_)
     if type_ == FLOAT:
         return floats_to_lane(np.array(values, np.float64))
     return np.array(values, np.int64)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from emberlog.config import Execution, Limits
-from emberlog.datatypes import STRING
 from emberlog.diagnostics import fail
 from emberlog.engines.local.encoding import decoded, decoded_history, encoded
 from emberlog.engines.recording import has_history, is_one_with_result
@@ -100,7 +99,7 @@ class LocalJob:
                 lanes[name] = encoded(name, relations[name], types, codes, must_be_set=name in must_be_sets)
         statics = {name: lanes[name] for name in inputs}
         for name, types in inputs.items():
-            if STRING in types:
+            if any(type_.is_coded for type_ in types):
                 del lanes[name]  # its codes are those of this job
         main = self.worker_plan.main
         progress = MergedProgress(self.workers, tell, main.placement.mode)

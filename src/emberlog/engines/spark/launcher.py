@@ -151,6 +151,9 @@ class Launcher:
         # Workers share this machine if they share a disk; on others they see for themselves.
         self.memory = execution.memory or (memory_for_each(self.workers) if self.shares_disk else None)
         self._check_recovery()
+        carried = (*worker_plan.inputs.values(), *(one.types for one in (*self.outputs, *self.known)))
+        if not self.shares_disk and any(type_.parts for types in carried for type_ in types):
+            raise NotHere("pairs and lists go in and out by files, and workers and driver share no disk")
 
     def _check_recovery(self) -> None:
         """Raises an error if checkpoints are asked for that nobody will write."""
@@ -362,7 +365,7 @@ class Launcher:
         types = self.worker_plan.inputs[name]
         if self.slots.is_classic:
             rows = rows_in_plan(frame)
-            if rows is not None and rows <= MOST_INLINE_ROWS:
+            if rows is not None and rows <= MOST_INLINE_ROWS and not any(type_.parts for type_ in types):
                 return InlineRows(_serialized(frame, types))
             files = parquet_files(frame) if folder is not None else None
             if files is not None:

@@ -76,6 +76,10 @@ class CompleteStrata(Backend[None]):
         program = planner.compiled(stratum).program
         if program is None:
             return ()
+        if any(type_.parts for types in program.static_types.values() for type_ in types) or any(
+            column.type.parts for relation in program.relations for column in relation.columns
+        ):
+            return ("lanes of a stream know no pairs and lists",)
         found = [f"{name} has nulls" for name in program.statics if self._relations.has_nulls(name)]
         return (*found, *(f"{name} may have nulls" for name in program.nullable))
 

@@ -8,9 +8,8 @@ from typing import Any, assert_never
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
+from emberlog.datatypes import BOOL, FLOAT, DataType
 from emberlog.language.comparisons import COMPARISONS
 from emberlog.language.faults import Fault
 from emberlog.language.registry import BUILT_IN, Functions
@@ -62,14 +61,14 @@ class Evaluator:
         if isinstance(expression, Constant):
             return np.full(rows, self.constant(expression), np.int64), None
         found = self._vector(expression, lanes, rows)
-        lane, null = self._lane(found), found.null
+        lane, null = self._lane(found, type_of(expression, self.types, self.functions)), found.null
         if null is not None and null.any() and (self.nullable is None or not may_be_null(expression, self.nullable)):
             raise suspicion(self.rule)
         if self.nullable is not None:
             refuse_null(self.rule, lane if null is None else lane[~null])
         return (lane if null is None else np.where(null, NULL, lane)), found.bad
 
-    def _lane(self, found: Vector) -> Lane:
+    def _lane(self, found: Vector, type_: DataType) -> Lane:
         """Returns values as they are kept; anything where there is none."""
         values, missing = found.values, either(found.bad, found.null)
         if values.dtype == np.float64:
@@ -77,9 +76,9 @@ class Evaluator:
         if values.dtype != object:
             return values.astype(np.int64, copy=False)
         if missing is None:
-            return self.texts.encode(pa.array(values, pa.large_string()))
+            return self.texts.encode_values(values, type_)
         lane, there = np.zeros(len(values), np.int64), ~missing
-        lane[there] = self.texts.encode(pa.array(values[there], pa.large_string()))
+        lane[there] = self.texts.encode_values(values[there], type_)
         return lane
 
     def constant(self, constant: Constant) -> int:
@@ -180,11 +179,11 @@ class Evaluator:
     def _values(self, lane: Lane, type_: DataType, null: Mask | None) -> npt.NDArray[Any]:
         if type_ == FLOAT:
             return lane_to_floats(lane)
-        if type_ == STRING:
-            texts: npt.NDArray[Any] = np.full(len(lane), "", object)
+        if type_.is_coded:
+            values: npt.NDArray[Any] = np.full(len(lane), "", object)
             there = slice(None) if null is None else ~null
-            texts[there] = self.texts.decode(lane[there]).to_numpy(zero_copy_only=False)
-            return texts
+            values[there] = self.texts.decode_values(lane[there], type_)
+            return values
         return lane != 0 if type_ == BOOL else lane
 
 
@@ -195,9 +194,9 @@ def refuse_null(rule: str, lane: Lane) -> None:
 
 
 def _compares_codes(condition: Compare, types: Mapping[str, DataType]) -> bool:
-    """Tells whether both sides are texts as they are kept, so that their codes say whether they are the same."""
+    """Tells whether both sides are kept as codes, which say whether they are the same."""
     is_equation = condition.operator in (ComparisonOperator.EQUAL, ComparisonOperator.NOT_EQUAL)
     sides = (condition.left, condition.right)
     return is_equation and all(
-        isinstance(side, Variable | Constant) and type_of(side, types) == STRING for side in sides
+        isinstance(side, Variable | Constant) and type_of(side, types).is_coded for side in sides
     )

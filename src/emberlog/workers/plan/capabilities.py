@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from emberlog.datatypes import BOOL, FLOAT, STRING, UNKNOWN, DataType
+from emberlog.datatypes import BOOL, FLOAT, INT, STRING, UNKNOWN, DataType
 from emberlog.language.registry import AGGREGATES, BUILT_IN, Functions
 from emberlog.logical.expressions import condition_expressions
 from emberlog.logical.nodes import Fixpoint, Plan, Values
@@ -21,6 +21,9 @@ from emberlog.workers.plan.rules import Probe, RuleChain, expressions_of, parts_
 
 def has_lane(type_: DataType) -> bool:
     """Tells whether workers know values of the type."""
+    if type_.parts:
+        # Inside others, moments and decimals would be spelled as each source has them.
+        return all(one in (INT, FLOAT, BOOL, STRING) or (one.parts and has_lane(one)) for one in type_.parts)
     return type_.is_whole or type_ in (FLOAT, BOOL, STRING)
 
 
@@ -74,6 +77,8 @@ def obstacles_to_keeping(fixpoint: Fixpoint) -> tuple[str, ...]:
     if compiled.program.nullable:
         return (f"{', '.join(compiled.program.nullable)} may have nulls",)
     chains = (*compiled.program.seeds, *compiled.program.rules)
+    if any(type_.parts for chain in chains for type_ in chain.types.values()):
+        return ("a rule reads pairs or lists",)
     return tuple(dict.fromkeys(found for chain in chains for found in _made(chain)))
 
 
@@ -82,8 +87,8 @@ def _made(chain: RuleChain) -> Iterator[str]:
         if isinstance(call, Call) and call.function not in (TRY, FAILS):
             if call.function not in BUILT_IN:
                 yield f"a rule uses {call.function}"
-            elif type_of(call, chain.types) == STRING:
-                yield f"a rule makes a string with {call.function}"
+            elif (made := type_of(call, chain.types)).is_coded:
+                yield f"a rule makes a {made} with {call.function}"
 
 
 def _obstacles(fixpoint: Fixpoint) -> Iterator[str]:
@@ -104,8 +109,9 @@ def _obstacles(fixpoint: Fixpoint) -> Iterator[str]:
         for function in sorted(functions - allowed):
             yield f"{relation.name} is aggregated with {function}"
         for column in relation.aggregates:
-            if column.field.type == STRING and column.function not in ("count",):
-                yield f"{relation.name}.{column.field.name} aggregates text, which has no order as a code"
+            if column.field.type.is_coded and column.function not in ("count",):
+                what = "text" if column.field.type == STRING else f"{column.field.type.name}s"
+                yield f"{relation.name}.{column.field.name} aggregates {what}, which has no order as a code"
         for plan in parts_of(relation.seed):
             if isinstance(plan, Values) and relation.aggregates and any(None in row for row in plan.rows):
                 yield f"a fact of {relation.name} has a null, which is aggregated"
@@ -141,6 +147,8 @@ def _of_plan(plan: Plan) -> Iterator[str]:
         yield from _of_types(conjunction.types.values())
         return
     if isinstance(plan, Values):
+        if any(isinstance(cell, tuple) for row in plan.rows for cell in row):
+            yield "a fact has a pair or a list"
         return
     try:
         conjunction = flatten(plan)

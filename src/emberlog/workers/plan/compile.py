@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from emberlog.datatypes import FLOAT, INT, STRING, DataType
+from emberlog.datatypes import FLOAT, INT, DataType
 from emberlog.deadline import check_time
 from emberlog.language.entry import Function
 from emberlog.language.registry import AGGREGATES, BUILT_IN, Functions
@@ -93,9 +93,8 @@ class CyclicProgram:
         """Tells whether rows are looked at one by one: texts are, and so are the arguments of a user's function."""
         for chain in (*self.seeds, *self.rules):
             for call in expressions_of(chain):
-                if isinstance(call, Call) and STRING in (
-                    type_of(call, chain.types),
-                    *(type_of(one, chain.types) for one in call.arguments),
+                if isinstance(call, Call) and any(
+                    type_of(one, chain.types).is_coded for one in (call, *call.arguments)
                 ):
                     return True
         return bool(self.functions)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from emberlog.datatypes import FLOAT, DataType
+from emberlog.io.local_relation import cell_of
+from emberlog.language.values import CellValue
 from emberlog.syntax.ast import Constant
 from emberlog.workers.kernels.hashing import hash_texts
 from emberlog.workers.kernels.lanes import NULL, Lane
@@ -36,6 +41,20 @@ class Texts(ABC):
             self.written[text] = int(self.encode(pa.array([text], pa.large_string()))[0])
         return self.written[text]
 
+    def encode_values(self, values: Iterable[CellValue], type_: DataType) -> Lane:
+        """Returns the codes of values that are kept as codes, none of which is null."""
+        if type_.parts:
+            values = [json.dumps(_spelled(value, type_), separators=(",", ":")) for value in values]
+        return self.encode(pa.array(values, pa.large_string()))
+
+    def decode_values(self, lane: Lane, type_: DataType) -> npt.NDArray[Any]:
+        """Returns the values of codes, as objects."""
+        texts = self.decode(lane)
+        if not type_.parts:
+            found: npt.NDArray[Any] = texts.to_numpy(zero_copy_only=False)
+            return found
+        return np.fromiter((cell_of(json.loads(one)) for one in texts.to_pylist()), object, len(lane))
+
     @abstractmethod
     def encode(self, column: Column) -> Lane:
         """Returns the codes of a column without nulls. Texts that are new are remembered."""
@@ -43,6 +62,16 @@ class Texts(ABC):
     @abstractmethod
     def decode(self, lane: Lane) -> pa.LargeStringArray:
         """Returns the texts of codes that were given out."""
+
+
+def _spelled(value: CellValue, type_: DataType) -> object:
+    """Returns a value such that equal ones are spelled alike: lists for pairs and lists, and floats where floats are
+    meant."""
+    if value is None or not type_.parts:
+        return float(value) if type_ == FLOAT and isinstance(value, int) else value
+    assert isinstance(value, tuple)
+    types = type_.parts if type_.name == "pair" else type_.parts * len(value)
+    return [_spelled(part, one) for part, one in zip(value, types, strict=True)]
 
 
 def dictionary_of(column: Column) -> tuple[pa.LargeStringArray, Lane]:

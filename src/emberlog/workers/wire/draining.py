@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
+from emberlog.io.arrow_values import arrow_type, as_arrow
 from emberlog.workers.kernels.lanes import NULL, Lane, lane_to_floats
 from emberlog.workers.kernels.tuning import LONGEST_FILE, RANGE_SAMPLE
 from emberlog.workers.store.texts import Texts
@@ -110,6 +111,9 @@ def arrow_column(
         there = arrow_column(lane[~null], data_type, texts, narrow=narrow)
         places = np.cumsum(~null) - 1
         return there.take(pa.array(places, mask=null))
+    if data_type.parts:
+        values = texts.decode_values(lane, data_type)
+        return pa.array((as_arrow(value, data_type) for value in values), arrow_type(data_type))
     if data_type == STRING:
         return texts.decode(lane).cast(pa.string())
     if data_type == FLOAT:

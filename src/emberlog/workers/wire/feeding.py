@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
+from emberlog.io.local_relation import cell_of
 from emberlog.workers.kernels.hashing import rows_of_owner
 from emberlog.workers.kernels.lanes import NULL, Lane, Lanes, floats_to_lane, joined
 from emberlog.workers.kernels.memory import claim
@@ -222,6 +223,8 @@ def lane_of_column(column: pa.ChunkedArray, data_type: DataType, texts: Texts, *
         filled = np.full(len(null), NULL, np.int64)
         filled[~null] = there
         return filled
+    if data_type.parts:
+        return texts.encode_values(map(cell_of, column.to_pylist()), data_type)
     if data_type == STRING:
         return texts.encode(column)
     if data_type == FLOAT:
