@@ -15,13 +15,13 @@ from emberlog.diagnostics import Diagnostics
 from emberlog.language.arithmetic import arithmetic_type
 from emberlog.language.choices import NOT, TESTS
 from emberlog.language.comparisons import COMPARISONS
-from emberlog.language.entry import ANY, NUMBER, ORDERED, PAIR, Function
+from emberlog.language.entry import ANY, LIST, NUMBER, ORDERED, PAIR, TEXT_OR_LIST, Function
 from emberlog.language.numbers import NEGATE, OPERATORS
 from emberlog.language.registry import BUILT_IN, INTERNAL, SCALAR_FUNCTIONS
 from emberlog.language.text_parts import REGULAR
 from emberlog.language.values import CellValue
 from emberlog.semantics.elaborate import elaborated, elaborated_comparison
-from emberlog.semantics.expression_types import ExpressionTyper
+from emberlog.semantics.expression_types import ELEMENTS, ExpressionTyper
 from emberlog.semantics.model import Compare
 from emberlog.syntax.ast import (
     Binary,
@@ -326,11 +326,11 @@ def _arguments(name: str, types: Sequence[DataType]) -> tuple[tuple[CellValue, .
         columns[0] = MOMENT_TEXTS
     if name == "truncate":
         columns[1] = TIME_UNITS
-    if name == "like":
+    if name == "like!":
         columns[1] = LIKE_PATTERNS
     if name == "regex_replace":
         columns[2] = REPLACEMENTS
-    if name in ("regex_extract", "part", "repeat", "shl", "shr") and len(columns) > 1 and types[-1] == INT:
+    if name in ("regex_extract", "split_part", "repeat", "shl", "shr", "nth") and len(columns) > 1 and types[-1] == INT:
         columns[-1] = SMALL
     if name in ("pad_left", "pad_right"):
         columns[1] = SMALL
@@ -347,6 +347,8 @@ _TAKEN: dict[DataType, tuple[DataType, ...]] = {
     ANY: (INT, FLOAT, STRING, BOOL, *OF_TIME, INT_TEXT, REAL_INT, list_of(INT), list_of(FLOAT)),
     ORDERED: (INT, FLOAT, STRING, BOOL, DATE),
     PAIR: (INT_TEXT, REAL_INT),
+    LIST: (list_of(INT), list_of(FLOAT)),
+    TEXT_OR_LIST: (STRING, list_of(INT), list_of(FLOAT)),
 }
 
 
@@ -357,6 +359,15 @@ def _type_choices(function: Function) -> Iterator[tuple[DataType, ...]]:
         yield from ((one,) for one in OF_TIME if function.name == "int")
         return
     if function.name == "text!":  # by `string`, which becomes it
+        return
+    if function.name in ELEMENTS:
+        for one in (INT, FLOAT):
+            whole = list_of(one)
+            yield from {
+                "list!": ((one,), (one, one)),
+                "member!": ((INT, whole), (FLOAT, whole)),
+                "concat": ((whole, whole),),
+            }.get(function.name, ((whole, one),))
         return
     if function in TESTS and function is not NOT:
         plain = ((one, one) for one in (STRING, BOOL, INT_TEXT, REAL_INT))

@@ -389,6 +389,14 @@ def _compared(operator: ComparisonOperator) -> Callable[..., CellValue]:
     return lambda left, right: agrees(left, operator, right)
 
 
+def _nth(values: Any, place: Any) -> CellValue:
+    try:
+        return values[place]  # type: ignore[no-any-return]
+    except IndexError:
+        message = f"there is no element {place:,} in a list of {len(values):,}"
+        raise Fault("DL502", message, "they are counted from 0") from None
+
+
 def _without_blanks(text: str, *, left: bool, right: bool) -> str:
     while left and text and text[0] in _BLANKS:
         text = text[1:]
@@ -521,7 +529,13 @@ _FUNCTIONS: Mapping[str, Callable[..., CellValue]] = {
     "least": _extreme(min),
     "greatest": _extreme(max),
     "cat": lambda *texts: "".join(_text(text) for text in texts),
-    "len": lambda text: len(_text(text)),
+    "len": lambda value: sum(1 for _ in (value if isinstance(value, tuple) else _text(value))),
+    "list!": lambda *values: values,
+    "member!": lambda value, values: value in values,
+    "append": lambda values, value: values + (value,),  # noqa: RUF005, as plain as can be
+    "prepend": lambda values, value: (value,) + values,  # noqa: RUF005
+    "concat": lambda one, other: one + other,
+    "nth": _nth,
     "substr": _substr,
     "lower": lambda text: _text(text).lower(),
     "upper": lambda text: _text(text).upper(),
@@ -532,14 +546,14 @@ _FUNCTIONS: Mapping[str, Callable[..., CellValue]] = {
     "ltrim": lambda text: _without_blanks(_text(text), left=True, right=False),
     "rtrim": lambda text: _without_blanks(_text(text), left=False, right=True),
     "split": _split,
-    "part": _part,
+    "split_part": _part,
     "replace": lambda text, old, new: _text(new).join(_text(text).split(_text(old))) if old else _text(text),
     "ends_with": lambda text, suffix: (
         _text(text)[len(_text(text)) - len(_text(suffix)) :] == suffix
         if len(_text(suffix)) <= len(_text(text))
         else False
     ),
-    "like": _like,
+    "like!": _like,
     "index_of": lambda text, part: _text(text).index(_text(part)) if _text(part) in _text(text) else -1,
     "reverse": lambda text: "".join(reversed(_text(text))),
     "repeat": _repeat,

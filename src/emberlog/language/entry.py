@@ -26,7 +26,9 @@ ANY = DataType("any")
 NUMBER = DataType("number")
 ORDERED = DataType("ordered")
 PAIR = DataType("pair")
-"""Stand-ins for several types in a signature: any type, int or float, anything but a list, any pair."""
+LIST = DataType("list")
+TEXT_OR_LIST = DataType("string or list")
+"""Stand-ins for several types in a signature: any type, int or float, anything but a list, any pair, any list."""
 
 
 def one_of(*types: DataType) -> DataType:
@@ -125,7 +127,7 @@ class Function:
 
     def accepts(self, count: int) -> bool:
         if self.variadic:
-            return count >= len(self.parameters)
+            return count >= len(self.parameters) - self.optional
         return len(self.parameters) - self.optional <= count <= len(self.parameters)
 
     def parameter(self, index: int) -> DataType:

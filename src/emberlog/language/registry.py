@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, DataType
 from emberlog.diagnostics import fail
-from emberlog.language import bits, choices, conversions, moments, numbers, text_parts, texts
+from emberlog.language import bits, choices, conversions, lists, moments, numbers, text_parts, texts
 from emberlog.language.aggregates import AGGREGATES as _AGGREGATES
 from emberlog.language.aggregates import Aggregate, registered
 from emberlog.language.conversions import NARROW, WIDEN
@@ -21,6 +21,7 @@ SCALAR_FUNCTIONS = {
         *numbers.FUNCTIONS,
         *bits.FUNCTIONS,
         *texts.FUNCTIONS,
+        *lists.FUNCTIONS,
         *text_parts.FUNCTIONS,
         *conversions.FUNCTIONS,
         *choices.FUNCTIONS,
@@ -29,7 +30,19 @@ SCALAR_FUNCTIONS = {
 }
 AGGREGATES = {one.name: one for one in _AGGREGATES}
 
-INTERNAL = {one.name: one for one in (WIDEN, NARROW, numbers.HALVES, *choices.TESTS, *moments.INTERNAL)}
+INTERNAL = {
+    one.name: one
+    for one in (
+        WIDEN,
+        NARROW,
+        numbers.HALVES,
+        text_parts.LIKE,
+        lists.MAKE,
+        lists.MEMBER,
+        *choices.TESTS,
+        *moments.INTERNAL,
+    )
+}
 """What rewrites put into expressions, and programs cannot write."""
 
 PROCEDURES = {

@@ -98,7 +98,7 @@ class Typed:
 
     def converted(self, wanted: DataType) -> Column:
         """Returns the column in the wanted type: an int where a float is wanted becomes one, and so does a null."""
-        if self.type == UNKNOWN != wanted:
+        if wanted.is_known and not self.type.is_known:
             return self.column.cast(spark_type(wanted))
         return self.as_float() if wanted == FLOAT else self.column
 

@@ -222,7 +222,7 @@ FUNCTIONS = (
         _texts(_split),
     ),
     _function(
-        "part(S, Separator, N)",
+        "split_part(S, Separator, N)",
         "the part number N between separators, counted from 0, or from -1 backwards; empty if there is none",
         (STRING, STRING, INT),
         STRING,
@@ -243,14 +243,6 @@ FUNCTIONS = (
         BOOL,
         _texts(str.endswith),
         spark=of_text(named("endswith"), BOOL),
-    ),
-    _function(
-        "like(S, Pattern)",
-        r"whether S fits, where `%` is any text and `_` any character; `\` before one of them, or before `\`, takes it "
-        "as it is; also written `S like Pattern`",
-        (STRING, STRING),
-        BOOL,
-        _texts(_like),
     ),
     _function(
         "index_of(S, Part)",
@@ -313,3 +305,13 @@ FUNCTIONS = (
 )
 REGULAR = ("matches", "regex_extract", "regex_replace")
 """The functions whose second argument is a regular expression."""
+
+LIKE = Function(
+    name="like!",
+    parameters=(STRING, STRING),
+    result=always(BOOL),
+    signature="S like Pattern",
+    meaning=r"whether S fits, where `%` is any text and `_` any character; a backslash takes the next one as it is",
+    python=_texts(_like),
+)
+"""What the parser writes for `S like Pattern`. A relation may be called `like`."""

@@ -122,10 +122,6 @@ def named(name: str) -> Callable[..., Column]:
     return column
 
 
-def _length_column(operand: Column) -> Column:
-    return named("length")(operand).cast("long")
-
-
 def _substr_column(scope: Scope, operands: list[Typed]) -> Typed:
     from pyspark.sql import functions as F
 
@@ -166,16 +162,6 @@ FUNCTIONS = (
         python=lambda *parts: "".join(map(text, parts)),
         spark=of_text(named("concat"), STRING),
         variadic=True,
-    ),
-    Function(
-        name="len",
-        parameters=(STRING,),
-        result=always(INT),
-        signature="len(S)",
-        meaning="the number of characters",
-        python=clean(len),
-        spark=of_text(_length_column, INT),
-        non_negative=True,
     ),
     Function(
         name="substr",

@@ -10,7 +10,8 @@ from emberlog.datatypes import DATE, DURATION, FLOAT, INT, STRING, TIMESTAMP, UN
 from emberlog.diagnostics import Diagnostics
 from emberlog.language.arithmetic import OF_TIME, arithmetic_type
 from emberlog.language.choices import IF, TESTS
-from emberlog.language.entry import ANY, NUMBER, ORDERED, PAIR, Function
+from emberlog.language.entry import ANY, LIST, NUMBER, ORDERED, PAIR, TEXT_OR_LIST, Function
+from emberlog.language.lists import MAKE, MEMBER, element_of
 from emberlog.language.moments import FORMAT_TIME, PARSE_DATE, PARSE_TIME, TRUNCATE, UNITS_OF_CALENDAR
 from emberlog.language.registry import Functions
 from emberlog.language.spellings import DAY
@@ -19,6 +20,9 @@ from emberlog.language.texts import pattern_error
 from emberlog.language.time_formats import format_error
 from emberlog.syntax import ast
 from emberlog.syntax.ast import BinaryOperator, Expression
+
+ELEMENTS = ("list!", "member!", "append", "prepend", "concat")
+"""Functions whose arguments are lists and their elements."""
 
 
 class ExpressionTyper:
@@ -124,9 +128,12 @@ class ExpressionTyper:
                 )
         if function.name in REGULAR:
             self._pattern(call.arguments[1])
-        self._constants_of_time(function, call)
+        if call.arguments:
+            self._constants_of_time(function, call)
         if function.is_mixed:
             self._one_type(call, types, "chooses between" if function.is_lazy else "compares")
+        if function.name in ELEMENTS:
+            self._one_element_type(call, types)
         if function in TESTS:
             self._one_type(call, types, "compares")
         if function is IF:
@@ -160,6 +167,22 @@ class ExpressionTyper:
         if complaint is not None:
             self.diagnostics.error("DL264", f"`{given.value}` is not a {what}", given.span, complaint)
 
+    def _one_element_type(self, call: ast.Call, types: list[DataType]) -> None:
+        """Reports a value that is of another type than the elements of the list beside it."""
+        if call.function == MAKE.name:
+            self._one_type(call, types, "holds")
+            return
+        whole, other = (types[1], types[0]) if call.function == MEMBER.name else (types[0], types[1])
+        element = element_of(whole)
+        found = element_of(other) if call.function == "concat" else other
+        joined = join_types(element, found)
+        is_kept = call.function == MEMBER.name or joined == element or not element.is_known
+        is_mixed = call.function == "concat" and element != found and element.is_known and found.is_known
+        if joined is None or not is_kept or is_mixed:
+            name = "in" if call.function == MEMBER.name else call.function
+            message = f"`{name}` has {whole.described} beside {other.described}"
+            self.diagnostics.error("DL221", message, call.span, "the elements of a list are of one type")
+
     def _one_type(self, call: ast.Call, types: list[DataType], verb: str) -> None:
         widest = UNKNOWN
         for argument, found in zip(call.arguments, types, strict=True):
@@ -167,7 +190,8 @@ class ExpressionTyper:
             if {widest, found} == {DATE, TIMESTAMP} and self.functions.find(call.function) in TESTS:
                 joined = TIMESTAMP
             if joined is None:
-                message = f"`{call.function}` {verb} values of one type, and this is {found.described}"
+                subject = "a list" if call.function == MAKE.name else f"`{call.function}`"
+                message = f"{subject} {verb} values of one type, and this is {found.described}"
                 self.diagnostics.error("DL221", f"{message} beside {widest.described}", argument.span)
                 return
             widest = joined
@@ -182,6 +206,8 @@ def _accepts(wanted: DataType, found: DataType) -> bool:
         return found.name != "list"
     if wanted == PAIR:
         return found.name == "pair"
+    if wanted in (LIST, TEXT_OR_LIST):
+        return found.name == "list" or (wanted == TEXT_OR_LIST and found == STRING)
     if wanted.name == "one of":
         return found in wanted.parts
     return wanted == found
@@ -194,6 +220,8 @@ def _described(wanted: DataType) -> str:
         return "a value with an order"
     if wanted == PAIR:
         return "a pair made by encd"
+    if wanted in (LIST, TEXT_OR_LIST):
+        return "a list" if wanted == LIST else "a string or a list"
     if wanted.name == "one of":
         *others, last = (one.described for one in wanted.parts)
         return f"{', '.join(others)} or {last}"

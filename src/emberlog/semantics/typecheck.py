@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from emberlog.datatypes import BOOL, DATE, DURATION, FLOAT, INT, TIMESTAMP, UNKNOWN, DataType, join_types
+from emberlog.datatypes import BOOL, DATE, DURATION, FLOAT, INT, TIMESTAMP, UNKNOWN, DataType, join_types, list_of
 from emberlog.deadline import check_time
 from emberlog.diagnostics import Diagnostics, Note
 from emberlog.language.conversions import NARROW, WIDEN
@@ -432,7 +432,9 @@ class _ExactChoices:
             case ast.Call():
                 arguments = tuple(map(self.value, expression.arguments))
                 function = self.typer.functions.find(expression.function)
-                if function is not None and function.is_lazy and self.typer.type_of(expression) == FLOAT:
+                is_chosen = function is not None and function.is_lazy and self.typer.type_of(expression) == FLOAT
+                is_listed = expression.function in ("list!", "append", "prepend")
+                if is_chosen or (is_listed and self.typer.type_of(expression) == list_of(FLOAT)):
                     arguments = tuple(
                         _as_float(one, self.diagnostics) if self.typer.type_of(one) == INT else one for one in arguments
                     )

@@ -49,7 +49,6 @@ ELSEWHERE = {
     "position": "index_of(S, Part)",
     "strpos": "index_of(S, Part)",
     "find": "index_of(S, Part)",
-    "split_part": "part(S, Separator, N), counted from 0",
     "regexp_extract": "regex_extract(S, Pattern, Group)",
     "regexp_replace": "regex_replace(S, Pattern, New)",
     "regexp_like": "matches(S, Pattern)",

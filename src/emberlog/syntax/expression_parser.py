@@ -29,7 +29,7 @@ COMPARISONS = {operator.value: operator for operator in ComparisonOperator}
 INFIX_TESTS = ("in", "like", "between")
 """Words between a value and what it is tested against."""
 
-BETWEEN, LIKE, ONE_OF, IN_RANGE = "between!", "like", "in!", "range!"
+BETWEEN, LIKE, ONE_OF, IN_RANGE, MEMBER = "between!", "like!", "in!", "range!", "member!"
 """What such tests are called in the tree."""
 
 _OPPOSITES = {"=": "!=", "<": ">=", ">": "<="}
@@ -151,6 +151,8 @@ class ExpressionParser(ForeignForms):
             case _:
                 if token.is_symbol("("):
                     return self._parenthesised()
+                if token.is_symbol("["):
+                    return self._list()
                 if token.is_symbol("#"):
                     raise self.problem(
                         "DL119",
@@ -207,6 +209,12 @@ class ExpressionParser(ForeignForms):
             )
             value = 0
         return ast.Constant(value, span, DATE if is_date else TIMESTAMP)
+
+    def _list(self) -> Expression:
+        """`[X, Y]`"""
+        start = self.take()
+        elements = () if self.peek().is_symbol("]") else tuple(self.separated(self.expression))
+        return ast.Call("list!", elements, start.span.to(self.expect("]").span))
 
     def _parenthesised(self) -> Expression:
         self.take()
@@ -334,12 +342,7 @@ class ExpressionParser(ForeignForms):
                     case ast.Call("range", (first, last)):
                         name, terms = IN_RANGE, (left, first, last)
                     case _:
-                        raise self.problem(
-                            "DL110",
-                            "expected values in parentheses, or a range, behind `in`",
-                            right.span,
-                            "write `X in (1, 2, 3)` or `X in range(1, 10)`",
-                        )
+                        name, terms = MEMBER, (left, right)
         return ast.Atom(name, terms, is_negated, left.span.to(self.previous().span), word.span)
 
     def _refuse_aggregate(self, name: Token) -> None:

@@ -149,7 +149,7 @@ def _conjunction_in_disjunction(conjunction: ast.Conjunction) -> str:
 
 
 def _atom(atom: ast.Atom) -> str:
-    if atom.predicate in ("between!", "range!", "in!") or (atom.predicate == "like" and len(atom.terms) == 2):
+    if atom.predicate in ("between!", "range!", "in!", "like!", "member!"):
         return _infix(atom)
     terms = [print_expression(term) for term in atom.terms]
     return ("!" if atom.negated else "") + _applied(atom.predicate, terms, atom.names)
@@ -191,8 +191,10 @@ def print_expression(expression: ast.Expression) -> str:
             return f"{print_expression(left)} {function} {print_expression(right)}"
         case ast.Call("not!", (inner,)):
             return f"not ({print_expression(inner)})"
-        case ast.Call("in!", terms):
-            return _infix(ast.Atom("in!", terms))
+        case ast.Call("list!", elements):
+            return f"[{', '.join(map(print_expression, elements))}]"
+        case ast.Call("in!" | "like!" | "member!" as test, terms):
+            return _infix(ast.Atom(test, terms))
         case ast.Call("if", (condition, first, second)):
             return f"if({_condition(condition)}, {print_expression(first)}, {print_expression(second)})"
         case ast.Call(function, arguments):
@@ -253,6 +255,8 @@ def _infix(test: ast.Atom) -> str:
             return f"{subject} {word}in range({', '.join(others)})"
         case "in!":
             return f"{subject} {word}in ({', '.join(others)})"
+        case "member!":
+            return f"{subject} {word}in {others[0]}"
         case _:
             return f"{subject} {word}like {others[0]}"
 

@@ -159,6 +159,10 @@ class Evaluator:
             case Unary() | Binary() | Call():
                 function, arguments = operation(expression, self.functions)
                 assert function is not None, f"DL901: {expression} has no value here"
+                if not arguments:  # the empty list
+                    values = np.empty(rows, object)
+                    values[:] = [function.python()] * rows
+                    return Vector(values)
                 operands = [self._vector(one, lanes, rows) for one in arguments]
                 return apply(function, operands, [type_of(one, self.types, self.functions) for one in arguments])
             case _:
