@@ -78,6 +78,7 @@ def test_columns_are_named_by_any_rule_that_has_a_name_for_them() -> None:
     assert names("p(C, count<F>, min<F>, max<F>, sum<D>) :- a(C, F, D).") == ["C", "count", "min", "max", "D"]
     assert names("p(C1, 2) :- a(C1). p(3, _X) :- a(_X).") == ["C1", "X"]
     assert names("p(c2, 2) :- a(c2).") == ["c2", "c2_2"]
+    assert names("p(X, [X, 1]) :- a(X).") == ["X", "list"]
 
 
 def test_columns_are_named_by_declaration_data_or_variables() -> None:
