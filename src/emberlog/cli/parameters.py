@@ -113,7 +113,7 @@ def _constant(text: str) -> Given | None:
     except EmberlogError:
         return None
     match statements:
-        case (ast.Rule(ast.Head(terms=(ast.Constant() as constant,)), None),):
+        case (ast.Rule(ast.Head(terms=(ast.Constant() as constant,), names=()), None, others=()),):
             return constant
         case _:
             return None

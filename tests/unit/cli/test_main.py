@@ -14,7 +14,7 @@ from emberlog.__main__ import COMMANDS, main
 from emberlog.cli import exit_codes
 from emberlog.cli.parameters import parse_parameter, parse_value
 from emberlog.cli.terminal import wants_colour
-from emberlog.syntax.ast import Value
+from emberlog.syntax.ast import Constant, Value
 from tests.unit.cli.conftest import Emberlog
 
 NAMES = [command.NAME for command in COMMANDS]
@@ -88,10 +88,12 @@ def test_wrong_usage(emberlog: Emberlog, arguments: tuple[str, ...], message: st
         ("'007'", "007"),
         ("", ""),
         ("a=b", "a=b"),
-        ("1_000", "1_000"),
+        ("1_000", Constant(1000)),
+        ("a: 1", "a: 1"),
+        ("1), q(2", "1), q(2"),
     ],
 )
-def test_parameter_values(text: str, value: Value) -> None:
+def test_parameter_values(text: str, value: Value | Constant) -> None:
     assert parse_value(text) == value
     assert type(parse_value(text)) is type(value)
     assert parse_parameter(f"x={text}") == ("x", value)
