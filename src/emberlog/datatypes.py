@@ -125,6 +125,13 @@ def list_of(element: DataType) -> DataType:
     return DataType("list", (element,))
 
 
+def _joined_decimals(left: DataType, right: DataType) -> DataType | None:
+    """Returns the decimal with the larger scale; an int has the scale 0, and a float is no decimal."""
+    if not all(one.is_decimal or one == INT for one in (left, right)):
+        return None
+    return decimal_of(max(left.scale or 0, right.scale or 0))
+
+
 def join_types(left: DataType, right: DataType) -> DataType | None:
     """The narrowest type that holds both, or None: unknown gives way, int widens to float."""
     if left == right:
@@ -133,6 +140,8 @@ def join_types(left: DataType, right: DataType) -> DataType | None:
         return right
     if right == UNKNOWN:
         return left
+    if left.is_decimal or right.is_decimal:
+        return _joined_decimals(left, right)
     if left.is_numeric and right.is_numeric:
         return FLOAT
     if left.name == right.name and len(left.parts) == len(right.parts):

@@ -10,17 +10,28 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from emberlog.datatypes import BOOL, DATE, DURATION, FLOAT, INT, STRING, TIMESTAMP, DataType, list_of, pair_of
+from emberlog.datatypes import (
+    BOOL,
+    DATE,
+    DURATION,
+    FLOAT,
+    INT,
+    STRING,
+    TIMESTAMP,
+    DataType,
+    decimal_of,
+    list_of,
+    pair_of,
+)
 from emberlog.diagnostics import Diagnostics
-from emberlog.language.arithmetic import arithmetic_type
 from emberlog.language.choices import NOT, TESTS
 from emberlog.language.comparisons import COMPARISONS
-from emberlog.language.entry import ANY, LIST, NUMBER, ORDERED, PAIR, TEXT_OR_LIST, Function
+from emberlog.language.entry import ANY, LIST, NUMBER, ORDERED, PAIR, TEXT_OR_LIST, Function, arithmetic_type
 from emberlog.language.numbers import NEGATE, OPERATORS
 from emberlog.language.registry import BUILT_IN, INTERNAL, SCALAR_FUNCTIONS
 from emberlog.language.text_parts import REGULAR
 from emberlog.language.values import CellValue
-from emberlog.semantics.elaborate import elaborated, elaborated_comparison
+from emberlog.semantics.elaborate import elaborated, elaborated_comparison, scaled
 from emberlog.semantics.expression_types import ELEMENTS, ExpressionTyper
 from emberlog.semantics.model import Compare
 from emberlog.syntax.ast import (
@@ -28,6 +39,7 @@ from emberlog.syntax.ast import (
     BinaryOperator,
     Call,
     ComparisonOperator,
+    Constant,
     Expression,
     Unary,
     Variable,
@@ -197,8 +209,13 @@ LIKE_PATTERNS: tuple[CellValue, ...] = (
 )
 REPLACEMENTS: tuple[CellValue, ...] = ("", "x", r"<\0>", r"\1", r"\9", "\\", r"\\", r"\x", "😀", None)
 SMALL: tuple[CellValue, ...] = (*range(-3, 8), 9, 10, 63, 64, -(2**63), 2**63 - 1, None)
+CENTS: tuple[CellValue, ...] = (
+    *(0, 1, -1, 5, -5, 49, 50, 51, 99, 100, -150, 250, 1005, 9_007_199_254_740_993, 2**62, 2**63 - 1, -(2**63)),
+    *(-(2**63) + 1, 92_233_720_368_547_758, 90_071_992_547_409_931, None),
+)
 BOOLS: tuple[CellValue, ...] = (True, False, None)
 INT_TEXT, REAL_INT = pair_of(INT, STRING), pair_of(FLOAT, INT)
+DEC2, DEC5 = decimal_of(2), decimal_of(5)
 VALUES: dict[DataType, tuple[CellValue, ...]] = {
     INT: INTS,
     FLOAT: FLOATS,
@@ -207,6 +224,8 @@ VALUES: dict[DataType, tuple[CellValue, ...]] = {
     DATE: DAYS,
     TIMESTAMP: MOMENTS,
     DURATION: LENGTHS,
+    DEC2: CENTS,
+    DEC5: CENTS,
     INT_TEXT: (*((one, other) for one in (1, 2**53 + 1, -(2**63)) for other in ("", "a", "😀")), None),
     REAL_INT: (*((one, other) for one in (0.1, 1e23, 5e-324) for other in (0, 2**63 - 1)), None),
     list_of(INT): ((), (1,), (1, 2, 2**63 - 1), None),
@@ -276,7 +295,7 @@ def rows() -> Iterator[Row]:
     for name, function in {**SCALAR_FUNCTIONS, **INTERNAL}.items():
         for types in _type_choices(function):
             yield _row(name, function, types, Call(name, _variables(types)))
-    for types in ((INT,), (FLOAT,), (DURATION,)):
+    for types in ((INT,), (FLOAT,), (DURATION,), (DEC2,)):
         yield _row("-X", NEGATE, types, Unary(_variables(types)[0]))
     for operator in BinaryOperator:
         function = OPERATORS[operator.value]
@@ -284,10 +303,23 @@ def rows() -> Iterator[Row]:
         for pair in product(numbers, numbers):
             left, right = _variables(pair)
             yield _row(operator.value, function, pair, Binary(operator, left, right))
+        for one, other in ((DEC2, DEC2), (DEC2, DEC5), (INT, DEC2), (DEC5, INT), (FLOAT, DEC2), (DEC5, FLOAT)):
+            if arithmetic_type(operator.value, one, other):
+                left, right = _variables((one, other))
+                yield _row(operator.value, function, (one, other), Binary(operator, left, right))
         for one, other in product((*OF_TIME, INT), (*OF_TIME, INT)):
             if (one, other) != (INT, INT) and arithmetic_type(operator.value, one, other):
                 left, right = _variables((one, other))
                 yield _row(operator.value, function, (one, other), Binary(operator, left, right))
+    for type_, scale in product((INT, FLOAT, STRING, DEC2, DEC5), (0, 3, 18)):
+        (number,) = _variables((type_,))
+        digits = Constant(scale)
+        yield _row("decimal", SCALAR_FUNCTIONS["decimal"], (type_,), Call("decimal", (number, digits)))
+        if type_ in (DEC2, DEC5):
+            yield _row("round", SCALAR_FUNCTIONS["round"], (type_,), Call("round", (number, digits)))
+    for wide, narrow in ((DEC5, DEC2), (DEC2, INT)):
+        (number,) = _variables((wide,))
+        yield _row("unscaled!", INTERNAL["unscaled!"], (wide,), scaled(number, wide, narrow))
     for symbol in ComparisonOperator:
         assert symbol.value in COMPARISONS
         for pair in (*product((INT, FLOAT), (INT, FLOAT)), *_COMPARED):
@@ -300,6 +332,7 @@ OF_TIME = (DATE, TIMESTAMP, DURATION)
 _COMPARED = (
     *((one, one) for one in (STRING, BOOL, INT_TEXT, REAL_INT, *OF_TIME)),
     *((DATE, TIMESTAMP), (TIMESTAMP, DATE)),
+    *((DEC2, DEC2), (DEC2, DEC5), (DEC5, DEC2), (DEC2, INT), (FLOAT, DEC2)),
 )
 
 
@@ -344,7 +377,7 @@ def _arguments(name: str, types: Sequence[DataType]) -> tuple[tuple[CellValue, .
 
 _TAKEN: dict[DataType, tuple[DataType, ...]] = {
     NUMBER: (INT, FLOAT),
-    ANY: (INT, FLOAT, STRING, BOOL, *OF_TIME, INT_TEXT, REAL_INT, list_of(INT), list_of(FLOAT)),
+    ANY: (INT, FLOAT, STRING, BOOL, *OF_TIME, DEC2, INT_TEXT, REAL_INT, list_of(INT), list_of(FLOAT)),
     ORDERED: (INT, FLOAT, STRING, BOOL, DATE),
     PAIR: (INT_TEXT, REAL_INT),
     LIST: (list_of(INT), list_of(FLOAT)),
@@ -357,8 +390,9 @@ def _type_choices(function: Function) -> Iterator[tuple[DataType, ...]]:
     if function.name in ("int", "float"):
         yield from ((INT,), (FLOAT,), (STRING,), (BOOL,))
         yield from ((one,) for one in OF_TIME if function.name == "int")
+        yield from ((DEC2,), (DEC5,))
         return
-    if function.name == "text!":  # by `string`, which becomes it
+    if function.name in ("text!", "decimal"):  # by `string`, which becomes it, and below
         return
     if function.name in ELEMENTS:
         for one in (INT, FLOAT):
@@ -373,6 +407,12 @@ def _type_choices(function: Function) -> Iterator[tuple[DataType, ...]]:
         plain = ((one, one) for one in (STRING, BOOL, INT_TEXT, REAL_INT))
         yield from (*product((INT, FLOAT), (INT, FLOAT)), *plain)
         return
+    if function.name in ("scaled!", "unscaled!", "float_of!", "whole!", "order!", "decimal!"):
+        return  # by what becomes them
+    if function.name in ("abs", "floor", "ceil", "round", "sqrt"):
+        yield from ((DEC2,), (DEC5,))
+    if function.name in ("least", "greatest", "coalesce"):
+        yield from ((DEC2, DEC5), (INT, DEC2))
     if function.is_lazy:  # the type checker gives what it chooses from one type
         conditions = (BOOL,) if function.parameters[0] == BOOL else ()
         yield from ((*conditions, one, one) for one in _TAKEN[ANY])

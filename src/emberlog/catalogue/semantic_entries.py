@@ -334,6 +334,21 @@ SEMANTIC_ENTRIES = (
         FoundBy.OTHER,
     ),
     Entry(
+        "DL266",
+        "a decimal with too many digits, or with digits that are not known",
+        "The digits behind the point are a part of the type of a decimal: those of a product are the digits of both "
+        "factors, and 18 is the most. So `decimal(X, S)` and `round(D, S)` need a constant S.",
+        "Round a factor before, `decimal(X, 4)`, or take floats, `float(X)`.",
+        "declare rate(r: decimal(10)).\nsquare(R * R) :- rate(R).\n",
+    ),
+    Entry(
+        "DL267",
+        "a decimal that would lose digits",
+        "A declared column has a scale, and the rule gives a decimal with more digits behind the point.",
+        "Round it, `decimal(X, 2)`, or declare a larger scale.",
+        "declare price(p: decimal(2)).\ndeclare net(p: decimal(2)).\nnet(P * 0.85) :- price(P).\n",
+    ),
+    Entry(
         "DL280",
         "a variable in the place of a relation",
         "A name that stands alone in a body is a relation without arguments. This one is a variable of the rule.",

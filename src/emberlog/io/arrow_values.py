@@ -1,13 +1,16 @@
 """Converts types, values and relations of the language to Arrow, and people's tables of Arrow to relations.
 
-int takes every integral type; float takes float, double and decimal (which loses digits beyond the 16th); a timestamp
+int takes every integral type, and decimals without digits behind the point; float takes float and double; a decimal
+keeps its scale if it has up to 19 digits, and otherwise has the digits that its values use; a timestamp
 of any unit, with or without a time zone, is a timestamp, and one without counts as UTC; dates are dates, and durations
 are durations. What is finer than a microsecond is refused. Other types have to be converted before.
 """
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
@@ -20,21 +23,26 @@ from emberlog.datatypes import (
     FIRST,
     FLOAT,
     INT,
+    INT_MIN,
     SECOND,
     STRING,
     TIMESTAMP,
     UNKNOWN,
     DataType,
+    decimal_of,
     join_types,
     list_of,
     pair_of,
     type_of_value,
 )
-from emberlog.diagnostics import Diagnostic, Note, Severity, fail, warn
-from emberlog.io.matching import check_arity, check_type, half_character, no_equal_float, unknown_type
+from emberlog.diagnostics import Diagnostic, EmberlogError, Note, Severity, fail, warn
+from emberlog.io.matching import check_arity, check_type, decimal_misfit, half_character, no_equal_float, unknown_type
 from emberlog.language.conversions import WIDEN
-from emberlog.language.spellings import FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT, read_cell
+from emberlog.language.spellings import FIRST_DAY, FIRST_MOMENT, LARGEST_SCALE, LAST_DAY, LAST_MOMENT, read_cell
 from emberlog.semantics.model import CellValue, Column, Fact, Relation
+
+MOST_DIGITS = 19
+"""Of a decimal, in all: 64 bits hold no more."""
 
 _PLAIN = {
     INT: pa.int64(),
@@ -67,6 +75,8 @@ def shown_type(type_: DataType, *, plain_times: bool) -> pa.DataType:
         return pa.struct([(FIRST, first), (SECOND, second)])
     if type_.name == "list":
         return pa.list_(shown_type(type_.parts[0], plain_times=plain_times))
+    if type_.is_decimal:
+        return pa.decimal128(MOST_DIGITS, type_.scale)
     return _SHOWN[type_] if is_shown_otherwise(type_, plain_times=plain_times) else arrow_type(type_)
 
 
@@ -96,9 +106,17 @@ def _shown(values: pa.Array, type_: DataType, *, plain_times: bool) -> pa.Array:
     if type_.name == "list":
         inside = _shown(_items(values), type_.parts[0], plain_times=plain_times)
         return pa.ListArray.from_arrays(_offsets(values), inside, mask=values.is_null() if values.null_count else None)
+    if type_.is_decimal:
+        return _with_scale(values.cast(pa.decimal128(MOST_DIGITS, 0)), type_.scale or 0)
     if type_ == DATE:
         values = values.cast(pa.int32())
     return values.cast(_SHOWN[type_])
+
+
+def _with_scale(values: pa.Array, scale: int) -> pa.Array:
+    """Returns decimals of the same ints with another scale."""
+    type_ = pa.decimal128(values.type.precision, scale)
+    return pa.Array.from_buffers(type_, len(values), values.buffers(), values.null_count, values.offset)
 
 
 def _items(values: pa.Array) -> pa.Array:
@@ -117,8 +135,10 @@ def language_type(type_: pa.DataType) -> DataType | None:
     """Returns the type that values of an Arrow type have in programs, or None if they have none."""
     if pa.types.is_integer(type_):
         return INT
-    if pa.types.is_floating(type_) or pa.types.is_decimal(type_):
+    if pa.types.is_floating(type_):
         return FLOAT
+    if pa.types.is_decimal(type_):
+        return INT if type_.scale <= 0 else decimal_of(type_.scale) if type_.precision <= MOST_DIGITS else None
     if pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_):
         return STRING
     if pa.types.is_boolean(type_):
@@ -247,9 +267,44 @@ def _plain_column(name: str, field: pa.Field, column: pa.ChunkedArray) -> pa.Chu
             return column.cast(pa.duration("us"))
         if pa.types.is_date64(type_):
             return column.cast(pa.date32())
+        if pa.types.is_decimal(type_) and type_.scale > 0 and type_.precision > MOST_DIGITS:
+            return _narrower(column, f"the column `{field.name}` of `{name}`")
     except pa.ArrowInvalid as error:
         raise fail("DL403", f"the column `{field.name}` of `{name}` does not fit: {error}") from None
     return column
+
+
+def _narrower(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
+    """Returns a column of wide decimals with the digits that its values use."""
+    scale = _digits_used(column)
+    try:
+        return column.cast(pa.decimal256(76, column.type.scale)).cast(pa.decimal128(MOST_DIGITS, scale))
+    except pa.ArrowInvalid:
+        raise _decimal_misfit(column, scale, where) from None
+
+
+def _decimal_misfit(column: pa.ChunkedArray, scale: int, where: str) -> EmberlogError:
+    """Returns the error that names the first decimal which does not fit."""
+    for value in column.to_pylist():
+        if value is not None:
+            number = Fraction(value) * 10**scale
+            if number.denominator != 1 or not INT_MIN <= number < -INT_MIN:
+                return decimal_misfit(value, scale, where)
+    raise AssertionError(f"DL901: all decimals of {where} fit")
+
+
+def _digits_used(column: pa.ChunkedArray) -> int:
+    """Returns how many digits behind the point the values of a column have, up to those that a decimal can have."""
+    wide = column.cast(pa.decimal256(76, column.type.scale))
+    return bisect(range(LARGEST_SCALE), False, key=lambda scale: _has_more_digits(wide, scale) is False)
+
+
+def _has_more_digits(column: pa.ChunkedArray, scale: int) -> bool:
+    try:
+        column.cast(pa.decimal256(76, scale))
+    except pa.ArrowInvalid:
+        return True
+    return False
 
 
 def columns_of_table(name: str, table: pa.Table) -> tuple[Column, ...]:
@@ -282,6 +337,8 @@ def _converted(values: pa.ChunkedArray, relation: Relation, column: Column) -> p
     try:
         converted = pa.chunked_array([_cast(chunk, wanted) for chunk in values.chunks], arrow_type(wanted))
     except pa.ArrowInvalid as error:
+        if pa.types.is_decimal(values.type) or wanted.is_decimal:
+            raise _decimal_misfit(values, wanted.scale or 0, where) from None
         raise fail("DL403", f"{where} does not fit: {error}") from None
     if own in (DATE, TIMESTAMP):
         _check_calendar(converted, wanted, where)
@@ -334,6 +391,12 @@ def _check_calendar(values: pa.ChunkedArray, type_: DataType, where: str) -> Non
 
 
 def _cast(values: pa.Array, wanted: DataType) -> pa.Array:
+    if pa.types.is_decimal(values.type) and wanted != FLOAT:
+        exact = values.cast(pa.decimal256(76, 18)).cast(pa.decimal128(38, wanted.scale or 0))
+        return _with_scale(exact, 0).cast(pa.int64())
+    if wanted.is_decimal:
+        exact = values.cast(pa.int64()).cast(pa.decimal128(38, wanted.scale))
+        return _with_scale(exact, 0).cast(pa.int64())
     if wanted.name == "pair":
         parts = [_cast(values.field(index), part) for index, part in enumerate(wanted.parts)]
         return pa.StructArray.from_arrays(parts, names=[FIRST, SECOND], mask=values.is_null())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from emberlog.datatypes import DATE, DURATION, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType
+from emberlog.datatypes import FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType
 from emberlog.diagnostics import EmberlogError, fail, nearest
 from emberlog.semantics.model import Column, Relation
 
@@ -77,8 +77,14 @@ def check_type(found: DataType | None, given: str, relation: Relation, column: C
     wanted = column.type if column.type.is_known else found
     is_time = wanted == TIMESTAMP and found == INT  # a clock can be a plain count
     is_wider = wanted == FLOAT and found == INT
-    is_spelled = found == STRING and wanted in (DATE, TIMESTAMP, DURATION)
-    if found is None or wanted is None or not (found in (wanted, UNKNOWN) or is_time or is_wider or is_spelled):
+    is_spelled = found == STRING and wanted is not None and wanted.is_told_by_type and not wanted.parts
+    # What does not fit is refused when the values are converted.
+    is_decimal = _are_exact(found, wanted) or (wanted == FLOAT and found is not None and found.is_decimal)
+    if found is None or wanted is None:
+        fits = False
+    else:
+        fits = found in (wanted, UNKNOWN) or is_time or is_wider or is_spelled or is_decimal
+    if not fits or wanted is None:
         raise fail(
             "DL403",
             f"the column `{column.name}` of `{relation.name}` is {wanted}, and the data has {given}",
@@ -87,8 +93,18 @@ def check_type(found: DataType | None, given: str, relation: Relation, column: C
     return wanted
 
 
+def _are_exact(found: DataType | None, wanted: DataType | None) -> bool:
+    """Tells whether both are ints or decimals, which convert where no digit gets lost."""
+    types = [one for one in (found, wanted) if one is not None and (one == INT or one.is_decimal)]
+    return len(types) == 2 and any(one.is_decimal for one in types)
+
+
 def unknown_type(name: str, column: str, given: str) -> EmberlogError:
     """Returns the error for a column of a type that programs do not know."""
+    if given.startswith("decimal"):
+        hint = "decimals have up to 19 digits; cast it, or give text and declare the column decimal(2)"
+        message = f"the column `{column}` of `{name}` is of type {given}, which programs do not know"
+        return fail("DL413", message, None, hint)
     plain = given.split("<")[0]
     found = next((kind for kind in _HINTS if kind in plain), given)
     hint = _HINTS.get(found, "leave the column out, or convert it")
@@ -121,6 +137,19 @@ def half_character(what: str) -> EmberlogError:
     """Returns the error for a text with half of a character."""
     hint = "two halves together are one character; text.encode('utf-8', 'replace').decode() has `?` for a lone one"
     return fail("DL424", f"{what} has half of a character, which is no text", None, hint)
+
+
+def decimal_misfit(value: object, scale: int, where: str) -> EmberlogError:
+    """Returns the error for a decimal that would lose digits, or does not fit in 64 bits."""
+    return fail("DL413", f"{where} holds {value}, {no_decimal(scale)}", None, DECIMAL_HINT)
+
+
+def no_decimal(scale: int) -> str:
+    kept = f"with {scale} digits behind the point" if scale else "without digits behind the point"
+    return f"which is no number of 64 bits {kept}"
+
+
+DECIMAL_HINT = "declare the scale that is meant, decimal(2), or give text, or floats"
 
 
 def free_name(name: str, taken: Iterable[str]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from emberlog.datatypes import (
@@ -19,13 +21,14 @@ from emberlog.datatypes import (
     TIMESTAMP,
     UNKNOWN,
     DataType,
+    decimal_of,
     join_types,
     list_of,
     pair_of,
 )
 from emberlog.diagnostics import EmberlogError, fail
-from emberlog.io.matching import half_character, has_half_characters, no_equal_float
-from emberlog.language.spellings import days_of, time_of
+from emberlog.io.matching import decimal_misfit, half_character, has_half_characters, no_equal_float
+from emberlog.language.spellings import LARGEST_SCALE, days_of, spelled, time_of
 from emberlog.semantics.model import CellValue, Fact
 from emberlog.syntax.ast import Constant
 
@@ -42,11 +45,13 @@ def rows_of(name: str, data: Iterable[object]) -> tuple[list[Fact], list[DataTyp
     arity = len(rows[0])
     types = [UNKNOWN] * arity
     facts: list[Fact] = []
+    own_types: list[list[DataType]] = []
     for number, row in enumerate(rows, 1):
         if len(row) != arity:
             message = f"row {number:,} of `{name}` has {len(row)} values, and the first has {arity}"
             raise fail("DL402", message, None, f"it is {row}")
         fact: list[CellValue] = []
+        own_types.append([])
         for index, value in enumerate(row):
             try:
                 cell, type_ = cell_of(value)
@@ -63,12 +68,40 @@ def rows_of(name: str, data: Iterable[object]) -> tuple[list[Fact], list[DataTyp
                     f"row {number:,} has {value!r}, and the rows before have {types[index]}",
                 )
             fact.append(cell)
+            own_types[-1].append(type_)
             types[index] = joined
         facts.append(tuple(fact))
     for index, type_ in enumerate(types):
         if type_ == FLOAT:
             _check_floats(name, index, facts)
+    if any(map(_holds_decimals, types)):
+        facts = [_scaled(name, *one, types) for one in zip(facts, own_types, strict=True)]
     return facts, types
+
+
+def _holds_decimals(type_: DataType) -> bool:
+    return type_.is_decimal or any(map(_holds_decimals, type_.parts))
+
+
+def _scaled(name: str, fact: Fact, own: Sequence[DataType], types: Sequence[DataType]) -> Fact:
+    """Returns a row with its decimals in the scales of their columns."""
+    cells = enumerate(zip(fact, own, types, strict=True), 1)
+    return tuple(_with_scale(*one, f"column {index} of `{name}`") for index, one in cells)
+
+
+def _with_scale(cell: CellValue, own: DataType, wanted: DataType, where: str) -> CellValue:
+    if own == wanted or not _holds_decimals(wanted):
+        return cell
+    if isinstance(cell, tuple):
+        times = len(cell) if wanted.name == "list" else 1
+        inside = zip(cell, own.parts * times, wanted.parts * times, strict=True)
+        return tuple(_with_scale(*one, where) for one in inside)
+    if wanted.scale is None or not isinstance(cell, int):
+        return cell
+    value: int = cell * 10 ** (wanted.scale - (own.scale or 0))
+    if not INT_MIN <= value <= INT_MAX:
+        raise decimal_misfit(spelled(cell, decimal_of(own.scale or 0)), wanted.scale, where)
+    return value
 
 
 def parameters_of(given: Mapping[str, object]) -> dict[str, Constant]:
@@ -139,6 +172,8 @@ def cell_of(value: Any) -> tuple[CellValue, DataType]:
             if not INT_MIN <= microseconds <= INT_MAX:
                 raise ValueError("does not fit in 64 bits of microseconds")
             return microseconds, DURATION
+        case Decimal():
+            return _decimal_of(value)
         case (first, second) if isinstance(value, tuple):
             cells = (cell_of(first), cell_of(second))
             return tuple(cell for cell, _ in cells), pair_of(cells[0][1], cells[1][1])
@@ -149,8 +184,22 @@ def cell_of(value: Any) -> tuple[CellValue, DataType]:
                 if joined is None:
                     raise ValueError("holds values of several types")
                 element = joined
-            return tuple(cell_of(part)[0] for part in value), list_of(element)
+            cells_of_list = [cell_of(part) for part in value]
+            return tuple(_with_scale(*one, element, "a list") for one in cells_of_list), list_of(element)
     raise ValueError(f"is a {type(value).__name__}, which programs do not know")
+
+
+def _decimal_of(value: Decimal) -> tuple[int, DataType]:
+    """Returns a decimal with the digits that it has; one without digits behind the point is an int."""
+    if not value.is_finite():
+        raise ValueError("is not finite")
+    exponent = value.as_tuple().exponent
+    assert isinstance(exponent, int)
+    scale = max(0, -exponent)
+    number = Fraction(value) * 10**scale
+    if scale > LARGEST_SCALE or not INT_MIN <= number <= INT_MAX:
+        raise ValueError(f"does not fit in 64 bits, with {LARGEST_SCALE} digits behind the point at most")
+    return int(number), decimal_of(scale) if scale else INT
 
 
 def _refuse_nanoseconds(value: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Row, SparkSession
@@ -21,11 +22,12 @@ from emberlog.datatypes import (
     TIMESTAMP,
     UNKNOWN,
     DataType,
+    decimal_of,
     list_of,
     pair_of,
 )
-from emberlog.io.arrow_values import is_shown_otherwise, known_type, table_of
-from emberlog.io.matching import check_arity, check_type, unknown_type
+from emberlog.io.arrow_values import MOST_DIGITS, is_shown_otherwise, known_type, table_of
+from emberlog.io.matching import DECIMAL_HINT, check_arity, check_type, no_decimal, unknown_type
 from emberlog.language.spark_columns import nearest_float
 from emberlog.language.spark_types import schema_of
 from emberlog.language.spellings import (
@@ -33,6 +35,7 @@ from emberlog.language.spellings import (
     FIRST_DAY,
     FIRST_MOMENT,
     HOUR,
+    LARGEST_SCALE,
     LAST_DAY,
     LAST_MOMENT,
     MINUTE,
@@ -89,8 +92,11 @@ def language_type(type_: spark_types.DataType) -> DataType | None:
     match type_:
         case spark_types.ByteType() | spark_types.ShortType() | spark_types.IntegerType() | spark_types.LongType():
             return INT
-        case spark_types.FloatType() | spark_types.DoubleType() | spark_types.DecimalType():
+        case spark_types.FloatType() | spark_types.DoubleType():
             return FLOAT
+        case spark_types.DecimalType():
+            is_known = type_.precision <= MOST_DIGITS
+            return INT if type_.scale <= 0 else decimal_of(type_.scale) if is_known else None
         case spark_types.StringType() | spark_types.VarcharType() | spark_types.CharType():
             return STRING
         case spark_types.BooleanType():
@@ -111,6 +117,57 @@ def language_type(type_: spark_types.DataType) -> DataType | None:
             return None if first is None or second is None else pair_of(first, second)
         case _:
             return None
+
+
+def narrower_decimals(name: str, frame: DataFrame) -> DataFrame:
+    """Returns the frame with decimals of more than 19 digits in all cut to the digits that their values use, which one
+    pass over it tells. What does not fit then is refused when it is read."""
+    wide = [
+        field.name
+        for field in frame.schema.fields
+        if isinstance(field.dataType, spark_types.DecimalType)
+        and field.dataType.scale > 0
+        and field.dataType.precision > MOST_DIGITS
+    ]
+    if not wide or len(set(frame.columns)) < len(frame.columns) or frame.isStreaming:
+        return frame
+    found = frame.agg(*(F.max(_digits_used(F.col(quoted(one)))) for one in wide)).collect()[0]
+    cut = {}
+    for place, one in enumerate(wide):
+        value, scale = F.col(quoted(one)), found[place] or 0
+        fault = _decimal_fault(value, scale, f"the column `{one}` of `{name}`")
+        exact = value.try_cast(f"decimal({MOST_DIGITS},{scale})")
+        cut[one] = F.when(value.isNotNull(), F.coalesce(F.when(exact == value, exact), fault))
+    return frame.withColumns(cut)
+
+
+def _digits_used(value: Column) -> Column:
+    """Returns how many digits behind the point a decimal has, up to those that one can have."""
+    digits = F.lit(LARGEST_SCALE)
+    for scale in reversed(range(LARGEST_SCALE)):
+        digits = F.when(F.round(value, scale) == value, F.lit(scale)).otherwise(digits)
+    return F.when(value.isNotNull(), digits)
+
+
+def _decimal_fault(value: Column, scale: int, where: str) -> Column:
+    text = F.concat(F.lit(f"error[DL413]: {where} holds "), value.cast("string"))
+    return F.raise_error(F.concat(text, F.lit(f", {no_decimal(scale)}; {DECIMAL_HINT} ¶")))
+
+
+def _unscaled(value: Column, scale: int) -> Column:
+    """Returns a decimal as the int that stands for it, or null if it has more digits or does not fit."""
+    exact = value.try_cast(f"decimal({MOST_DIGITS + scale},{scale})")
+    number = (exact * F.lit(Decimal(10**scale))).try_cast("decimal(38,0)").try_cast("long")
+    return F.when(exact == value, number)
+
+
+def decimal_text(value: Column, scale: int) -> Column:
+    """Returns a decimal with all its digits; Spark's own text of a small one has an exponent."""
+    digits = F.lpad(F.abs(_unscaled(value, scale).cast("decimal(20,0)")).cast("string"), 40, "0")
+    whole = F.regexp_replace(F.substring(digits, 1, 40 - scale), r"\A0+(?=[0-9])", "")
+    return F.concat(
+        F.when(value < 0, "-").otherwise(""), whole, F.lit("." if scale else ""), F.right(digits, F.lit(scale))
+    )
 
 
 def columns_of_frame(name: str, frame: DataFrame) -> tuple[RelationColumn, ...]:
@@ -143,6 +200,12 @@ def _converted(value: Column, given: spark_types.DataType, relation: Relation, c
 
 
 def _as_type(value: Column, given: spark_types.DataType, wanted: DataType, where: str) -> Column:
+    if (isinstance(given, spark_types.DecimalType) and wanted != FLOAT) or (
+        wanted.is_decimal and language_type(given) == INT
+    ):
+        scale = wanted.scale or 0
+        found = _unscaled(value if isinstance(given, spark_types.DecimalType) else value.cast("decimal(20,0)"), scale)
+        return F.when(value.isNotNull(), F.coalesce(found, _decimal_fault(value, scale, where)))
     if wanted == INT:
         return value.cast("long")
     if wanted == FLOAT and language_type(given) == INT:
@@ -209,6 +272,10 @@ def read_cell(text: Column, type_: DataType) -> Column:
     if type_ == DATE:
         day = F.unix_date(F.when(F.rlike(text, F.lit(r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}\z")), text).try_cast("date"))
         return F.when((day >= F.lit(FIRST_DAY)) & (day <= F.lit(LAST_DAY)), day.cast("long"))
+    if type_.is_decimal:
+        scale = type_.scale or 0
+        spells = F.rlike(text, F.lit(rf"\A[+-]?[0-9]{{1,40}}(\.[0-9]{{0,{scale}}}0*)?\z"))
+        return F.when(spells, _unscaled(text.try_cast(f"decimal({MOST_DIGITS + scale},{scale})"), scale))
     return _read_moment(text) if type_ == TIMESTAMP else _read_duration(text)
 
 
@@ -285,6 +352,10 @@ def _shown(value: Column, type_: DataType, *, plain_times: bool) -> Column:
         return F.date_from_unix_date(value.cast("int"))
     if type_ == DURATION:
         return _interval(value)
+    if type_.is_decimal:
+        scale = type_.scale or 0
+        exact = value.cast(f"decimal({MOST_DIGITS},0)") * F.lit(Decimal(1).scaleb(-scale))
+        return exact.cast(f"decimal({MOST_DIGITS},{scale})")
     if type_.name == "list":
         return F.transform(value, lambda item: _shown(item, type_.parts[0], plain_times=plain_times))
     parts = [

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from emberlog.io.intake import Source
 from emberlog.io.local_relation import LocalRelation, statistics_of
 from emberlog.io.matching import chosen_places, declared_order, has_plain_times
-from emberlog.io.spark_conversions import as_relation, columns_of_frame, frame_of_table, quoted
+from emberlog.io.spark_conversions import as_relation, columns_of_frame, frame_of_table, narrower_decimals, quoted
 from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import Column, Relation
 
@@ -21,7 +21,7 @@ class FrameSource(Source[DataFrame]):
     def __init__(self, name: str, given: DataFrame, *, is_chosen: bool = False) -> None:
         self._name = name
         self._is_chosen = is_chosen
-        self._given = given
+        self._given = given = narrower_decimals(name, given)
         columns_of_frame(name, given)  # better said now than when a program reads it
 
     def columns(self, declared: Sequence[Column] | None) -> Sequence[Column]:

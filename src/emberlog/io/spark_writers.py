@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from emberlog.diagnostics import fail
-from emberlog.io.spark_conversions import iso_duration, quoted
+from emberlog.io.spark_conversions import decimal_text, iso_duration, quoted
 from emberlog.io.text_format import NULL
 from emberlog.io.writers import check_format, is_not_written, is_there, put_in_place
 
@@ -70,8 +70,7 @@ def _write(frame: DataFrame, place: str, format: str, header: bool) -> None:
         frame.write.parquet(place)
     elif format == "json":
         columns = [
-            _without_intervals(F.col(quoted(field.name)), field.dataType).alias(field.name)
-            for field in frame.schema.fields
+            _told_in_text(F.col(quoted(field.name)), field.dataType).alias(field.name) for field in frame.schema.fields
         ]
         frame.select(*columns).write.options(**_MOMENTS).json(place, ignoreNullFields=False)
     else:
@@ -85,15 +84,17 @@ _MOMENTS = {"timeZone": "UTC", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSX
 """How JSON holds moments: with all their digits, whatever the time zone of the session is."""
 
 
-def _without_intervals(value: Column, type_: spark_types.DataType) -> Column:
-    """Returns the value with lengths of time as text, as Emberlog reads it; Spark's own form is SQL."""
+def _told_in_text(value: Column, type_: spark_types.DataType) -> Column:
+    """Returns the value with lengths of time and decimals as text, as Emberlog reads it."""
     match type_:
         case spark_types.DayTimeIntervalType():
             return iso_duration(value)
+        case spark_types.DecimalType():
+            return decimal_text(value, type_.scale)  # a number of JSON would be read as a float
         case spark_types.ArrayType():
-            return F.transform(value, lambda item: _without_intervals(item, type_.elementType))
+            return F.transform(value, lambda item: _told_in_text(item, type_.elementType))
         case spark_types.StructType():
-            parts = [_without_intervals(value[one.name], one.dataType).alias(one.name) for one in type_.fields]
+            parts = [_told_in_text(value[one.name], one.dataType).alias(one.name) for one in type_.fields]
             return F.when(value.isNotNull(), F.struct(*parts))
         case _:
             return value
@@ -109,12 +110,12 @@ def _as_text(frame: DataFrame) -> DataFrame:
 def _cell(value: Column, type_: spark_types.DataType) -> Column:
     if isinstance(type_, spark_types.TimestampType):
         return F.date_format(F.to_utc_timestamp(value, F.current_timezone()), "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'")
-    if isinstance(type_, spark_types.DayTimeIntervalType):
-        return iso_duration(value)
+    if isinstance(type_, spark_types.DayTimeIntervalType | spark_types.DecimalType):
+        return _told_in_text(value, type_)
     if isinstance(type_, spark_types.ArrayType):
-        return F.to_json(_without_intervals(value, type_), _MOMENTS)
+        return F.to_json(_told_in_text(value, type_), _MOMENTS)
     if isinstance(type_, spark_types.StructType):
-        first, second = (_json_of(_without_intervals(value[one.name], one.dataType)) for one in type_.fields)
+        first, second = (_json_of(_told_in_text(value[one.name], one.dataType)) for one in type_.fields)
         return F.when(value.isNotNull(), F.concat(F.lit("["), first, F.lit(","), second, F.lit("]")))
     return value
 

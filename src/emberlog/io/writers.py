@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import date, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 from emberlog.config import refuse_options
@@ -66,9 +67,11 @@ def _write(relation: LocalRelation, file: Path, format: str, *, header: bool) ->
 
 
 def _json_of(value: object) -> str:
-    """Returns a moment, a day or a length of time as text, for JSON has none of them."""
+    """Returns a moment, a day, a length of time or a decimal as text, for JSON has none of them."""
     if isinstance(value, timedelta):
         return spelled(value // timedelta(microseconds=1), DURATION)
+    if isinstance(value, Decimal):
+        return f"{value:f}"
     return value.isoformat() if isinstance(value, date) else str(value)  # a datetime is a date
 
 

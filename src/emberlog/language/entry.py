@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from emberlog.datatypes import FLOAT, UNKNOWN, DataType, join_types
+from emberlog.datatypes import DATE, DURATION, FLOAT, INT, TIMESTAMP, UNKNOWN, DataType, decimal_of, join_types
+from emberlog.language.spellings import LARGEST_SCALE
 from emberlog.language.values import CellValue
 
 if TYPE_CHECKING:
@@ -141,3 +142,70 @@ class Function:
     def precision(self) -> str:
         """Says how exact the value is, as documentation puts it."""
         return f"within {self.ulps} units in the last place" if self.ulps else "exact"
+
+
+# --- what operators take and give ------------------------------------------------------------------------------------
+
+_OF_TIME: dict[tuple[str, DataType, DataType], DataType] = {
+    ("+", TIMESTAMP, DURATION): TIMESTAMP,
+    ("+", DURATION, TIMESTAMP): TIMESTAMP,
+    ("+", DATE, DURATION): DATE,
+    ("+", DURATION, DATE): DATE,
+    ("+", DURATION, DURATION): DURATION,
+    ("-", TIMESTAMP, DURATION): TIMESTAMP,
+    ("-", DATE, DURATION): DATE,
+    ("-", TIMESTAMP, TIMESTAMP): DURATION,
+    ("-", DATE, DATE): DURATION,
+    ("-", TIMESTAMP, DATE): DURATION,
+    ("-", DATE, TIMESTAMP): DURATION,
+    ("-", DURATION, DURATION): DURATION,
+    ("*", DURATION, INT): DURATION,
+    ("*", INT, DURATION): DURATION,
+    ("/", DURATION, INT): DURATION,
+    ("/", DURATION, DURATION): FLOAT,
+    ("div", DURATION, INT): DURATION,
+    ("div", DURATION, DURATION): INT,
+    ("mod", DURATION, DURATION): DURATION,
+}
+"""`/` of a duration and an int is cut off towards zero, as `div` is."""
+
+OF_TIME = (DATE, TIMESTAMP, DURATION)
+
+
+def arithmetic_type(symbol: str, left: DataType, right: DataType, *, guesses: bool = True) -> DataType | None:
+    """Returns the type of the result, unknown if the operands do not tell it, and None if they do not fit. `guesses`,
+    what is not known counts as a number."""
+    if left in OF_TIME or right in OF_TIME:
+        if left.is_known and right.is_known:
+            return _OF_TIME.get((symbol, left, right))
+        given = {
+            result
+            for (one, *types), result in _OF_TIME.items()
+            if one == symbol and all(own in (wanted, UNKNOWN) for own, wanted in zip((left, right), types, strict=True))
+        }
+        return None if not given else given.pop() if len(given) == 1 else UNKNOWN
+    if not all(one.is_numeric or not one.is_known for one in (left, right)):
+        return None
+    if (left.is_decimal or right.is_decimal) and left.is_known and right.is_known:
+        return _with_decimals(symbol, left, right)
+    is_unclear = UNKNOWN in (left, right) and not guesses
+    if (left.is_decimal or right.is_decimal) and symbol in ("div", "mod"):
+        return None
+    if symbol == "/":
+        return UNKNOWN if is_unclear and FLOAT not in (left, right) else FLOAT
+    if symbol in ("div", "mod"):
+        return UNKNOWN if is_unclear else INT if FLOAT not in (left, right) else None
+    if UNKNOWN in (left, right):
+        # One float makes it a float whatever the other is; an int says nothing about it.
+        return FLOAT if FLOAT in (left, right) else UNKNOWN
+    return join_types(left, right)
+
+
+def _with_decimals(symbol: str, left: DataType, right: DataType) -> DataType | None:
+    """Returns the type of an operation of which a side is a decimal; an int is one of scale 0."""
+    if symbol == "/" or FLOAT in (left, right):
+        return None if symbol in ("div", "mod") else FLOAT
+    scales = left.scale or 0, right.scale or 0
+    if symbol in ("+", "-"):
+        return decimal_of(max(scales))
+    return decimal_of(sum(scales)) if symbol == "*" and sum(scales) <= LARGEST_SCALE else None

@@ -16,6 +16,7 @@ from emberlog.language.entry import ANY, Constants, Function, Types, always, nev
 from emberlog.language.faults import Fault
 from emberlog.language.spellings import (
     DAY,
+    DIRECTIVES,
     FIRST_MOMENT,
     HOUR,
     LAST_MOMENT,
@@ -23,13 +24,14 @@ from emberlog.language.spellings import (
     SECOND,
     day_of,
     days_of,
+    formatted,
     moment_of,
+    parsed,
     read_date,
     read_timestamp,
     spelled,
     type_named,
 )
-from emberlog.language.time_formats import DIRECTIVES, formatted, parsed
 from emberlog.language.values import CellValue
 
 if TYPE_CHECKING:

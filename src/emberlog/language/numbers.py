@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from emberlog.datatypes import FLOAT, INT, INT_MAX, INT_MIN, UNKNOWN, DataType
-from emberlog.language.arithmetic import arithmetic_type
 from emberlog.language.entry import (
     NUMBER,
     ORDERED,
@@ -16,6 +17,7 @@ from emberlog.language.entry import (
     Function,
     Types,
     always,
+    arithmetic_type,
     never,
     of_floats,
     of_ints,
@@ -364,11 +366,11 @@ def _extreme_column(function: str) -> Callable[[Scope, list[Typed]], Typed]:
 
         from emberlog.language import spark_columns as spark
 
-        closed = [scope.closed(operand) for operand in operands]
-        type_ = widest([operand.type for operand in closed])
-        chosen = getattr(F, function)(*(operand.converted(type_) for operand in closed))
-        no_nulls = spark.no_nulls(spark.leaves_of(closed))
-        return spark.from_operands(F.when(no_nulls, chosen), type_, closed, conditions=1)
+        bound = [scope.bound(operand) for operand in operands]
+        type_ = widest([operand.type for operand in bound])
+        columns = [operand.converted(type_) for operand in bound]
+        are_there = reduce(operator.and_, [column.isNotNull() for column in columns])
+        return spark.from_operands(F.when(are_there, getattr(F, function)(*columns)), type_, bound, conditions=1)
 
     return compiled
 

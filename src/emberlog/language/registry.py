@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, DataType
 from emberlog.diagnostics import fail
-from emberlog.language import bits, choices, conversions, lists, moments, numbers, text_parts, texts
+from emberlog.language import bits, choices, conversions, decimals, lists, moments, numbers, text_parts, texts
 from emberlog.language.aggregates import AGGREGATES as _AGGREGATES
 from emberlog.language.aggregates import Aggregate, registered
 from emberlog.language.conversions import NARROW, WIDEN
@@ -17,16 +17,8 @@ from emberlog.language.values import CellValue, in_range
 
 SCALAR_FUNCTIONS = {
     one.name: one
-    for one in (
-        *numbers.FUNCTIONS,
-        *bits.FUNCTIONS,
-        *texts.FUNCTIONS,
-        *lists.FUNCTIONS,
-        *text_parts.FUNCTIONS,
-        *conversions.FUNCTIONS,
-        *choices.FUNCTIONS,
-        *moments.FUNCTIONS,
-    )
+    for kind in (numbers, bits, texts, lists, text_parts, conversions, choices, moments, decimals)
+    for one in kind.FUNCTIONS
 }
 AGGREGATES = {one.name: one for one in _AGGREGATES}
 
@@ -41,6 +33,7 @@ INTERNAL = {
         lists.MEMBER,
         *choices.TESTS,
         *moments.INTERNAL,
+        *decimals.INTERNAL,
     )
 }
 """What rewrites put into expressions, and programs cannot write."""

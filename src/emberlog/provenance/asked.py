@@ -110,7 +110,8 @@ def _value(relation: str, column: str, type_: DataType, value: object) -> CellVa
 def _told_by_type(relation: str, column: str, type_: DataType, value: object) -> CellValue:
     """Returns a moment, a length of time or a decimal that is given as such, or as text."""
     try:
-        cell, found = (read_cell(value, type_), type_) if isinstance(value, str) else cell_of(value)
+        is_text = isinstance(value, str) or type_.is_decimal
+        cell, found = (read_cell(str(value), type_), type_) if is_text else cell_of(value)
     except ValueError:
         cell, found = None, UNKNOWN
     if found != type_:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from emberlog.datatypes import DATE, DURATION, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType, join_types
+from emberlog.datatypes import DATE, DURATION, FLOAT, INT, STRING, TIMESTAMP, UNKNOWN, DataType, decimal_of, join_types
 from emberlog.diagnostics import Diagnostics
-from emberlog.language.arithmetic import OF_TIME, arithmetic_type
 from emberlog.language.choices import IF, TESTS
-from emberlog.language.entry import ANY, LIST, NUMBER, ORDERED, PAIR, TEXT_OR_LIST, Function
+from emberlog.language.decimals import DECIMAL, decimal_literal
+from emberlog.language.entry import ANY, LIST, NUMBER, OF_TIME, ORDERED, PAIR, TEXT_OR_LIST, Function, arithmetic_type
 from emberlog.language.lists import MAKE, MEMBER, element_of
 from emberlog.language.moments import FORMAT_TIME, PARSE_DATE, PARSE_TIME, TRUNCATE, UNITS_OF_CALENDAR
 from emberlog.language.registry import Functions
-from emberlog.language.spellings import DAY
+from emberlog.language.spellings import DAY, LARGEST_SCALE, format_error
 from emberlog.language.text_parts import REGULAR
 from emberlog.language.texts import pattern_error
-from emberlog.language.time_formats import format_error
 from emberlog.syntax import ast
 from emberlog.syntax.ast import BinaryOperator, Expression
 
@@ -76,6 +75,8 @@ class ExpressionTyper:
         types = self.type_of(left), self.type_of(right)
         if any(one in OF_TIME for one in types):
             return self._with_time(binary, *types)
+        if any(one.is_decimal for one in types):
+            return self._with_decimals(binary, *types)
         sides = [self._number(side, operator.value) for side in (left, right)]
         if operator in (BinaryOperator.INTEGER_DIVIDE, BinaryOperator.MODULO):
             for side, found in zip((left, right), sides, strict=True):
@@ -88,6 +89,31 @@ class ExpressionTyper:
                     )
             sides = [UNKNOWN if one == FLOAT else one for one in sides]
         return arithmetic_type(operator.value, sides[0], sides[1], guesses=self.guesses) or UNKNOWN
+
+    def _with_decimals(self, binary: ast.Binary, left: DataType, right: DataType) -> DataType:
+        symbol = binary.operator.value
+        left = beside_decimal(binary.left, left, right).type if isinstance(binary.left, ast.Constant) else left
+        right = beside_decimal(binary.right, right, left).type if isinstance(binary.right, ast.Constant) else right
+        for side in (binary.left, binary.right):
+            if self._number(side, symbol) == UNKNOWN != self.type_of(side):
+                return UNKNOWN
+        result = arithmetic_type(symbol, left, right, guesses=self.guesses)
+        if result is None and symbol == "*":
+            digits = (left.scale or 0) + (right.scale or 0)
+            self.diagnostics.error(
+                "DL266",
+                f"this product would have {digits} digits behind the point, and {LARGEST_SCALE} is the most",
+                binary.span,
+                "round an operand before, decimal(X, 4), or take floats, float(X)",
+            )
+        elif result is None:
+            self.diagnostics.error(
+                "DL221",
+                f"`{symbol}` needs ints, and here is a decimal",
+                binary.span,
+                "int(X), floor(X) and round(X) convert",
+            )
+        return result or UNKNOWN
 
     def _with_time(self, binary: ast.Binary, left: DataType, right: DataType) -> DataType:
         symbol = binary.operator.value
@@ -117,9 +143,12 @@ class ExpressionTyper:
         types = [self.type_of(argument) for argument in call.arguments]
         if function is None or not function.accepts(len(types)):
             return UNKNOWN
+        if function.is_mixed or function in TESTS or function in (IF, MAKE):
+            types = [self.type_of(argument) for argument in beside_decimals(call.arguments, types)]
         for index, (argument, found) in enumerate(zip(call.arguments, types, strict=True)):
             wanted = function.parameter(index)
-            if not _accepts(wanted, found):
+            takes_decimals = function.is_real or function.name in OF_DECIMALS
+            if not _accepts(wanted, found) or (found.is_decimal and wanted == NUMBER and not takes_decimals):
                 self.diagnostics.error(
                     "DL221",
                     f"`{call.function}` needs {_described(wanted)}, and this is {found.described}",
@@ -138,7 +167,23 @@ class ExpressionTyper:
             self._one_type(call, types, "compares")
         if function is IF:
             self._one_type(replace(call, arguments=call.arguments[1:]), types[1:], "chooses between")
+        if function is DECIMAL or (function.name == "round" and types[0].is_decimal and len(types) == 2):
+            return self._scale(call.arguments[1])
+        if function.name in ("floor", "ceil", "round") and types[0].is_decimal:
+            return INT
         return function.result(types)
+
+    def _scale(self, digits: Expression) -> DataType:
+        """Returns the decimal with so many digits behind the point; reports what is no constant, or too large."""
+        if isinstance(digits, ast.Constant) and type(digits.value) is int and 0 <= digits.value <= LARGEST_SCALE:
+            return decimal_of(digits.value)
+        self.diagnostics.error(
+            "DL266",
+            "the digits of a decimal behind its point are a constant",
+            digits.span,
+            f"write decimal(X, 2); the type of the result has them, and {LARGEST_SCALE} is the most",
+        )
+        return UNKNOWN
 
     def _pattern(self, pattern: Expression) -> None:
         """Reports a constant pattern that is no regular expression."""
@@ -178,7 +223,11 @@ class ExpressionTyper:
         joined = join_types(element, found)
         is_kept = call.function == MEMBER.name or joined == element or not element.is_known
         is_mixed = call.function == "concat" and element != found and element.is_known and found.is_known
-        if joined is None or not is_kept or is_mixed:
+        # Decimals of two scales would be the same number, and different ints.
+        has_scales = (
+            (element.is_decimal or found.is_decimal) and element != found and element.is_known and found.is_known
+        )
+        if joined is None or not is_kept or is_mixed or has_scales:
             name = "in" if call.function == MEMBER.name else call.function
             message = f"`{name}` has {whole.described} beside {other.described}"
             self.diagnostics.error("DL221", message, call.span, "the elements of a list are of one type")
@@ -195,6 +244,25 @@ class ExpressionTyper:
                 self.diagnostics.error("DL221", f"{message} beside {widest.described}", argument.span)
                 return
             widest = joined
+
+
+OF_DECIMALS = ("abs", "floor", "ceil", "round", "order!")
+"""Functions of numbers that know decimals as such; those of reals take them as floats."""
+
+
+def beside_decimal(constant: ast.Constant, own: DataType, other: DataType) -> ast.Constant:
+    """Returns a number that stands beside a decimal: one with a fraction is the decimal that is written."""
+    found = decimal_literal(constant.value) if own == FLOAT and other.is_decimal else None
+    return constant if found is None else ast.Constant(found[0], constant.span, decimal_of(found[1]))
+
+
+def beside_decimals(arguments: Sequence[Expression], types: Sequence[DataType]) -> list[Expression]:
+    """Returns arguments that are compared or chosen from, the constants beside a decimal as decimals."""
+    decimal = next((type_ for type_ in types if type_.is_decimal), UNKNOWN)
+    return [
+        beside_decimal(one, type_, decimal) if isinstance(one, ast.Constant) else one
+        for one, type_ in zip(arguments, types, strict=True)
+    ]
 
 
 def _accepts(wanted: DataType, found: DataType) -> bool:

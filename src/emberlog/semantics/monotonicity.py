@@ -119,7 +119,11 @@ class _RuleTest:
         return None
 
     def _comparison(self, comparison: Compare) -> NonMonotoneStep | None:
-        left, right = self.trend(comparison.left), self.trend(comparison.right)
+        match comparison.left:
+            case ast.Call("order!", (one, _, other, _)):  # decimals of two scales
+                left, right = self.trend(one), self.trend(other)
+            case _:
+                left, right = self.trend(comparison.left), self.trend(comparison.right)
         if left is right is Trend.FIXED:
             return None
         match comparison.operator:
@@ -204,7 +208,7 @@ class _RuleTest:
                 return any(self._is_strict(side) for side in (left, right)) and len(fixed) == 1
             case ast.Call("later!" | "earlier!", (left, right)):
                 return self._is_strict(ast.Binary(_ARITHMETIC[expression.function], left, right))
-            case ast.Call("timestamp!" | "whole_day!", (inner,)):
+            case ast.Call("timestamp!" | "whole_day!" | "scaled!", (inner, *_)):
                 return self._is_strict(inner)
             case ast.Binary(BinaryOperator.SUBTRACT, left, right):
                 return self._is_strict(left) and self.trend(right) is Trend.FIXED

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from emberlog.datatypes import FLOAT, INT, join_types
 from emberlog.diagnostics import Diagnostics
+from emberlog.semantics.elaborate import decimal_constant
 from emberlog.semantics.model import CheckedQuery, Column, Relation, Term
 from emberlog.semantics.normalize import refuse_null
 from emberlog.semantics.typecheck import whole_constant
@@ -83,8 +84,10 @@ def _constant(constant: Constant, index: int, relation: Relation, diagnostics: D
             "ask with a variable, and look for null in the answers",
         )
     constant = whole_constant(constant, column.type)
+    constant = decimal_constant(constant, column.type) or constant
     found = constant.type
-    if join_types(column.type, found) is None or (column.type == INT and found == FLOAT):
+    joined = join_types(column.type, found)
+    if joined is None or (column.type == INT and found == FLOAT) or (joined.is_decimal and joined != column.type):
         diagnostics.error(
             "DL224",
             f"column {index + 1} of `{relation.name}` is {column.type}, and this is {found.described}",

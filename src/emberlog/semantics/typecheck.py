@@ -16,7 +16,7 @@ from emberlog.diagnostics import Diagnostics, Note
 from emberlog.language.conversions import NARROW, WIDEN
 from emberlog.language.faults import Fault
 from emberlog.language.registry import Functions
-from emberlog.semantics.elaborate import elaborated, elaborated_comparison
+from emberlog.semantics.elaborate import decimal_constant, elaborated, elaborated_comparison, scaled
 from emberlog.semantics.expression_types import ExpressionTyper
 from emberlog.semantics.model import (
     Absent,
@@ -252,12 +252,13 @@ class _RuleChecker:
         links: list[Literal] = []
         columns = [self.table.type_of(atom.relation, index) for index in range(len(atom.terms))]
         for term, column in zip(atom.terms, columns, strict=True):
-            if isinstance(term, Variable) and column != INT:
+            if isinstance(term, Variable) and column == self.types[term.name]:
                 self.bound.add(term.name)
         for term, column in zip(atom.terms, columns, strict=True):
-            if isinstance(term, Variable) and column == INT and self.types[term.name] == FLOAT:
-                whole = self._fresh(term, INT)
-                value = _as(FLOAT, whole, INT)
+            own = self.types[term.name] if isinstance(term, Variable) else column
+            if isinstance(term, Variable) and column != own and column.is_numeric and own.is_numeric:
+                whole = self._fresh(term, column)
+                value = _as(own, whole, column)
                 if term.name in self.bound:
                     links.append(Compare(ComparisonOperator.EQUAL, term, value, term.span))
                 else:
@@ -291,9 +292,11 @@ class _RuleChecker:
 
     def _constant(self, relation: str, index: int, column: DataType, constant: Constant) -> Constant:
         constant = whole_constant(constant, column)
+        if column.is_decimal:
+            constant = decimal_constant(constant, column) or constant
         found = constant.type
         joined = join_types(column, found)
-        if joined is None or (column == INT and found == FLOAT):
+        if joined is None or (column == INT and found == FLOAT) or (joined.is_decimal and joined != column):
             self._column_mismatch(relation, index, column, found, constant.span)
         widened = _as_float(constant, self.diagnostics) if column == FLOAT and found == INT else constant
         assert isinstance(widened, Constant)
@@ -304,7 +307,7 @@ class _RuleChecker:
         if not found.is_known:
             return
         earlier, place = self.first_use.setdefault(variable.name, (found, span))
-        if earlier == found or (earlier.is_numeric and found.is_numeric):
+        if earlier == found or (earlier.is_numeric and found.is_numeric and join_types(earlier, found) is not None):
             return
         hint = "join on values of one type; float(X) and to_string(X) convert"
         self.diagnostics.error(
@@ -317,7 +320,8 @@ class _RuleChecker:
 
     def _comparison(self, comparison: Compare) -> None:
         left, right = self.typer.type_of(comparison.left), self.typer.type_of(comparison.right)
-        if join_types(left, right) is None and {left, right} != {DATE, TIMESTAMP}:
+        are_numbers = left.is_numeric and right.is_numeric
+        if join_types(left, right) is None and {left, right} != {DATE, TIMESTAMP} and not are_numbers:
             self.diagnostics.error(
                 "DL223",
                 f"{left.described} cannot be compared with {right.described}",
@@ -332,11 +336,15 @@ class _RuleChecker:
         column = self.table.type_of(self.rule.relation, index)
         if isinstance(value, Contribution):
             return self._contribution(index, column, value)
+        if isinstance(value, Constant):
+            value = decimal_constant(value, column) or value
         found = self.typer.type_of(value)
         self._fits(index, column, found)
         return self._widened(self._elaborated(value), found, column)
 
     def _widened(self, value: Expression, found: DataType, column: DataType) -> Expression:
+        if column.is_decimal and found.is_numeric:
+            return scaled(value, found, column)
         return _as_float(value, self.diagnostics) if column == FLOAT and found == INT else value
 
     def _contribution(self, index: int, column: DataType, value: Contribution) -> Contribution:
@@ -365,6 +373,9 @@ class _RuleChecker:
         value = replace(value, arguments=tuple(map(self._elaborated, value.arguments)))
         if value.function == "avg" and aggregated == DURATION:
             return replace(value, arguments=(ast.Call("seconds", value.arguments, span),))
+        if aggregated.is_decimal and function.result(types) == FLOAT:
+            *others, last = value.arguments
+            return replace(value, arguments=(*others, self._elaborated(ast.Call("float", (last,), span))))
         # The contribution itself is widened; counts and keys stay as they are.
         is_key_alone = function.by_key and len(types) == 1
         if column == FLOAT and types and aggregated == INT and function.result(types) == INT and not is_key_alone:
@@ -377,6 +388,13 @@ class _RuleChecker:
         span = _head_span(self.rule, index)
         if joined is None:
             self._column_mismatch(self.rule.relation, index, column, found, span)
+        elif joined.is_decimal and joined != column and column.is_known:
+            self.diagnostics.error(
+                "DL267",
+                f"this is {found.described}, and column {index + 1} of `{self.rule.relation}` is {column}",
+                span,
+                f"decimal(X, {column.scale or 0}) rounds it, and keeps what fits",
+            )
         elif column == INT and found == FLOAT:
             declared = self.table.columns[self.rule.relation, index]
             self.diagnostics.error(
@@ -446,9 +464,29 @@ class _ExactChoices:
 def unify_contributions(rules: Sequence[CoreRule], functions: Functions, diagnostics: Diagnostics) -> list[CoreRule]:
     """Widens ints that rules and facts contribute to an aggregate beside the floats of others."""
     floats: set[tuple[str, int, int]] = set()
+    decimals: dict[tuple[str, int, int], DataType] = {}
     for rule in rules:
-        floats.update(place for place, found in _argument_types(rule, functions) if found == FLOAT)
-    return [_with_floats(rule, floats, functions, diagnostics) for rule in rules]
+        for place, found in _argument_types(rule, functions):
+            if found == FLOAT:
+                floats.add(place)
+            joined = join_types(decimals.get(place, UNKNOWN), found)
+            if found.is_numeric and joined is not None:
+                decimals[place] = joined
+    decimals = {place: type_ for place, type_ in decimals.items() if type_.is_decimal}
+    with_floats = [_with_floats(rule, floats, functions, diagnostics) for rule in rules]
+    return [_with_decimals(rule, decimals, functions) for rule in with_floats] if decimals else with_floats
+
+
+def _with_decimals(rule: CoreRule, decimals: Mapping[tuple[str, int, int], DataType], functions: Functions) -> CoreRule:
+    """Returns the rule with what it contributes to an aggregate in the scale that the others have."""
+    head = list(rule.head)
+    for (relation, column, position), found in _argument_types(rule, functions):
+        value, wanted = head[column], decimals.get((relation, column, position))
+        if wanted is not None and found != wanted and isinstance(value, Contribution):
+            arguments = list(value.arguments)
+            arguments[position] = scaled(arguments[position], found, wanted)
+            head[column] = replace(value, arguments=tuple(arguments))
+    return replace(rule, head=tuple(head))
 
 
 def _argument_types(rule: CoreRule, functions: Functions) -> Iterator[tuple[tuple[str, int, int], DataType]]:
@@ -491,6 +529,8 @@ def _as(wanted: DataType, value: Expression, found: DataType) -> Expression:
     """Returns the number of the wanted type that is equal to a value, or null if there is none."""
     if wanted == found or not (wanted.is_numeric and found.is_numeric):
         return value
+    if wanted.is_decimal or found.is_decimal:
+        return ast.Call(TRY, (scaled(value, found, wanted),), value.span)
     function = WIDEN if wanted == FLOAT else NARROW
     return ast.Call(TRY, (ast.Call(function.name, (value,), value.span),), value.span)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from emberlog.datatypes import TIMESTAMP, TYPE_NAMES
+from emberlog.datatypes import TIMESTAMP, TYPE_NAMES, DataType, decimal_of
 from emberlog.diagnostics import nearest
+from emberlog.language.spellings import LARGEST_SCALE
 from emberlog.syntax import ast
 from emberlog.syntax.ast import DeclarationKind
 from emberlog.syntax.lexer import Token, TokenKind
@@ -34,6 +35,9 @@ class DeclarationParser(TokenReader):
             is_type = self.peek(4).kind is TokenKind.NAME and not self.peek(4).is_word(*LITERALS)
             is_moment = self.peek(5).kind is TokenKind.STRING
             return is_type and not is_moment and not after.is_symbol(":-", "<-", "?", ",")
+        if self.peek(2).is_word("decimal") and self.peek(3).is_symbol("("):  # `p(decimal(2) X)`, not `p(decimal(X, 2))`
+            behind = self.tokens[min(self.matching_parenthesis(3) + 1, len(self.tokens) - 1)]
+            return behind.kind is TokenKind.NAME and not behind.is_word("div", "mod")
         type_first = self.peek(2).is_word(*TYPE_NAMES) and self.peek(3).kind is TokenKind.NAME
         return type_first and not self.peek(3).is_word("div", "mod")
 
@@ -90,21 +94,49 @@ class DeclarationParser(TokenReader):
         if self.peek().is_symbol(":"):
             self.take()
             name, type_name = first, self.expect_name("a type")
+            data_type = self._type(type_name)
         else:
-            name, type_name = self.expect_name("the name of the column"), first
+            data_type = self._type(first)
+            name = self.expect_name("the name of the column")
         aggregate = None
         if self.peek().is_word("aggregate"):
             self.take()
             aggregate_name = self.expect_name("the name of an aggregate function")
             lower = aggregate_name.text.lower()
             aggregate = AGGREGATE_NAMES.get(lower, aggregate_name.text)
-        data_type = TYPE_NAMES.get(type_name.text.lower())
-        if data_type is None:
-            guess = nearest(type_name.text.lower(), TYPE_NAMES)
-            known = "types are int, float, string, bool, date, timestamp and duration"
-            hint = f"did you mean `{guess}`? {known}" if guess else known
-            raise self.problem("DL115", f"`{type_name.text}` is not a type", type_name.span, hint)
         return ast.ColumnDeclaration(name.text, data_type, aggregate, first.span.to(self.previous().span))
+
+    def _type(self, name: Token) -> DataType:
+        """Returns the type of this name, behind which the scale of a decimal stands."""
+        if name.text.lower() == "decimal":
+            return self._decimal_type(name)
+        data_type = TYPE_NAMES.get(name.text.lower())
+        if data_type is None:
+            guess = nearest(name.text.lower(), [*TYPE_NAMES, "decimal"])
+            known = "types are int, float, decimal(2), string, bool, date, timestamp and duration"
+            hint = f"did you mean `{guess}`? {known}" if guess else known
+            raise self.problem("DL115", f"`{name.text}` is not a type", name.span, hint)
+        return data_type
+
+    def _decimal_type(self, name: Token) -> DataType:
+        """Reads `decimal(2)`, or `decimal(10, 2)`, in which the first number says how many digits there are in all."""
+        numbers: list[object] = []
+        if self.peek().is_symbol("("):
+            self.take()
+            numbers = [token.value for token in self.separated(self.take)]
+            self.expect(")")
+        scale = numbers[-1] if numbers else None
+        digits = numbers[0] if len(numbers) == 2 else LARGEST_SCALE
+        is_known = isinstance(scale, int) and isinstance(digits, int) and 1 <= len(numbers) <= 2
+        if not is_known or not 0 <= scale <= digits <= LARGEST_SCALE:  # type: ignore[operator]
+            raise self.problem(
+                "DL115",
+                "a decimal has the digits behind its point as a part of its type",
+                name.span.to(self.previous().span),
+                f"write decimal(2), or decimal(10, 2); both go up to {LARGEST_SCALE}",
+            )
+        assert isinstance(scale, int)
+        return decimal_of(scale)
 
     def window(self) -> ast.Window:
         """`WINDOW(60 minutes, 5 minutes)`"""

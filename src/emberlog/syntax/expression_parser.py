@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 
-from emberlog.datatypes import DATE, DURATION, INT_MAX, INT_MIN, TIMESTAMP
+from emberlog.datatypes import DATE, DURATION, INT_MAX, INT_MIN, TIMESTAMP, decimal_of
 from emberlog.language.spellings import UNITS, read_date, read_timestamp
 from emberlog.source import Span
 from emberlog.syntax import ast
@@ -123,6 +123,8 @@ class ExpressionParser(ForeignForms):
             return self._primary()
         self.take()
         number = self.peek()
+        if number.kind is TokenKind.DECIMAL:
+            return self._decimal(self.take(), token.span.to(number.span), sign=-1)
         if number.kind in (TokenKind.INT, TokenKind.FLOAT):
             self.take()
             assert isinstance(number.value, int | float)
@@ -140,6 +142,8 @@ class ExpressionParser(ForeignForms):
         match token.kind:
             case TokenKind.INT | TokenKind.FLOAT:
                 return self._number(self.take())
+            case TokenKind.DECIMAL:
+                return self._decimal(self.take(), token.span)
             case TokenKind.STRING:
                 self.take()
                 return ast.Constant(str(token.value), token.span)
@@ -170,6 +174,10 @@ class ExpressionParser(ForeignForms):
             self.report("DL105", "this number does not fit into a 64-bit int", token.span)
             return ast.Constant(0, token.span)
         return ast.Constant(token.value, token.span)
+
+    def _decimal(self, token: Token, span: Span, *, sign: int = 1) -> Expression:
+        assert isinstance(token.value, int)
+        return ast.Constant(sign * token.value, span, decimal_of(int(token.text)))
 
     def _at_unit(self, number: Token) -> bool:
         unit = self.peek().text.lower()

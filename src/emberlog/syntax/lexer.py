@@ -9,6 +9,7 @@ from enum import Enum
 from emberlog.datatypes import INT_MAX
 from emberlog.deadline import check_time
 from emberlog.diagnostics import Diagnostics
+from emberlog.language.spellings import LARGEST_SCALE
 from emberlog.source import Source, Span
 from emberlog.syntax.ast import Comment
 
@@ -17,6 +18,7 @@ class TokenKind(Enum):
     NAME = "a name"
     INT = "a number"
     FLOAT = "a number with a fraction"
+    DECIMAL = "a decimal"
     STRING = "a string"
     PARAMETER = "a parameter"
     SYMBOL = "a symbol"
@@ -71,6 +73,7 @@ _TOKEN = re.compile(
       (?P<space>\s+)
     | (?P<line_comment>//[^\n]*)
     | (?P<block_comment>/\*)
+    | (?P<decimal>\d+(?:_\d+)*(?:\.\d+(?:_\d+)*)?m\b)
     | (?P<float>\d+(?:_\d+)*\.\d+(?:_\d+)*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)
     | (?P<based>0[xX][0-9a-fA-F]+(?:_[0-9a-fA-F]+)*|0[bB][01]+(?:_[01]+)*)
     | (?P<int>\d+(?:_\d+)*)
@@ -150,6 +153,8 @@ class _Lexer:
                 self._comment(start, self.offset)
             case "block_comment":
                 self._block_comment(start)
+            case "decimal":
+                self._decimal(start, text.replace("_", ""))
             case "float" | "int":
                 self._number(start, text.replace("_", ""), is_float=kind == "float")
             case "based":
@@ -237,6 +242,16 @@ class _Lexer:
             )
         self.line_has_tokens = True
         self.tokens.append(Token(TokenKind.NAME, name, self._span(start, self.offset), is_quoted=True))
+
+    def _decimal(self, start: int, text: str) -> None:
+        """Reads `0.10m`: its value is 10, and its scale what stands behind the point."""
+        whole, _, fraction = text[:-1].partition(".")
+        value = int(whole + fraction) if len(text) <= _LONGEST_NUMBER else INT_MAX + 2
+        if value > INT_MAX or len(fraction) > LARGEST_SCALE:
+            limit = f"64 bits, with {LARGEST_SCALE} digits behind the point at most"
+            self.diagnostics.error("DL105", f"this decimal does not fit into {limit}", self._span(start, self.offset))
+            value, fraction = 0, ""
+        self._add(TokenKind.DECIMAL, start, str(len(fraction)), value)
 
     def _string(self, start: int, quote: str) -> None:
         line_end = self._line_end(start)
