@@ -211,7 +211,8 @@ def test_an_empty_relation_has_no_facts(database: Database, spark: SparkSession,
 
 def test_a_relation_that_is_not_registered(database: Database, folder: Path) -> None:
     database["arcs"] = [(1, 2)]
-    diagnostic = error_of(lambda: database.datalog(TC))
+    undeclared = TC.partition("\n")[2]
+    diagnostic = error_of(lambda: database.datalog(undeclared))
     assert (diagnostic.code, diagnostic.message) == ("DL401", "there are no facts for the relation `arc`")
     assert any("did you mean `arcs`?" in note.text for note in diagnostic.notes)
     assert error_of(lambda: database["arx"]).code == "DL401"

@@ -152,7 +152,7 @@ def test_values_of_every_type_are_shown(run: Run) -> None:
         "  2026-01-01 10:00:00  true   1.5  a, b",
         "l(T, collect): 1 fact",
         "  2026-01-01 10:00:00  [a, b]",
-        "q(c1): 1 fact",
+        "q(encd): 1 fact",
         "  (1.5, a, b)",
     ]
 
