@@ -73,6 +73,10 @@ def expression(draw: st.DrawFn, body: Body, kind: str) -> str:
                 f"{one} div 2",
                 f"len({value(draw, body, STRING)})",
                 f"-{one} mod 3",
+                f"if({one} > {other}, {one}, 2)",
+                f"if({one} > 3, null, {one})",
+                f"coalesce(if({one} between 1 and 2, {other}, null), 3)",
+                f"band({one}, 3)",
                 "2 * 3 - 4",
             )
         case "float":
@@ -81,6 +85,7 @@ def expression(draw: st.DrawFn, body: Body, kind: str) -> str:
                 f"{one} / 2",
                 f"float({value(draw, body, INT)})",
                 f"{value(draw, body, INT)} / 4",
+                f"if({value(draw, body, INT)} in (0, 1), {one}, least({one}, 2))",
                 "1 / 2",
             )
         case _:
@@ -88,6 +93,8 @@ def expression(draw: st.DrawFn, body: Body, kind: str) -> str:
                 f"substr(cat({one}, {other}), 0, 2)",
                 f"upper({one})",
                 f"to_string({value(draw, body, INT)})",
+                f'if({one} like "a%" and {other} != "b", trim({other}), "b")',
+                f'split_part({one}, "a", 0)',
             )
     return draw(st.sampled_from(forms))
 
@@ -116,6 +123,8 @@ def test_literal(draw: st.DrawFn, body: Body) -> str:
         negation = draw(st.sampled_from(("", "!")))
         function = draw(st.sampled_from(("contains", "starts_with", "matches")))
         return f'{negation}{function}({left}, "a")'
+    if kind == INT and draw(st.integers(0, 5)) == 0:
+        return draw(st.sampled_from((f"is_null({left})", f"!is_null({left})", f"{left} not in (1, 2)")))
     if kind == INT and draw(st.integers(0, 3)) == 0:
         left = expression(draw, body, INT)
     return f"{left} {operator} {right}"
