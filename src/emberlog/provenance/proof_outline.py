@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from emberlog.logical.rule_text import aggregate_text, cell_text
+from emberlog.logical.rule_text import aggregate_text
 from emberlog.provenance.model import (
     Absence,
     Combination,
@@ -21,22 +21,24 @@ from emberlog.provenance.model import (
     WrittenFact,
 )
 from emberlog.render.outline import Kind, Node, Outline
-from emberlog.render.wording import fact_text, holding_text, named, pattern_text, when_text
-from emberlog.semantics.model import CheckedProgram, Contribution, HeadValue
+from emberlog.render.wording import Meaning, cell_text, fact_text, holding_text, named, pattern_text, when_text
+from emberlog.semantics.model import CheckedProgram, Contribution, Fact, HeadValue
 from emberlog.syntax.ast import Expression, Variable
 
 WRITTEN = "written in the program"
 
 
 def proof_outline(proof: ProofTree, checked: CheckedProgram) -> Outline:
-    title = f"why {fact_text(proof.root.relation, proof.root.fact)}"
-    return Outline(title, tuple(_Writer(proof, checked).run()), checked)
+    writer = _Writer(proof, checked)
+    title = f"why {fact_text(proof.root.relation, writer.meaning.fact(proof.root.relation, proof.root.fact))}"
+    return Outline(title, tuple(writer.run()), checked)
 
 
 class _Writer:
     def __init__(self, proof: ProofTree, checked: CheckedProgram) -> None:
         self.proof = proof
         self.checked = checked
+        self.meaning = Meaning(checked)
         self.recursions = {name: stratum.recursion for stratum in checked.strata for name in stratum.relations}
         self.rules = {rule.name: rule for rule in checked.rules}
         self.nodes: list[Node] = []
@@ -44,7 +46,7 @@ class _Writer:
 
     def run(self) -> list[Node]:
         for goal in self.proof.steps:
-            self.places[goal] = self._add(_node_of(Kind.DERIVED, goal))
+            self.places[goal] = self._add(self._node_of(Kind.DERIVED, goal))
         for goal, step in self.proof.steps.items():
             self._fill(self.nodes[self.places[goal]], goal, step)
         return self.nodes
@@ -81,7 +83,7 @@ class _Writer:
 
     def _apply(self, node: Node, step: RuleStep, *how: str) -> None:
         node.rule, node.how = step.rule, _joined(*how)
-        node.bindings = named(step.bindings)
+        node.bindings = named(self.meaning.bound(step.rule, step.bindings))
         head = self.rules[step.rule].head
         values = (argument for value in head for argument in _arguments(value))
         shown = {value.name for value in values if isinstance(value, Variable)}
@@ -90,7 +92,10 @@ class _Writer:
 
     def _contributions(self, column: CombinedColumn) -> Iterator[int]:
         for contributed in column.contributions:
-            arguments = tuple(cell_text(argument) for argument in contributed.arguments)
+            values = contributed.arguments
+            if isinstance(contributed.by, RuleStep):
+                values = self.meaning.contributed(contributed.by.rule, column.column, values)
+            arguments = tuple(map(cell_text, values))
             node = Node(Kind.CONTRIBUTION, aggregate_text(column.function, arguments))
             self._contributed(node, contributed, "")
             node.kind = Kind.CONTRIBUTION
@@ -103,21 +108,25 @@ class _Writer:
         match premise:
             case Goal():
                 if premise not in self.places:
-                    node = _node_of(Kind.OPEN, premise)
+                    node = self._node_of(Kind.OPEN, premise)
                     node.how = "not shown further"
                     self.places[premise] = self._add(node)
                 return self.places[premise]
             case Absence(_, relation, pattern):
-                return self._add(Node(Kind.ABSENCE, f"no fact matches {pattern_text(relation, pattern)}"))
+                return self._add(Node(Kind.ABSENCE, f"no fact matches {self._pattern(relation, pattern)}"))
             case Condition(literal):
-                return self._add(Node(Kind.CONDITION, holding_text(literal, dict(step.bindings))))
+                bound = self.meaning.bound(step.rule, step.bindings)
+                return self._add(Node(Kind.CONDITION, holding_text(literal, dict(bound))))
             case _:
                 assert_never(premise)
 
+    def _node_of(self, kind: Kind, goal: Goal) -> Node:
+        fact = self.meaning.fact(goal.relation, goal.fact)
+        text = fact_text(goal.relation, fact)
+        return Node(kind, text, relation=goal.relation, fact=fact, iteration=goal.iteration)
 
-def _node_of(kind: Kind, goal: Goal) -> Node:
-    text = fact_text(goal.relation, goal.fact)
-    return Node(kind, text, relation=goal.relation, fact=goal.fact, iteration=goal.iteration)
+    def _pattern(self, relation: str, pattern: Fact) -> str:
+        return pattern_text(relation, self.meaning.fact(relation, pattern))
 
 
 def _joined(*parts: str) -> str:

@@ -22,8 +22,8 @@ from emberlog.provenance.refutations import (
 )
 from emberlog.provenance.valuations import pattern_values
 from emberlog.render.outline import Kind, Node, Outline
-from emberlog.render.wording import condition_text, fact_text, holding_text, named, pattern_text
-from emberlog.semantics.model import Absent, CheckedProgram, CoreRule, Match
+from emberlog.render.wording import Meaning, condition_text, fact_text, holding_text, named, pattern_text
+from emberlog.semantics.model import Absent, CheckedProgram, CoreRule, Fact, Match
 
 NO_FACT = "no fact matches it"
 
@@ -32,14 +32,15 @@ _NAME_OF_ANY = re.compile(r"\b_\d+\b")
 
 
 def refutation_outline(tree: RefutationTree, checked: CheckedProgram) -> Outline:
-    title = f"why not {pattern_text(tree.root.relation, tree.root.values)}"
-    return Outline(title, tuple(_Writer(tree, checked).run()), checked)
+    writer = _Writer(tree, checked)
+    return Outline(f"why not {writer.pattern(tree.root.relation, tree.root.values)}", tuple(writer.run()), checked)
 
 
 class _Writer:
     def __init__(self, tree: RefutationTree, checked: CheckedProgram) -> None:
         self.tree = tree
         self.checked = checked
+        self.meaning = Meaning(checked)
         self.rules = {rule.name: rule for rule in checked.rules}
         self.nodes: list[Node] = []
         self.places: dict[Pattern, int] = {}
@@ -51,13 +52,19 @@ class _Writer:
             self._fill(self.nodes[self.places[pattern]], pattern, refutation)
         return self.nodes
 
+    def pattern(self, relation: str, values: Fact) -> str:
+        return pattern_text(relation, self.meaning.fact(relation, values))
+
+    def _fact(self, relation: str, fact: Fact) -> str:
+        return fact_text(relation, self.meaning.fact(relation, fact))
+
     def _add(self, node: Node) -> int:
         self.nodes.append(node)
         return len(self.nodes) - 1
 
     def _missing(self, pattern: Pattern) -> int:
         if pattern not in self.places:
-            text = pattern_text(pattern.relation, pattern.values)
+            text = self.pattern(pattern.relation, pattern.values)
             how = NO_FACT if self.checked.relations[pattern.relation].is_derived else f"{NO_FACT}, input"
             node = Node(Kind.MISSING, text, how, relation=pattern.relation, fact=pattern.values)
             self.places[pattern] = self._add(node)
@@ -68,7 +75,7 @@ class _Writer:
             case NotGiven():
                 pass
             case OtherValues(facts):
-                others = ", ".join(fact_text(pattern.relation, fact) for fact in facts)
+                others = ", ".join(self._fact(pattern.relation, fact) for fact in facts)
                 node.how = f"its group has another value: {others}"
             case BeyondStages(limit):
                 node.how = f"the query needs no stage above {limit:,}"
@@ -81,7 +88,13 @@ class _Writer:
     def _failed_rule(self, failed: FailedRule, pattern: Pattern) -> int:
         rule = self.rules[failed.rule]
         how = "" if failed.is_sure else "not all facts were tried; others may come further"
-        node = Node(Kind.RULE, f"{rule.name}: {_rule_text(rule)}", how, rule=rule.name, bindings=named(failed.bindings))
+        node = Node(
+            Kind.RULE,
+            f"{rule.name}: {_rule_text(rule)}",
+            how,
+            rule=rule.name,
+            bindings=named(self.meaning.bound(rule.name, failed.bindings)),
+        )
         node.children += [self._holding(rule, failed, place) for place in range(failed.holding)]
         node.children.append(self._failure(failed, pattern))
         return self._add(node)
@@ -89,35 +102,36 @@ class _Writer:
     def _holding(self, rule: CoreRule, failed: FailedRule, place: int) -> int:
         literal = rule.body[place]
         bindings = dict(failed.bindings)
+        shown = dict(self.meaning.bound(rule.name, failed.bindings))
         match literal:
             case Match(relation):
                 fact = failed.facts[place]
-                return self._add(Node(Kind.OPEN, fact_text(relation, fact), "holds", relation=relation, fact=fact))
+                return self._add(Node(Kind.OPEN, self._fact(relation, fact), "holds", relation=relation, fact=fact))
             case Absent(relation, terms):
-                unwanted = pattern_text(relation, pattern_values(terms, bindings))
+                unwanted = self.pattern(relation, pattern_values(terms, bindings))
                 return self._add(Node(Kind.ABSENCE, f"no fact matches {unwanted}"))
             case _:
-                return self._add(Node(Kind.CONDITION, holding_text(literal, bindings)))
+                return self._add(Node(Kind.CONDITION, holding_text(literal, shown)))
 
     def _failure(self, failed: FailedRule, pattern: Pattern) -> int:
         match failed.failure:
             case MissingFact(missing, is_null):
                 if not is_null:
                     return self._missing(missing)
-                text = pattern_text(missing.relation, missing.values)
+                text = self.pattern(missing.relation, missing.values)
                 return self._add(Node(Kind.FAILED, text, "a value is null, which agrees with nothing"))
             case DisturbingFact(unwanted, fact):
-                text = f"!{pattern_text(unwanted.relation, unwanted.values)}"
-                return self._add(Node(Kind.FAILED, text, f"{fact_text(unwanted.relation, fact)} is there"))
+                text = f"!{self.pattern(unwanted.relation, unwanted.values)}"
+                return self._add(Node(Kind.FAILED, text, f"{self._fact(unwanted.relation, fact)} is there"))
             case FailedCondition(literal):
-                text = condition_text(literal, dict(failed.bindings))
+                text = condition_text(literal, dict(self.meaning.bound(failed.rule, failed.bindings)))
                 return self._add(Node(Kind.FAILED, text, "does not hold"))
             case OtherHead(None):
-                text = f"the head can not be {pattern_text(pattern.relation, pattern.values)}"
+                text = f"the head can not be {self.pattern(pattern.relation, pattern.values)}"
                 return self._add(Node(Kind.FAILED, text))
             case OtherHead(values):
                 assert values is not None
-                text = f"the head is {pattern_text(pattern.relation, values)}"
+                text = f"the head is {self.pattern(pattern.relation, values)}"
                 return self._add(Node(Kind.FAILED, text, "another fact"))
             case _:
                 assert_never(failed.failure)

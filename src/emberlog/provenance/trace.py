@@ -15,7 +15,7 @@ from emberlog.provenance.proof_outline import WRITTEN
 from emberlog.provenance.proofs import Prover
 from emberlog.provenance.refutations import Pattern
 from emberlog.render.outline_json import plain
-from emberlog.render.wording import fact_text, pattern_text, when_text
+from emberlog.render.wording import Meaning, fact_text, pattern_text, when_text
 from emberlog.semantics.model import CheckedProgram, Fact, RecursionCase, Relation
 
 MOST_ROWS = 200_000
@@ -128,6 +128,7 @@ class Trace:
     def __init__(self, pattern: Pattern, iterations: tuple[IterationChanges, ...], checked: CheckedProgram) -> None:
         self.iterations = iterations
         self.checked = checked
+        self._meaning = Meaning(checked)
         self._pattern = pattern
         strata = (stratum for stratum in checked.strata if pattern.relation in stratum.relations)
         self._recursion = next((stratum.recursion for stratum in strata), None)
@@ -151,7 +152,7 @@ class Trace:
                 {
                     "iteration": one.iteration,
                     "count": one.count,
-                    "changes": [_change_object(change) for change in one.changes],
+                    "changes": [self._change_object(change) for change in one.changes],
                 }
                 for one in self.iterations
             ],
@@ -167,7 +168,7 @@ class Trace:
     @property
     def _title(self) -> str:
         pattern = self._pattern
-        title = f"trace of {pattern_text(pattern.relation, pattern.values)}"
+        title = f"trace of {pattern_text(pattern.relation, self._meaning.fact(pattern.relation, pattern.values))}"
         return title if self.iterations else f"{title}: no such fact"
 
     def _lines(self) -> Iterator[Line]:
@@ -175,39 +176,45 @@ class Trace:
         for one in self.iterations:
             when = when_text(one.iteration, self._recursion)
             for number, change in enumerate(one.changes):
-                was = f"was {fact_text(relation, change.replaced)}" if change.replaced is not None else ""
-                fact = fact_text(relation, change.fact)
-                yield when if number == 0 else "", fact, "gone" if change.is_gone else was, _derivation(change.step)
+                was = f"was {self._fact(relation, change.replaced)}" if change.replaced is not None else ""
+                fact = self._fact(relation, change.fact)
+                yield (
+                    when if number == 0 else "",
+                    fact,
+                    "gone" if change.is_gone else was,
+                    self._derivation(change.step),
+                )
             if one.count > len(one.changes):
                 yield "", f"… {one.count - len(one.changes):,} more", "", ""
 
+    def _fact(self, relation: str, fact: Fact) -> str:
+        return fact_text(relation, self._meaning.fact(relation, fact))
 
-def _derivation(step: Step | None) -> str:
-    match step:
-        case None:
-            return ""
-        case InputFact():
-            return "input"
-        case WrittenFact():
-            return WRITTEN
-        case RuleStep() | Combination():
-            used = applications(step)
-            return "; ".join(_application(one) for one in used) if used else WRITTEN
-        case _:
-            assert_never(step)
+    def _derivation(self, step: Step | None) -> str:
+        match step:
+            case None:
+                return ""
+            case InputFact():
+                return "input"
+            case WrittenFact():
+                return WRITTEN
+            case RuleStep() | Combination():
+                used = applications(step)
+                return "; ".join(self._application(one) for one in used) if used else WRITTEN
+            case _:
+                assert_never(step)
 
+    def _application(self, step: RuleStep) -> str:
+        facts = ", ".join(self._fact(goal.relation, goal.fact) for goal in step.premises if isinstance(goal, Goal))
+        return f"{step.rule} from {facts}" if facts else step.rule
 
-def _application(step: RuleStep) -> str:
-    facts = ", ".join(fact_text(goal.relation, goal.fact) for goal in step.premises if isinstance(goal, Goal))
-    return f"{step.rule} from {facts}" if facts else step.rule
-
-
-def _change_object(change: Change) -> dict[str, object]:
-    one: dict[str, object] = {"fact": [plain(value) for value in change.fact]}
-    if change.replaced is not None:
-        one["replaced"] = [plain(value) for value in change.replaced]
-    if change.is_gone:
-        one["gone"] = True
-    if change.step is not None:
-        one["by"] = _derivation(change.step)
-    return one
+    def _change_object(self, change: Change) -> dict[str, object]:
+        relation = self._pattern.relation
+        one: dict[str, object] = {"fact": [plain(value) for value in self._meaning.fact(relation, change.fact)]}
+        if change.replaced is not None:
+            one["replaced"] = [plain(value) for value in self._meaning.fact(relation, change.replaced)]
+        if change.is_gone:
+            one["gone"] = True
+        if change.step is not None:
+            one["by"] = self._derivation(change.step)
+        return one

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from emberlog.language.spellings import spelled
 from emberlog.render.outline import Node, Outline, SlideNote
+from emberlog.render.wording import Meant
 from emberlog.semantics.model import CellValue
 from emberlog.source import NOWHERE
 from emberlog.syntax.printer import print_statement
@@ -62,4 +64,6 @@ def _node_object(number: int, node: Node) -> dict[str, object]:
 
 
 def plain(value: CellValue) -> object:
+    if isinstance(value, Meant):
+        return spelled(value, value.type)
     return [plain(part) for part in value] if isinstance(value, tuple) else value

@@ -6,15 +6,82 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import assert_never
 
+from emberlog.datatypes import UNKNOWN, DataType
+from emberlog.diagnostics import Diagnostics
+from emberlog.language.spellings import literal as spelled_literal
 from emberlog.logical.expressions import substitute, substitute_in_condition
-from emberlog.logical.rule_text import cell_text, literal_text
-from emberlog.semantics.model import Bind, CellValue, Compare, Holds, Recursion, RecursionCase
+from emberlog.logical.rule_text import cell_text as plain_cell_text
+from emberlog.logical.rule_text import literal_text
+from emberlog.semantics.expression_types import ExpressionTyper
+from emberlog.semantics.model import (
+    Bind,
+    CellValue,
+    CheckedProgram,
+    Compare,
+    Contribution,
+    Fact,
+    Holds,
+    Recursion,
+    RecursionCase,
+)
 from emberlog.syntax.ast import Constant, Expression
 from emberlog.syntax.printer import print_expression
 
 _GENERATED = re.compile(r"_\d*")
 
 START = "start"
+
+
+class Meant(int):
+    """Is an int that stands for something else, which its type tells: a date, a moment, a duration or a decimal."""
+
+    type: DataType
+
+    @staticmethod
+    def of(value: CellValue, type_: DataType) -> CellValue:
+        """Returns the value as one that can be shown; itself, if it tells all."""
+        if isinstance(value, tuple):
+            parts = type_.parts * len(value) if type_.name == "list" else type_.parts
+            return tuple(map(Meant.of, value, parts)) if len(parts) == len(value) else value
+        if not type_.is_told_by_type or type(value) is not int:
+            return value
+        meant = Meant(value)
+        meant.type = type_
+        return meant
+
+
+class Meaning:
+    """Knows what the values of a program stand for."""
+
+    def __init__(self, checked: CheckedProgram) -> None:
+        # The clock of a stream may be a plain count, and a proof of one says moments in its own way.
+        self._is_needed = not checked.has_streams
+        self._columns = {name: tuple(one.type for one in it.columns) for name, it in checked.relations.items()}
+        self._rules = {rule.name: rule for rule in checked.rules}
+        self._functions = checked.functions
+
+    def fact(self, relation: str, values: Fact) -> Fact:
+        types = self._columns.get(relation, ())
+        return tuple(map(Meant.of, values, types)) if self._is_needed and len(types) == len(values) else values
+
+    def bound(self, rule: str, bindings: Iterable[tuple[str, CellValue]]) -> tuple[tuple[str, CellValue], ...]:
+        types = self._rules[rule].types if self._is_needed else {}
+        return tuple((name, Meant.of(value, types.get(name, UNKNOWN))) for name, value in bindings)
+
+    def contributed(self, rule: str, column: int, arguments: Fact) -> Fact:
+        """Returns what a rule gives to the aggregate of a column."""
+        value = self._rules[rule].head[column]
+        if not self._is_needed or not isinstance(value, Contribution) or len(value.arguments) != len(arguments):
+            return arguments
+        typer = ExpressionTyper(self._rules[rule].types, self._functions, Diagnostics())
+        return tuple(map(Meant.of, arguments, map(typer.type_of, value.arguments)))
+
+
+def cell_text(value: CellValue) -> str:
+    """Returns a value as a program writes it."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(cell_text, value))})"
+    return spelled_literal(value, value.type) if isinstance(value, Meant) else plain_cell_text(value)
 
 
 def fact_text(relation: str, values: Iterable[CellValue]) -> str:
@@ -62,7 +129,11 @@ def _filled(expression: Expression, bindings: Mapping[str, CellValue]) -> str:
 
 
 def _constants(bindings: Mapping[str, CellValue]) -> dict[str, Expression]:
-    return {name: Constant(value) for name, value in bindings.items() if isinstance(value, bool | int | float | str)}
+    return {
+        name: Constant(int(value), meant=value.type) if isinstance(value, Meant) else Constant(value)
+        for name, value in bindings.items()
+        if isinstance(value, bool | int | float | str)
+    }
 
 
 def named(bindings: Iterable[tuple[str, CellValue]]) -> tuple[tuple[str, CellValue], ...]:
