@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 
 from emberlog.deadline import check_time
 from emberlog.diagnostics import Diagnostics
@@ -34,6 +34,9 @@ from emberlog.semantics.typecheck import CHECKING, TypeTable, check_types, infer
 from emberlog.source import NOWHERE, Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import Constant, DeclarationKind
+
+FACT = "fact"
+"""What rules without a body are called."""
 
 
 def analyze(
@@ -147,7 +150,7 @@ class _Analysis:
                 continue
             if statement.body is not None:
                 number += 1
-            name = statement.label or (f"r{number}" if statement.body is not None else "fact")
+            name = statement.label or (f"r{number}" if statement.body is not None else FACT)
             if statement.label is None and name in written:
                 name += "'"  # the person calls another rule so
             wanted = name
@@ -277,12 +280,16 @@ class _Analysis:
 
 
 def _split_facts(rules: Sequence[CoreRule]) -> tuple[dict[str, tuple[Fact, ...]], list[CoreRule]]:
-    """Facts of plain constants apart from the rules; a fact with arithmetic stays a rule without a body."""
+    """Facts of plain constants apart from the rules; a fact with arithmetic or a list stays a rule without a body."""
     facts: dict[str, dict[tuple[tuple[type, object], ...], Fact]] = {}
-    others = []
+    others: list[CoreRule] = []
+    computed = 0
     for rule in rules:
         fact = _constants(rule) if not rule.body else None
-        if fact is None:
+        if fact is None and rule.name == FACT:
+            computed += 1
+            others.append(replace(rule, name=FACT if computed == 1 else f"{FACT} {computed}"))
+        elif fact is None:
             others.append(rule)
         else:
             # 1 and true are equal in Python, and different facts here.

@@ -290,3 +290,8 @@ def test_a_refutation_reads_what_no_plan_would(db: Db) -> None:
     assert "arc" in result.explained.inputs
     assert "0.0 = 0.5" in str(result.why_not("p", (1,)))
     assert str(result.why("arc", (1, 2))) == "arc(1, 2)   input arc"
+
+
+def test_facts_that_are_computed_have_proofs_of_their_own(db: Db) -> None:
+    result = db.datalog("p(1 + 2). p(3 + 4). q(X) :- p(X).", provenance=True)
+    assert str(result.why("q", (7,))).splitlines()[1].split() == ["└", "p(7)", "fact", "2"]
