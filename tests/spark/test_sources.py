@@ -61,6 +61,10 @@ def test_json(database: Database, tmp_path: Path) -> None:
     path.write_text('{"b": 1, "a": "x"}\n{"b":}\n')
     with pytest.raises(EmberlogError, match=r"(?s)DL404.*e.json:2:6"):
         facts_of(database, path)
+    path.write_text('{"a": 1}\n{"a": "1"}\n')
+    with pytest.raises(EmberlogError, match=r"DL403.*`a` of `e` has texts, and also 1"):
+        database.register("e", path)
+        database.datalog("p(X) :- e(X).")
 
 
 def test_data_of_this_process(database: Database) -> None:

@@ -99,6 +99,22 @@ class SparkReader(Reader[DataFrame]):
             if found is not None:
                 raise no_equal_float(int(found[0]), f"the column `{column}` of `{name}`")
 
+    def _check_texts(self, frame: DataFrame, name: str, location: str, *, is_array: bool) -> None:
+        """Raises DL403 for a column of JSON that has texts and other values: Spark would make texts of all, and one
+        fact of 1 and `"1"`."""
+        texts = [one.name for one in frame.schema.fields if isinstance(one.dataType, spark_types.StringType)]
+        if not texts:
+            return
+        kept = spark_types.StructType([spark_types.StructField(one, spark_types.VariantType()) for one in texts])
+        values = self._spark.read.schema(kept).option("multiLine", is_array).json(location)
+        columns = [F.col(quoted(one)) for one in texts]
+        is_text = [F.schema_of_variant(one).isin("STRING", "VOID") for one in columns]
+        others = values.agg(*(F.max(F.when(~test, F.to_json(one))) for one, test in zip(columns, is_text, strict=True)))
+        for column, other in zip(texts, others.first() or (), strict=False):
+            if other is not None:
+                where = f"the column `{column}` of `{name}`"
+                raise fail("DL403", f"{where} has texts, and also {other}", None, "give all values as one type")
+
     def _partitioned(self, files: Files, location: str) -> DataFrame:
         """Returns the rows of files. Partition columns have the type that all their values spell, as in text files;
         Spark by itself would make 1234 of `zip=01234`."""
@@ -130,6 +146,7 @@ class SparkReader(Reader[DataFrame]):
         if half is not None:
             raise half_character(f"`{half[0][:_SHOWN]}` in the data of `{files.name}`")
         self._check_widened(frame, files.name, location, is_array=is_array)
+        self._check_texts(frame, files.name, location, is_array=is_array)
         try:
             of_first = (json_objects(files.found[0])[0] if is_array else json.loads(start[0])) if start else ()
         except (ValueError, TypeError, IndexError):
