@@ -24,6 +24,7 @@ OUT = [
     "timestamp",
     "date",
     "interval day to second",
+    "decimal(19,2)",
     "array<bigint>",
     "struct<first:bigint,second:string>",
 ]
