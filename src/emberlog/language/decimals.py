@@ -101,6 +101,11 @@ def _decimal(value: CellValue, factor: int, target: int) -> int:
     return _fits(value)
 
 
+def _not_called(*_values: CellValue) -> CellValue:
+    """Has no value: the type checker writes `decimal!` in the place of `decimal`, with powers of ten."""
+    raise Fault("DL503", "only the types tell what becomes of the number")
+
+
 def _rounded(value: Decimal, target: int) -> int:
     return int((value * target).quantize(Decimal(1), rounding=ROUND_HALF_UP, context=_EXACT)) if value else 0
 
@@ -245,7 +250,7 @@ DECIMAL = _entry(
     (ANY, INT),
     f"X as a decimal with S digits behind the point, a constant up to {LARGEST_SCALE}; halves go away from zero, and "
     "text is read exactly",
-    _decimal,  # which the type checker calls as `decimal!`, with powers of ten
+    _not_called,
     result=always(UNKNOWN),
     fails=sometimes,
     signature="decimal(X, S)",

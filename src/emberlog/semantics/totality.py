@@ -88,7 +88,8 @@ def _constant_value(expression: Expression) -> object:
     """Returns the value of an expression without variables, or UNSET."""
     match expression:
         case Constant(value):
-            return value
+            # Before types are written out, what a date or a decimal comes to in an operation is not known.
+            return value if expression.meant is None else UNSET
         case Unary() | Binary() | Call():
             function, arguments = operation(expression)
             values = [_constant_value(one) for one in arguments]

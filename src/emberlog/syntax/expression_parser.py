@@ -177,7 +177,11 @@ class ExpressionParser(ForeignForms):
 
     def _decimal(self, token: Token, span: Span, *, sign: int = 1) -> Expression:
         assert isinstance(token.value, int)
-        return ast.Constant(sign * token.value, span, decimal_of(int(token.text)))
+        value = sign * token.value
+        if value > INT_MAX:
+            self.report("DL105", "this decimal does not fit into 64 bits", span)
+            value = 0
+        return ast.Constant(value, span, decimal_of(int(token.text)))
 
     def _at_unit(self, number: Token) -> bool:
         unit = self.peek().text.lower()

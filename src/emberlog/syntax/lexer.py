@@ -247,7 +247,7 @@ class _Lexer:
         """Reads `0.10m`: its value is 10, and its scale what stands behind the point."""
         whole, _, fraction = text[:-1].partition(".")
         value = int(whole + fraction) if len(text) <= _LONGEST_NUMBER else INT_MAX + 2
-        if value > INT_MAX or len(fraction) > LARGEST_SCALE:
+        if value > INT_MAX + 1 or len(fraction) > LARGEST_SCALE:  # one more has a minus before it, or is refused
             limit = f"64 bits, with {LARGEST_SCALE} digits behind the point at most"
             self.diagnostics.error("DL105", f"this decimal does not fit into {limit}", self._span(start, self.offset))
             value, fraction = 0, ""
