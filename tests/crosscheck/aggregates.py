@@ -4,10 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from datetime import timedelta
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias, cast
 
-from tests.crosscheck.meaning import EPSILON, NEGATIVE, SAFELY_FINITE, Fault, Known, Near, Unclear, near, number
+from tests.crosscheck.meaning import (
+    EPSILON,
+    NEGATIVE,
+    OVERFLOW,
+    SAFELY_FINITE,
+    Fault,
+    Known,
+    Near,
+    Unclear,
+    near,
+    number,
+)
+from tests.crosscheck.times import decimal_of, microseconds, scale_of
 
 Contribution: TypeAlias = "tuple[Known, ...]"
 
@@ -19,7 +33,7 @@ def aggregated(function: str, contributions: Sequence[Contribution]) -> Known:
     bag = [one for one in contributions if None not in one]
     if function in ("mcount", "msum"):
         _check_signs(bag, len(bag) < len(contributions))
-    if not bag and function not in (*COUNTS, "collect"):
+    if not bag and function not in (*COUNTS, "collect", "top", "bottom"):
         return None
     return _AGGREGATES[function](bag)
 
@@ -37,12 +51,24 @@ def _total(values: Sequence[Known]) -> Known:
     """The exact total of ints; of floats one that may be off by n·2⁻⁵² of the sum of their absolute values."""
     if all(isinstance(value, int) for value in values):
         return number(sum(cast(Sequence[int], values)))
+    if all(isinstance(value, timedelta | Decimal) for value in values):
+        return _exact_total(cast(Sequence[Any], values))
     slack = sum(value.slack for value in values if isinstance(value, Near))
     sizes = sum(Fraction(abs(_number(value))) for value in values)
     if sizes >= SAFELY_FINITE:
         raise Unclear
     exact = float(sum(Fraction(_number(value)) for value in values))
     return near(exact, slack * 1.01 + len(values) * EPSILON * float(sizes) + math.ulp(exact))
+
+
+def _exact_total(values: Sequence[Any]) -> Known:
+    """The total of durations or decimals, which may be out of range on the way."""
+    if isinstance(values[0], timedelta):
+        return timedelta(microseconds=number(sum(map(microseconds, values))))
+    found = decimal_of(sum(map(Fraction, values), Fraction(0)), scale_of(values[0]))
+    if found is None:
+        raise Fault(OVERFLOW)
+    return found
 
 
 def _mean(values: Sequence[Known]) -> Known:
@@ -52,6 +78,19 @@ def _mean(values: Sequence[Known]) -> Known:
     assert isinstance(total, Near)
     mean = total.value / len(values)
     return near(mean, total.slack / len(values) + math.ulp(mean))
+
+
+def _median(values: Sequence[Known]) -> Known:
+    ordered = sorted(cast(Sequence[Any], values))
+    half = len(ordered) // 2
+    middle = ordered[half : half + 1] if len(ordered) % 2 else ordered[half - 1 : half + 1]
+    return float(sum(map(Fraction, middle)) / len(middle)) + 0.0
+
+
+def _most(bag: Sequence[Contribution], is_descending: bool) -> Known:
+    """The first few of the sorted values, as many as the largest first argument says."""
+    number = max((cast(int, one[0]) for one in bag), default=0)
+    return tuple(sorted((cast(Any, one[1]) for one in bag), reverse=is_descending)[:number])
 
 
 def _sum_over_keys(bag: Sequence[Contribution]) -> Known:
@@ -93,6 +132,10 @@ _AGGREGATES: dict[str, Callable[[Sequence[Contribution]], Known]] = {
     "count": len,
     "countd": lambda bag: len(set(_first(bag))),
     "sum": lambda bag: _total(_first(bag)),
+    "sumd": lambda bag: _total(list(set(_first(bag)))),
+    "median": lambda bag: _median(_first(bag)),
+    "top": lambda bag: _most(bag, is_descending=True),
+    "bottom": lambda bag: _most(bag, is_descending=False),
     "avg": lambda bag: _mean(_first(bag)),
     "min": lambda bag: _smallest(_first(bag)),
     "max": lambda bag: _largest(_first(bag)),

@@ -12,16 +12,20 @@ from dataclasses import dataclass, field
 from itertools import count, product
 from typing import TypeAlias, assert_never
 
-from tests.crosscheck.meaning import Fault, Known, Unclear, called, holds, negated, operated
+from tests.crosscheck.meaning import Fault, Known, Unclear, called, holds, negated, operated, word_holds
 from tests.crosscheck.programs import (
+    WORDS,
     Anything,
     Atom,
     Call,
     Comparison,
+    Condition,
     Const,
     Either,
     Expr,
+    If,
     Literal,
+    Logic,
     Neg,
     Op,
     Procedure,
@@ -48,12 +52,65 @@ def evaluated(expression: Expr, valuation: Mapping[str, Known]) -> Known:
         case Neg(operand):
             return negated(evaluated(operand, valuation))
         case Op(symbol, left, right):
-            one, other = _all_evaluated((left, right), valuation)
-            return operated(symbol, one, other)
+            operands = _values_or_null((left, right), valuation)
+            return None if operands is None else operated(symbol, *operands)
+        case Call("is_null", (argument,)):
+            return evaluated(argument, valuation) is None
+        case Call("coalesce", arguments):
+            found = (evaluated(argument, valuation) for argument in arguments)
+            return next((value for value in found if value is not None), None)
         case Call(function, arguments):
-            return called(function, _all_evaluated(arguments, valuation))
+            values = _values_or_null(arguments, valuation)
+            return None if values is None else called(function, values)
+        case If(condition, first, second):
+            return evaluated(first if _is_met(condition, valuation) else second, valuation)
         case _:
             assert_never(expression)
+
+
+def _is_met(condition: Condition, valuation: Mapping[str, Known], is_negated: bool = False) -> bool:
+    """Tells whether a condition holds, or its opposite: with a null in a part, neither does. What the first part
+    settles leaves the others alone."""
+    match condition:
+        case Comparison(symbol, left, right):
+            one, other = _all_evaluated((left, right), valuation)
+            return holds(_OPPOSITE[symbol] if is_negated else symbol, one, other)
+        case Test(call, is_test_negated):
+            return _passes(Test(call, is_test_negated is not is_negated), valuation)
+        case Logic("not", (one_part,)):
+            return _is_met(one_part, valuation, not is_negated)
+        case Logic(word, parts):
+            met = (_is_met(part, valuation, is_negated) for part in parts)
+            return all(met) if (word == "and") is not is_negated else any(met)
+        case _:
+            assert_never(condition)
+
+
+_OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+def _passes(test: Test, valuation: Mapping[str, Known]) -> bool:
+    call = test.call
+    if call.function in WORDS:
+        return word_holds(call.function, _all_evaluated(call.arguments, valuation), test.is_negated)
+    value = evaluated(call, valuation)
+    return value is not None and value is not test.is_negated
+
+
+def _values_or_null(expressions: Sequence[Expr], valuation: Mapping[str, Known]) -> list[Known] | None:
+    """The values; None if one of them is null, whether the others have values or not."""
+    values: list[Known] = []
+    codes: set[str] = set()
+    for expression in expressions:
+        try:
+            values.append(evaluated(expression, valuation))
+        except Fault as fault:
+            codes |= fault.codes
+    if None in values:
+        return None
+    if codes:
+        raise Fault(*codes)
+    return values
 
 
 def _all_evaluated(expressions: Sequence[Expr], valuation: Mapping[str, Known]) -> list[Known]:
@@ -116,7 +173,7 @@ class Body:
     def _matched_term(self, term: Term) -> Term:
         """A computed argument is a variable of the atom, compared with the expression."""
         match term:
-            case Neg() | Op() | Call():
+            case Neg() | Op() | Call() | If():
                 variable = Var(next(self._names))
                 self.plain.append(Comparison("=", variable, term))
                 return variable
@@ -127,6 +184,10 @@ class Body:
         matched = {name for atom in self.atoms for term in atom.terms for name in variables(term)}
         definitions = self._definitions(matched)
         defining = {id(equation) for one in definitions for equation in one.equations}
+        for literal in self.plain:
+            match literal:
+                case Test(Call("in", (Var(name), *_)), False) if name not in matched:
+                    raise Unclear("values of a list may be what an equation is compared with")
         waiting: list[_Definition | Plain] = [*definitions, *(one for one in self.plain if id(one) not in defining)]
         steps = [_Step(None), *map(_Step, self.atoms)]
         known: set[str] = set()
@@ -261,9 +322,8 @@ def _is_true(test: Plain, valuation: Valuation, facts: Facts) -> bool:
         case Comparison(symbol, left, right):
             one, other = _all_evaluated((left, right), valuation)
             return holds(symbol, one, other)
-        case Test(call, is_negated):
-            value = evaluated(call, valuation)
-            return value is not None and value is not is_negated
+        case Test():
+            return _passes(test, valuation)
         case Atom(relation, terms):
             values = iter(_all_evaluated([term for term in terms if not isinstance(term, Anything)], valuation))
             wanted = [None if isinstance(term, Anything) else (next(values),) for term in terms]

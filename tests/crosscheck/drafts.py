@@ -7,7 +7,23 @@ from dataclasses import dataclass, field
 from random import Random
 
 from tests.crosscheck.expressions import Writer
-from tests.crosscheck.kinds import BIG, BOOL, NEAR, PLAIN, SMALL, TAME, TEXT, WILD, Kind, Pools, is_readable, pools
+from tests.crosscheck.kinds import (
+    BIG,
+    BOOL,
+    LISTS,
+    MONEY,
+    NEAR,
+    SCALARS,
+    SMALL,
+    TAME,
+    TEXT,
+    TIMED,
+    WILD,
+    Kind,
+    Pools,
+    is_readable,
+    pools,
+)
 from tests.crosscheck.programs import (
     Aggregate,
     Anything,
@@ -65,6 +81,8 @@ class Draft:
         self.pools = pools(self.random)
         self.forms = {form: self.random.choice(weights) for form, weights in FORMS.items()}
         """Other weights for each program: some are all constants, some all joins, which chance alone never makes."""
+        self.has_times = self.chance(25)
+        """Whether there are columns of moments, durations and decimals."""
         self.is_graph = self.chance(35)
         """Whether nearly all columns are small ints, so that joins and queries find partners everywhere."""
 
@@ -85,14 +103,17 @@ class Draft:
         self.rules.append(Rule(relation.name, tuple(head), tuple(literals), iterations))
 
     def fact(self, relation: Sig) -> None:
-        if all(kind in PLAIN for kind in relation.kinds):
+        if all(kind in SCALARS for kind in relation.kinds):
             self.facts.append((relation.name, tuple(self.pools.one(kind) for kind in relation.kinds)))
 
     def some_kinds(self, least: int, most: int, *, hostile: int = 40) -> list[Kind]:
         """Columns for a relation: mostly small ints, which recursion goes along."""
         if self.is_graph and self.chance(85):
             return [SMALL] * self.random.randint(least, most)
-        tame, wild = (SMALL, SMALL, SMALL, TEXT, BOOL, TAME), (BIG, WILD, TEXT)
+        tame = (SMALL, SMALL, SMALL, TEXT, BOOL, TAME)
+        wild: tuple[Kind, ...] = (BIG, WILD, TEXT)
+        if self.has_times:
+            wild = (*wild, *TIMED)
         number = self.random.randint(least, most)
         return [self.random.choice(wild if self.chance(hostile) else tame) for _ in range(number)]
 
@@ -107,13 +128,13 @@ class Draft:
 
     def _add_input(self, sig: Sig) -> None:
         is_inline = self.chance(40)
-        has_nulls = not is_inline and self.chance(25)
+        has_nulls = self.chance(25)
         rows = [
             tuple(None if has_nulls and self.chance(15) else self.pools.one(kind) for kind in sig.kinds)
             for _ in range(self.random.choices((1 if is_inline else 0, 3, 6, 9, 14, 24), (1, 2, 4, 4, 4, 1))[0])
         ]
         is_telling = all(any(row[place] is not None for row in rows) for place in range(len(sig.kinds)))
-        is_declared = not is_telling or self.chance(60)
+        is_declared = not is_telling or MONEY in sig.kinds or self.chance(60)
         types = tuple(kind.type for kind in sig.kinds)
         self.inputs.append(Input(sig.name, types, tuple(rows), is_inline, is_declared))
         self.readable.append(sig)
@@ -159,7 +180,7 @@ class BodyDraft(Writer):
             return Var(self.random.choice(old))
         if form == "repeated" and own:
             return Var(self.random.choice(own))
-        if form == "constant" and kind in PLAIN:
+        if form == "constant" and kind in SCALARS:
             return self.pools.constant(kind)
         if form == "anything":
             return Anything()
@@ -206,7 +227,11 @@ class BodyDraft(Writer):
 
     def assignment(self, depth: int = 1) -> None:
         kind = self.random.choice((SMALL, BIG, BIG, TAME, WILD, WILD, TEXT, BOOL))
-        computed = self.computed(kind, depth)
+        if self.chance(10):
+            kind = self.random.choice((*LISTS, *TIMED))
+        self.assign(kind, self.computed(kind, depth))
+
+    def assign(self, kind: Kind, computed: Expr) -> None:
         sides = [self.fresh(kind), computed]
         if self.chance(25):
             sides.reverse()

@@ -7,15 +7,19 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from random import Random
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from emberlog.config import Execution, Limits
 from emberlog.database import Database
-from emberlog.datatypes import TYPE_NAMES
+from emberlog.datatypes import DataType
 from emberlog.diagnostics import EmberlogError, Severity
 from emberlog.engines.interpreter import interpreter
 from emberlog.io.local_relation import LocalRelation
+from emberlog.language.spellings import type_named
 from emberlog.logical.build import build
 from emberlog.logical.nodes import Fixpoint, LogicalPlan
 from emberlog.logical.statistics import Statistics
@@ -25,7 +29,8 @@ from emberlog.workers.plan.capabilities import obstacles
 from emberlog.workers.plan.compile import compile_fixpoint
 from emberlog.workers.plan.mode import needs_rounds
 from tests.crosscheck.compare import Answered, Crashed, Failed, Outcome
-from tests.crosscheck.programs import Program
+from tests.crosscheck.programs import Program, Value
+from tests.crosscheck.times import decimal_of, from_microseconds, microseconds, scale_of, whole
 from tests.local_runs import SETUPS, run_locally
 from tests.oracle import evaluate as reference
 from tests.programs import checked
@@ -88,25 +93,79 @@ def outcome(run: Callable[[], Answers]) -> Outcome:
 
 def read(program: Program) -> CheckedProgram:
     columns = {
-        one.name: [Column(f"c{place}", TYPE_NAMES[type_]) for place, type_ in enumerate(one.types)]
+        one.name: [Column(f"c{place}", type_named(type_)) for place, type_ in enumerate(one.types)]
         for one in program.inputs
         if not one.is_inline and not one.is_declared
     }
     return checked(program.text, params={}, inputs=columns)
 
 
+def raw(program: Program) -> dict[str, list[Fact]]:
+    """The registered rows as engines keep them: moments, durations and decimals are ints."""
+    return {one.name: [tuple(map(_raw, row)) for row in one.rows] for one in program.inputs if not one.is_inline}
+
+
+def _raw(value: Value) -> Any:
+    match value:
+        case date():
+            return whole(value)
+        case timedelta():
+            return microseconds(value)
+        case Decimal():
+            return int(value.scaleb(scale_of(value)))
+        case _:
+            return value
+
+
+def in_python(program: CheckedProgram, answers: Answers) -> Answers:
+    """The answers with values as Python knows them, by the types of their columns."""
+    return {
+        name: frozenset(
+            tuple(
+                _shown(value, column.type) for value, column in zip(row, program.relations[name].columns, strict=True)
+            )
+            for row in rows
+        )
+        for name, rows in answers.items()
+    }
+
+
+def _shown(value: Any, type_: DataType) -> Any:
+    if value is None or not type_.is_told_by_type:
+        return value
+    match type_.name:
+        case "date":
+            return from_microseconds(value * 86_400_000_000).date()
+        case "timestamp":
+            return from_microseconds(value)
+        case "duration":
+            return timedelta(microseconds=value)
+        case "decimal":
+            return decimal_of(Fraction(value, 10 ** (type_.scale or 0)), type_.scale or 0)
+        case name:
+            parts = type_.parts * len(value) if name == "list" else type_.parts
+            return tuple(map(_shown, value, parts))
+
+
+def without_zone(value: Any) -> Any:
+    """A value of a database, whose timestamps say that they are in UTC."""
+    if isinstance(value, tuple):
+        return tuple(map(without_zone, value))
+    return value.replace(tzinfo=None) if isinstance(value, datetime) else value
+
+
 def _by_reference(program: Program) -> Answers:
-    return reference.evaluate(read(program), program.registered, LIMITS)
+    return reference.evaluate(read(program), raw(program), LIMITS)
 
 
 def _as_built(program: Program) -> Answers:
-    return interpreter.run(build(read(program)), program.registered, LIMITS)
+    return interpreter.run(build(read(program)), raw(program), LIMITS)
 
 
 def planned(program: Program) -> LogicalPlan:
     """With statistics that are right, as if the data were large, wrong, or missing."""
     read_program = read(program)
-    right = counted(read_program, program.registered)
+    right = counted(read_program, raw(program))
     chance = Random(len(program.text))
     known = chance.choice((right, _enlarged(right), made_up(read_program), {}))
     return plan_program(read_program, statistics=known).plan
@@ -125,19 +184,19 @@ def _enlarged(statistics: Statistics) -> Statistics:
 
 
 def _interpreted(program: Program) -> Answers:
-    return interpreter.run(planned(program), program.registered, LIMITS)
+    return interpreter.run(planned(program), raw(program), LIMITS)
 
 
 def _without_a_pass(program: Program) -> Answers:
     read_program = read(program)
     off = frozenset({Random(program.text).choice(PASS_NAMES)})
-    known = counted(read_program, program.registered)
-    return interpreter.run(plan_program(read_program, off=off, statistics=known).plan, program.registered, LIMITS)
+    known = counted(read_program, raw(program))
+    return interpreter.run(plan_program(read_program, off=off, statistics=known).plan, raw(program), LIMITS)
 
 
 def _by_workers(execution: Execution) -> Callable[[Program], Answers]:
     def run(program: Program) -> Answers:
-        return run_locally(planned(program), program.registered, LIMITS, execution)
+        return run_locally(planned(program), raw(program), LIMITS, execution)
 
     return run
 
@@ -155,7 +214,7 @@ def _without_rounds(workers: int) -> Callable[[Program], Answers]:
         if not goes_without_rounds(plan):
             raise NotApplicable
         with simulated(len(program.text)):
-            return run_locally(plan, program.registered, ASYNC_LIMITS, Execution(workers=workers, mode="async"))
+            return run_locally(plan, raw(program), ASYNC_LIMITS, Execution(workers=workers, mode="async"))
 
     return run
 
@@ -165,7 +224,7 @@ def _by_database(program: Program) -> Answers:
     for name, rows in program.registered.items():
         db[name] = list(rows)
     result = db.datalog(program.text, limits=LIMITS)
-    return {name: frozenset(result[name].collect()) for name in result}
+    return {name: frozenset(tuple(map(without_zone, row)) for row in result[name].collect()) for name in result}
 
 
 _RUNS: Mapping[str, Callable[[Program], Answers]] = {
@@ -182,8 +241,10 @@ _RUNS: Mapping[str, Callable[[Program], Answers]] = {
 }
 
 
-def _engine(run: Callable[[Program], Answers]) -> Engine:
-    return lambda program: outcome(lambda: run(program))
+def _engine(name: str, run: Callable[[Program], Answers]) -> Engine:
+    if name == "database":
+        return lambda program: outcome(lambda: run(program))
+    return lambda program: outcome(lambda: in_python(read(program), run(program)))
 
 
-IN_PROCESS: Mapping[str, Engine] = {name: _engine(run) for name, run in _RUNS.items()}
+IN_PROCESS: Mapping[str, Engine] = {name: _engine(name, run) for name, run in _RUNS.items()}

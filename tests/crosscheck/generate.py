@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import Random
 
 from tests.crosscheck.drafts import Draft, Sig
-from tests.crosscheck.kinds import PLAIN, is_readable
+from tests.crosscheck.kinds import SCALARS, is_readable
 from tests.crosscheck.meaning import Unclear
 from tests.crosscheck.oracle import Verdict, judged
 from tests.crosscheck.programs import Anything, Const, Program, Query, Var, read_relations
@@ -59,7 +59,7 @@ def _query(draft: Draft) -> Query:
             for term, other in zip(terms, relation.kinds, strict=False)
             if isinstance(term, Var) and other.type == kind.type and is_readable(other)
         ]
-        if form == "constant" and kind in PLAIN:
+        if form == "constant" and kind in SCALARS:
             terms.append(draft.pools.constant(kind))
         elif form == "repeated" and earlier and is_readable(kind) and not kind.parts:
             terms.append(draft.random.choice(earlier))

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from random import Random
 
-from tests.crosscheck.programs import Const
+from tests.crosscheck.programs import Const, Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +30,22 @@ NEAR = Kind("near", "float")
 """Floats that engines may round differently. Rules read them only to add and scale them."""
 TEXT = Kind("text", "string")
 BOOL = Kind("bool", "bool")
+DATE = Kind("date", "date")
+MOMENT = Kind("moment", "timestamp")
+SPAN = Kind("span", "duration")
+MONEY = Kind("money", "decimal(2)")
 LIST = Kind("list", "list")
+"""What an aggregate lists, of any kind."""
+INTS, BIG_INTS, TEXT_LIST = (Kind(f"[{one.name}]", "list", (one,)) for one in (SMALL, BIG, TEXT))
+LISTS = (INTS, BIG_INTS, TEXT_LIST)
 
 WIDER: Mapping[Kind, tuple[Kind, ...]] = {BIG: (SMALL,), WILD: (TAME,)}
 """Which kinds may stand where another one is wanted, beside itself."""
 
 PLAIN = (SMALL, BIG, TAME, WILD, TEXT, BOOL)
+TIMED = (DATE, MOMENT, SPAN, MONEY)
+SCALARS = (*PLAIN, *TIMED)
+"""Those with constants."""
 
 
 def pair_of(first: Kind, second: Kind) -> Kind:
@@ -65,14 +77,39 @@ TEXTS = (
 )
 
 
+DATES = tuple(
+    date(*parts)
+    for parts in ((1, 1, 1), (9999, 12, 31), (1969, 12, 31), (1970, 1, 1), (2024, 2, 29), (2023, 2, 28), (2026, 1, 5))
+) + tuple(date(*parts) for parts in ((2020, 12, 31), (2021, 1, 3), (1900, 3, 1), (2000, 10, 31), (999, 6, 15)))
+MOMENTS = (
+    *(datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999), datetime(1970, 1, 1), datetime(2026, 1, 5)),
+    *(datetime(1969, 12, 31, 23, 59, 59, 999999), datetime(2024, 2, 29, 23, 30), datetime(2021, 1, 3, 12, 0, 0, 1)),
+    *(datetime(2026, 3, 29, 2, 30), datetime(1582, 10, 10, 6, 7, 8), datetime(2026, 1, 5, 10, 30)),
+)
+SPANS = (
+    *(timedelta(0), timedelta(microseconds=1), timedelta(microseconds=-1), timedelta(days=1), timedelta(days=-1)),
+    *(timedelta(days=31), timedelta(hours=23, minutes=59), timedelta(seconds=90), timedelta(days=400, microseconds=5)),
+    *(timedelta(microseconds=2**63 - 1), timedelta(microseconds=-(2**63)), timedelta(microseconds=2**53 + 1)),
+)
+MONIES = tuple(
+    map(
+        Decimal,
+        (
+            *("0.00", "0.01", "-0.01", "0.10", "1.00", "2.50", "-2.50", "0.99", "1234567.89"),
+            *("92233720368547758.07", "-92233720368547758.08", "90071992547409.93"),
+        ),
+    )
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Pools:
     """The values of one program."""
 
     random: Random
-    values: Mapping[Kind, tuple[bool | int | float | str, ...]]
+    values: Mapping[Kind, tuple[Scalar, ...]]
 
-    def one(self, kind: Kind) -> bool | int | float | str:
+    def one(self, kind: Kind) -> Scalar:
         return self.random.choice(self.values[kind])
 
     def constant(self, kind: Kind) -> Const:
@@ -80,12 +117,16 @@ class Pools:
 
 
 def pools(random: Random) -> Pools:
-    values: dict[Kind, tuple[bool | int | float | str, ...]] = {
+    values: dict[Kind, tuple[Scalar, ...]] = {
         SMALL: tuple(range(random.choice((4, 6, 10)))),
         BIG: tuple(random.sample(BIGS, 6)),
         TAME: tuple(random.sample((0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 2.5, -0.0), 5)),
         WILD: tuple(random.sample(WILDS, 6)),
         TEXT: tuple(random.sample(TEXTS, 6)),
         BOOL: (False, True),
+        DATE: tuple(random.sample(DATES, 5)),
+        MOMENT: tuple(random.sample(MOMENTS, 5)),
+        SPAN: tuple(random.sample(SPANS, 5)),
+        MONEY: tuple(random.sample(MONIES, 5)),
     }
     return Pools(random, values)

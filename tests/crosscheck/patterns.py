@@ -64,3 +64,77 @@ def fits(text: str, pattern: str) -> bool:
     if compiled is None:
         raise NoPattern
     return compiled.fullmatch(text) is not None
+
+
+# --- what is found inside a text ------------------------------------------------------------------------------------
+
+FOUND: dict[str, tuple[str, int]] = {
+    "[0-9]+": ("[0-9]+", 0),
+    r"\d": ("[0-9]", 0),
+    r"(\d+)\.(\d+)": ("([0-9]+)[.]([0-9]+)", 2),
+    "a(b)?": ("a(b)?", 1),
+    "(a|ab)(c|bcd)?": ("(a|ab)(c|bcd)?", 2),
+    ".": ("[^\n]", 0),
+    "(.)(.)": ("([^\n])([^\n])", 2),
+    "[[:alpha:]]+": ("[A-Za-z]+", 0),
+    "(?i)(k|s)": ("([kK\u212asS\u017f])", 1),
+    r"\s+": ("[\t\n\f\r ]+", 0),
+    "x{2,5}": ("x{2,5}", 0),
+    "[^a-z]": ("[^a-z]", 0),
+    "(😀)": ("(😀)", 1),
+    "$1": ("(?!)", 0),
+}
+"""Patterns that find no empty text, each with its meaning in Python's terms and the number of its groups."""
+
+NEW = ("", "x", r"<\0>", r"\1\1", r"\2-\1", "\\\\", "$1", "😀")
+"""What found text is replaced by."""
+
+
+def groups_of(new: str) -> int:
+    """The largest group that a replacement speaks of."""
+    return max((int(digit) for digit in re.findall(r"\\([0-9])", new)), default=0)
+
+
+def first_found(text: str, pattern: str, group: int = 0) -> str:
+    found = re.search(FOUND[pattern][0], text)
+    return (found[group] or "") if found else ""
+
+
+def replaced(text: str, pattern: str, new: str) -> str:
+    def written(found: re.Match[str]) -> str:
+        return re.sub(r"\\(.)", lambda escape: "\\" if escape[1] == "\\" else found[int(escape[1])] or "", new)
+
+    return re.sub(FOUND[pattern][0], written, text)
+
+
+LIKES = (
+    "%",
+    "_",
+    "",
+    "a%",
+    "%b",
+    "%a%",
+    "a_b",
+    "_%_",
+    "%%a",
+    r"\%",
+    r"%\_%",
+    "\\\\d",
+    "1%2",
+    "__",
+    "%x_x%",
+    "😀%",
+    "A%",
+    "a\\",
+)
+
+
+def is_like(text: str, pattern: str) -> bool:
+    """Tells whether a text fits as SQL means it, tried letter by letter."""
+    if not pattern:
+        return not text
+    if pattern[0] == "%":
+        return any(is_like(text[place:], pattern[1:]) for place in range(len(text) + 1))
+    letter, rest = (pattern[1], pattern[2:]) if pattern[0] == "\\" and pattern[1:] else (pattern[0], pattern[1:])
+    is_any = pattern[0] == "_"
+    return bool(text) and (is_any or text[0] == letter) and is_like(text[1:], rest)

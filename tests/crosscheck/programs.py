@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from typing import TypeAlias, assert_never
 
-Value: TypeAlias = "bool | int | float | str | tuple[Value, ...] | None"
+Scalar: TypeAlias = bool | int | float | str | date | timedelta | Decimal
+"""A datetime is a date, too."""
+Value: TypeAlias = "Scalar | tuple[Value, ...] | None"
 Row: TypeAlias = "tuple[Value, ...]"
 
 
 @dataclass(frozen=True, slots=True)
 class Const:
-    value: bool | int | float | str
+    value: Scalar | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,14 @@ class Call:
     arguments: tuple[Expr, ...]
 
 
-Expr: TypeAlias = Const | Var | Neg | Op | Call
+@dataclass(frozen=True, slots=True)
+class If:
+    condition: Condition
+    first: Expr
+    second: Expr
+
+
+Expr: TypeAlias = Const | Var | Neg | Op | Call | If
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +81,23 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A function that gives true or false, standing in a body by itself."""
+    """A function that gives true or false, standing in a body by itself; or `in`, `between` or `like`."""
 
     __test__ = False
     call: Call
     is_negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Logic:
+    """Conditions of an `if` put together."""
+
+    word: str
+    """One of and, or, not."""
+    parts: tuple[Condition, ...]
+
+
+Condition: TypeAlias = Comparison | Test | Logic
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +191,28 @@ _SUM, _PRODUCT, _SIGNED, _PRIMARY = range(4)
 _LEVELS = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "div": _PRODUCT, "mod": _PRODUCT}
 
 
+WORDS = ("in", "between", "like", "in list")
+"""Tests that stand behind their first argument."""
+
+
 def constant_text(value: Value) -> str:
     match value:
+        case None:
+            return "null"
         case bool():
             return "true" if value else "false"
         case int() | float():
             return repr(value)
+        case datetime():
+            return f'timestamp "{value.isoformat(" ")}"'
+        case date():
+            return f'date "{value.isoformat()}"'
+        case timedelta() if value % timedelta(days=1):
+            return f"{value // timedelta(microseconds=1)} microseconds"
+        case timedelta():
+            return f"{value.days} days"
+        case Decimal():
+            return f"{value:f}m"
         case str():
             return f'"{value.translate(_ESCAPES)}"'
         case _:
@@ -194,11 +233,35 @@ def expression_text(expression: Expr, level: int = _SUM) -> str:
         case Op(symbol, left, right):
             own = _LEVELS[symbol]
             text = f"{expression_text(left, own)} {symbol} {expression_text(right, own + 1)}"
+        case Call("list", arguments):
+            text, own = f"[{', '.join(map(expression_text, arguments))}]", _PRIMARY
         case Call(function, arguments):
             text, own = f"{function}({', '.join(map(expression_text, arguments))})", _PRIMARY
+        case If(condition, first, second):
+            parts = (_condition_text(condition), expression_text(first), expression_text(second))
+            text, own = f"if({', '.join(parts)})", _PRIMARY
         case _:
             assert_never(expression)
     return text if own >= level else f"({text})"
+
+
+def _condition_text(condition: Condition) -> str:
+    match condition:
+        case Logic("not", (one,)):
+            return f"not ({_condition_text(one)})"
+        case Logic(word, parts):
+            return f" {word} ".join(f"({_condition_text(one)})" for one in parts)
+        case _:
+            return literal_text(condition)
+
+
+def _test_text(call: Call, is_negated: bool) -> str:
+    if call.function not in WORDS:
+        return f"{'not ' * is_negated}{expression_text(call)}"
+    subject, *others = map(expression_text, call.arguments)
+    word, _, is_list = call.function.partition(" ")
+    joined = " and ".join(others) if word != "in" or is_list else f"({', '.join(others)})"
+    return f"{subject} {'not ' * is_negated}{word} {joined}"
 
 
 def term_text(term: Term | Aggregate) -> str:
@@ -222,7 +285,7 @@ def literal_text(literal: Literal) -> str:
         case Comparison(symbol, left, right):
             return f"{expression_text(left)} {symbol} {expression_text(right)}"
         case Test(call, is_negated):
-            return f"{'not ' * is_negated}{expression_text(call)}"
+            return _test_text(call, is_negated)
         case Procedure(name, arguments):
             return f"{name}({', '.join(map(expression_text, arguments))})"
         case Either(alternatives):
@@ -240,7 +303,7 @@ def rule_text(rule: Rule) -> str:
 # --- parts ----------------------------------------------------------------------------------------------------------
 
 
-def variables(term: Term | Aggregate) -> Iterator[str]:
+def variables(term: Term | Aggregate | Condition) -> Iterator[str]:
     match term:
         case Var(name):
             yield name
@@ -252,6 +315,17 @@ def variables(term: Term | Aggregate) -> Iterator[str]:
         case Call(_, arguments) | Aggregate(_, arguments):
             for argument in arguments:
                 yield from variables(argument)
+        case If(condition, first, second):
+            for part in (condition, first, second):
+                yield from variables(part)
+        case Logic(_, parts):
+            for part in parts:
+                yield from variables(part)
+        case Comparison(_, left, right):
+            yield from variables(left)
+            yield from variables(right)
+        case Test(call):
+            yield from variables(call)
         case Const() | Anything():
             pass
         case _:

@@ -6,8 +6,40 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from tests.crosscheck.drafts import BodyDraft, Draft, Sig
-from tests.crosscheck.kinds import BIG, BOOL, LIST, NEAR, PLAIN, SMALL, TAME, TEXT, WILD, Kind, pair_of
-from tests.crosscheck.programs import Aggregate, Anything, Atom, Call, Comparison, Const, Expr, Literal, Op, Term, Var
+from tests.crosscheck.kinds import (
+    BIG,
+    BOOL,
+    INTS,
+    LIST,
+    LISTS,
+    MOMENT,
+    MONEY,
+    NEAR,
+    PLAIN,
+    SCALARS,
+    SMALL,
+    SPAN,
+    TAME,
+    TEXT,
+    TIMED,
+    WILD,
+    Kind,
+    pair_of,
+)
+from tests.crosscheck.programs import (
+    Aggregate,
+    Anything,
+    Atom,
+    Call,
+    Comparison,
+    Const,
+    Expr,
+    Literal,
+    Op,
+    Term,
+    Test,
+    Var,
+)
 
 Shape: TypeAlias = Callable[[Draft], None]
 
@@ -24,9 +56,11 @@ def plain(draft: Draft) -> None:
         kinds.append(NEAR)
     if draft.chance(12):
         kinds.append(pair_of(draft.random.choice((SMALL, WILD, TEXT)), draft.random.choice((SMALL, TEXT))))
+    if draft.chance(12):
+        kinds.append(draft.random.choice(LISTS))
     relation = draft.define(*kinds)
     takes_ints = WILD in kinds and draft.chance(30)
-    if takes_ints and all(kind.type != "pair" for kind in kinds):
+    if takes_ints and not any(kind.parts for kind in kinds):
         draft.declared.append((relation.name, tuple(kind.type for kind in kinds)))
     else:
         takes_ints = False
@@ -64,6 +98,24 @@ def calculations(draft: Draft) -> None:
         draft.readable.append(relation)
 
 
+def dated(draft: Draft) -> None:
+    """Moments, durations and decimals, what they are made of and what is made of them."""
+    body = BodyDraft(draft)
+    timed = [sig for sig in draft.readable if set(TIMED) & set(sig.kinds)]
+    body.atom(draft.random.choice(timed or draft.readable), only_new=True)
+    for _ in range(draft.random.choice((2, 4, 6))):
+        kind = draft.random.choice((*TIMED, MOMENT, TEXT))
+        body.assign(kind, body.computed(kind, draft.random.choice((0, 0, 1))))
+    for _ in range(draft.random.choice((2, 4))):
+        body.assign(BIG, body.units(0))
+    if draft.chance(40):
+        body.literals.append(body.condition())
+    kinds = [draft.random.choice(list(body.bound.values())) for _ in range(draft.random.choice((2, 4, 6)))]
+    relation = draft.define(*kinds)
+    draft.rule(relation, [body.value(kind) for kind in kinds], body.literals)
+    draft.readable.append(relation)
+
+
 def aggregates(draft: Draft) -> None:
     """Aggregates of every kind over any body, from several rules and facts, with groups of any size."""
     keys = draft.some_kinds(0, 3)
@@ -82,11 +134,17 @@ def aggregates(draft: Draft) -> None:
             if as_values:
                 terms.append(body.value(result))
             else:
-                terms.append(Aggregate(function, tuple(_argument(body, function, kind) for kind in arguments)))
+                terms.append(Aggregate(function, _arguments(body, function, arguments)))
         draft.rule(relation, [terms[place] for place in places], body.literals)
     if takes_values and draft.chance(15):
         draft.fact(relation)
     draft.readable.append(relation)
+
+
+def _arguments(body: BodyDraft, function: str, kinds: Sequence[Kind]) -> tuple[Expr, ...]:
+    if function in ("top", "bottom"):
+        return Const(body.random.choice((1, 2, 3, 100))), _argument(body, function, kinds[1])
+    return tuple(_argument(body, function, kind) for kind in kinds)
 
 
 def _argument(body: BodyDraft, function: str, kind: Kind) -> Expr:
@@ -98,10 +156,11 @@ def _argument(body: BodyDraft, function: str, kind: Kind) -> Expr:
 
 def _aggregate_form(draft: Draft) -> tuple[str, tuple[Kind, ...], Kind]:
     """A function with the kinds of its arguments and of its value."""
-    plain_kinds = (SMALL,) if draft.is_graph else PLAIN
+    plain_kinds = (SMALL,) if draft.is_graph else SCALARS if draft.has_times else PLAIN
     kind, key = draft.random.choice(plain_kinds), draft.random.choice(plain_kinds)
     amount = SMALL if draft.is_graph else draft.random.choice((SMALL, BIG, TAME, WILD))
     total = BIG if amount in (SMALL, BIG) else NEAR
+    summed = draft.random.choice((SPAN, MONEY)) if draft.has_times and draft.chance(50) else amount
     match draft.random.choice(
         (
             "count",
@@ -110,6 +169,9 @@ def _aggregate_form(draft: Draft) -> tuple[str, tuple[Kind, ...], Kind]:
             "sum",
             "sum",
             "avg",
+            "sumd",
+            "median",
+            "most",
             "extreme",
             "extreme",
             "mcount",
@@ -124,9 +186,15 @@ def _aggregate_form(draft: Draft) -> tuple[str, tuple[Kind, ...], Kind]:
         case "countd":
             return "countd", (kind,), BIG
         case "sum":
-            return "sum", (amount,), total
+            return "sum", (summed,), total if summed == amount else summed
         case "avg":
             return "avg", (amount,), WILD if total == BIG else NEAR
+        case "sumd":
+            return "sumd", (amount,), total
+        case "median":
+            return "median", (amount,), WILD
+        case "most":
+            return draft.random.choice(("top", "bottom")), (SMALL, kind), LIST
         case "extreme":
             return draft.random.choice(("min", "max", "mmin", "mmax")), (kind,), kind
         case "mcount":
@@ -205,6 +273,19 @@ def _chain(draft: Draft, relation: Sig, steps: Sequence[Sig]) -> None:
     if draft.chance(30):
         extra.extend(0, 1)
     draft.rule(relation, (nodes[0], nodes[-1]), [*body, *extra.literals])
+
+
+def routes(draft: Draft) -> None:
+    """Paths that are lists of their nodes, which come to an end because no node comes twice."""
+    edge, rest = _edge(draft)
+    relation = draft.define(SMALL, SMALL, INTS)
+    x, y, z, path = Var("X"), Var("Y"), Var("Z"), Var("P")
+    draft.rule(relation, [x, y, Call("list", (x, y))], [Atom(edge, (x, y, *rest)), Comparison("<", y, Const(3))])
+    longer = Call("append", (path, z)) if draft.chance(60) else Call("concat", (path, Call("list", (z,))))
+    is_new = Test(Call("in list", (z, path)), is_negated=True)
+    short = Comparison("<", Call("len", (path,)), Const(draft.random.choice((3, 4))))
+    draft.rule(relation, [x, z, longer], [Atom(relation.name, (x, y, path)), Atom(edge, (y, z, *rest)), is_new, short])
+    draft.readable.append(relation)
 
 
 # --- aggregates in recursion ----------------------------------------------------------------------------------------
@@ -433,9 +514,11 @@ def _counted_form(draft: Draft) -> tuple[str, Kind, Expr, Expr]:
 SHAPES: tuple[tuple[Shape, int], ...] = (
     (plain, 20),
     (calculations, 24),
+    (dated, 14),
     (aggregates, 18),
     (sets, 16),
     (paths, 10),
+    (routes, 4),
     (meets, 12),
     (nearest, 4),
     (growing, 5),

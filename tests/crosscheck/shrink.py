@@ -16,8 +16,10 @@ from tests.crosscheck.programs import (
     Const,
     Either,
     Expr,
+    If,
     Input,
     Literal,
+    Logic,
     Neg,
     Op,
     Procedure,
@@ -168,6 +170,12 @@ def _parts(expression: Expr) -> Iterator[Expr]:
             yield from (left, right)
             yield from (Op(symbol, one, right) for one in _parts(left))
             yield from (Op(symbol, left, one) for one in _parts(right))
+        case If(condition, first, second):
+            yield from (first, second)
+            yield from (If(condition, one, second) for one in _parts(first))
+            yield from (If(condition, first, one) for one in _parts(second))
+            if isinstance(condition, Logic):
+                yield from (If(one, first, second) for one in condition.parts)
         case Call(function, arguments):
             yield from arguments
             for place, argument in enumerate(arguments):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -22,13 +24,17 @@ from tests.crosscheck.programs import (
     Comparison,
     Const,
     Expr,
+    If,
     Input,
+    Logic,
     Neg,
     Op,
     Program,
     Query,
     Row,
     Rule,
+    Scalar,
+    Test,
     Value,
     Var,
 )
@@ -37,7 +43,7 @@ FOLDER = Path(__file__).parent
 OF_EMBERLOG = {"engines", "check", "test_oracle", "test_crosscheck", "test_it_can_fail"}
 
 
-def call(function: str, *arguments: bool | int | float | str) -> Call:
+def call(function: str, *arguments: Scalar | None) -> Call:
     return Call(function, tuple(map(Const, arguments)))
 
 
@@ -102,6 +108,35 @@ def test_only_the_engines_know_emberlog() -> None:
         (Op("*", Const(-1.0), Const(0.0)), 0.0),
         (Neg(Const(0.0)), 0.0),
         (call("sqrt", 2.0), 1.4142135623730951),
+        (Op("+", Const(None), Op("div", Const(1), Const(0))), None),
+        (call("is_null", None), True),
+        (Call("coalesce", (Const(None), Const(2), Op("div", Const(1), Const(0)))), 2),
+        (If(Comparison("=", Const(None), Const(1)), Op("div", Const(1), Const(0)), Const(2)), 2),
+        (If(Logic("not", (Comparison("=", Const(None), Const(1)),)), Const(1), Const(2)), 2),
+        (If(Test(call("in", 1, None, 1)), Const(1), Const(2)), 1),
+        (If(Test(call("in", 3, None, 1), is_negated=True), Const(1), Const(2)), 2),
+        (If(Test(call("like", "a%b", "a\\%_")), Const(1), Const(2)), 1),
+        (call("shl", 3, 63), -(2**63)),
+        (call("shr", -1, 63), -1),
+        (call("bxor", -(2**63), -1), 2**63 - 1),
+        (call("ipow", -1, 2**63 - 1), -1),
+        (call("ipow", 0, 0), 1),
+        (call("split_part", "a,b", ",", -2), "a"),
+        (call("pad_left", "a", 4, "xy"), "xyxa"),
+        (call("index_of", "", ""), 0),
+        (call("regex_extract", "x0.15", r"(\d+)\.(\d+)", 2), "15"),
+        (call("regex_replace", "abab", "a(b)?", r"\1\1"), "bbbb"),
+        (call("split", "", ""), ()),
+        (Call("nth", (call("list", 1, 2), Const(-2))), 1),
+        (call("add_months", date(2024, 3, 31), -1), date(2024, 2, 29)),
+        (call("truncate", datetime(2021, 1, 3, 12), "week"), datetime(2020, 12, 28)),
+        (call("week", date(2021, 1, 3)), 53),
+        (call("string", timedelta(days=-1, hours=21, microseconds=-5)), "-PT3H0.000005S"),
+        (call("timestamp", "2026-01-05T23:30:00-05:00"), datetime(2026, 1, 6, 4, 30)),
+        (Op("/", Const(timedelta(microseconds=-7)), Const(2)), timedelta(microseconds=-3)),
+        (call("decimal", 1.005, 2), Decimal("1.01")),
+        (Op("*", Const(Decimal("-0.50")), Const(Decimal("0.1"))), Decimal("-0.050")),
+        (Neg(Const(Decimal("0.00"))), Decimal("0.00")),
     ],
 )
 def test_values(expression: Expr, value: Value) -> None:
@@ -129,6 +164,15 @@ def test_values(expression: Expr, value: Value) -> None:
         (call("to_number", "1_000"), "DL503"),
         (call("to_number", "NaN"), "DL503"),
         (call("matches", "a", "("), "DL503"),
+        (call("shl", 1, 64), "DL502"),
+        (call("ipow", 2, -1), "DL502"),
+        (call("repeat", "a", 2**62), "DL502"),
+        (Call("nth", (call("list", 1), Const(1))), "DL502"),
+        (Op("+", Const(date(9999, 12, 31)), Const(timedelta(days=1))), "DL515"),
+        (Op("+", Const(date(2026, 1, 5)), Const(timedelta(hours=1))), "DL517"),
+        (call("date", "2026-02-30"), "DL516"),
+        (Neg(Const(Decimal("-92233720368547758.08"))), "DL502"),
+        (call("decimal", "1,5", 2), "DL503"),
     ],
 )
 def test_faults(expression: Expr, code: str) -> None:
@@ -233,8 +277,9 @@ def test_programs_use_the_whole_language() -> None:
         seen["an answer"] += any(taken.verdict.answers.values())
         seen["a query with constants"] += any(not query.asks_for_all for query in program.queries)
         seen["a wide relation"] += any(len(rule.head) >= 8 for rule in program.rules)
+        seen.update(word for word in (" in (", " between ", " like ", " in [") if word in text)
         seen["a null"] += any(None in row for rows in program.registered.values() for row in rows)
-    names = {*SCALAR_FUNCTIONS, *PROCEDURES, *AGGREGATES, "iterations"}
+    names = {*SCALAR_FUNCTIONS, *PROCEDURES, *AGGREGATES, "iterations", " in (", " between ", " like ", " in ["}
     assert {name for name in names if seen[name] < 4} == set()
     assert 40 <= seen["a fault"] <= 80
     assert seen["an answer"] > 300
