@@ -30,7 +30,7 @@ from tests.crosscheck.engines import (
 from tests.crosscheck.programs import Program
 from tests.spark.answers import SERIES_OF_JOBS, facts_of, run_dataframe
 
-PROGRAMS = int(os.environ.get("EMBERLOG_SPARK_CROSSCHECK", "10"))
+PROGRAMS = int(os.environ.get("EMBERLOG_SPARK_CROSSCHECK", "6"))
 AT_A_TIME = 10
 
 EXECUTIONS: Mapping[str, Execution] = {

@@ -14,9 +14,13 @@ from tests.unit.test_options import ARCS, EXECUTION, LIMITS, STREAM, TC, Ran, ra
 pytestmark = pytest.mark.spark
 
 
-def run_there(spark: SparkSession, **options: Any) -> Ran:
+MANY = [(one, 1_000 + other) for one in range(300) for other in range(300)]
+"""Arcs whose closure takes some memory, whatever the process has loaded meanwhile, and few rounds."""
+
+
+def run_there(spark: SparkSession, arcs: list[tuple[int, int]] = ARCS, **options: Any) -> Ran:
     database = Database(spark)
-    database["arc"] = ARCS
+    database["arc"] = arcs
     return ran(lambda listener: database.datalog(TC, **{"listener": listener, **options}))
 
 
@@ -24,7 +28,7 @@ def run_there(spark: SparkSession, **options: Any) -> Ran:
 def test_executions_on_spark(spark: SparkSession, name: str) -> None:
     row = EXECUTION[name]
     assert callable(row.on_spark)
-    seen = run_there(spark, execution=Execution(**row.options(name)))
+    seen = run_there(spark, MANY if name == "memory" else ARCS, execution=Execution(**row.options(name)))
     assert row.on_spark(seen), (seen.how, seen.error)
 
 
