@@ -33,7 +33,7 @@ def seen(spark: SparkSession, tmp_path: Path) -> DataFrame:
     eve = ("2026-01-01 10:03:00", "eve", 3, "2026-01-01 09:03:00")
     put(tmp_path / "seen", 0, [ann, bob])
     put(tmp_path / "seen", 1, [eve])
-    reader = spark.readStream.schema("Ts timestamp, Who string, Number int, Since timestamp")
+    reader = spark.readStream.schema("A timestamp, B string, C int, D timestamp")
     reader = reader.option("maxFilesPerTrigger", 1)
     return reader.csv(str(tmp_path / "seen"))
 
@@ -58,7 +58,7 @@ def test_files(spark: SparkSession, database: Database, seen: DataFrame, tmp_pat
     out = tmp_path / "out"
     run(database, seen, tmp_path / "checkpoint", out, **how)
     reader = spark.read.format(how.get("format", "parquet"))
-    answers = reader.schema("slide timestamp, change string, Who string, c3 long, Since timestamp").load(
+    answers = reader.schema("slide timestamp, change string, Who string, WHO_3 long, Since timestamp").load(
         str(out / "last")
     )
     late = reader.schema("Ts timestamp, Who string, WHO_ long, Since timestamp").load(str(out / "seen_late"))

@@ -167,7 +167,7 @@ def test_two_streams_a_relation_and_a_table_in_memory(spark: SparkSession, datab
 def test_what_is_wrong_is_told(spark: SparkSession, database: Database, folder: Path) -> None:
     database["ride"] = rides(spark, folder / "rides")
     result = database.datalog(
-        "{ride(Ts: Timestamp, P: String, D: String, F: Float)}\n"
+        "{ride(Ts: Timestamp, Pickup: String, Drop: String, Fare: Float)}\n"
         "worth(Ts, P, V) :- ride(Ts, P, _, F), V = 1.0 / (F - 9.0).\nquery worth(_, P, V), WINDOW(2, 1).\n"
     )
     with pytest.raises(EmberlogError, match="DL342"):
