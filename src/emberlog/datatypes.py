@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -52,6 +53,10 @@ class DataType:
     def is_coded(self) -> bool:
         """Tells whether workers keep values as codes: texts, and pairs and lists by how they are spelled."""
         return self == STRING or bool(self.parts)
+
+    def types_of(self, parts: Sized) -> tuple[DataType, ...]:
+        """Returns the types of the parts of a value: two of a pair, one for each element of a list."""
+        return self.parts * len(parts) if self.name == "list" else self.parts
 
     @property
     def depth(self) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from emberlog.diagnostics import Diagnostics
 from emberlog.events import Event, IterationFinished, Listener, RecursionCutOff
 from emberlog.logical.nodes import Fixpoint, LogicalPlan
+from emberlog.logical.summary import counted
 from emberlog.semantics.model import CheckedProgram, Contribution, CoreRule, Match
 from emberlog.source import NOWHERE, Span
 
@@ -36,7 +37,7 @@ class CutOffRecursions:
             root = roots[cut.stratum]
             assert isinstance(root, Fixpoint)
             rules = (rule.name for relation in root.relations for rule in relation.rules)
-            facts = f"{cut.changed:,} fact{'' if cut.changed == 1 else 's'}"
+            facts = counted(cut.changed, "fact")
             diagnostics.warning(
                 "DL491",
                 f"{_listed(cut.relations)} had not come to rest: the last of {cut.iterations:,} rounds changed {facts}",
@@ -58,10 +59,10 @@ def rows_that_add_up(checked: CheckedProgram) -> dict[str, CoreRule]:
 
 def tell_repeated_rows(name: str, rows: int, rule: CoreRule, diagnostics: Diagnostics) -> None:
     """Reports that an input has rows more than once, which count once in the aggregate of a rule."""
-    counted = f"{rows:,} duplicate row{'' if rows == 1 else 's'}"
+    verb = "does" if rows == 1 else "do"
     diagnostics.warning(
         "DL492",
-        f"{counted} of `{name}` {'does' if rows == 1 else 'do'} not count in rule {rule.name}: relations are sets",
+        f"{counted(rows, 'duplicate row')} of `{name}` {verb} not count in rule {rule.name}: relations are sets",
         None if rule.span is NOWHERE else rule.span,
         "if they should, give each row a column that differs, such as its number",
     )

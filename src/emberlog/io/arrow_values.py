@@ -104,7 +104,7 @@ def _shown(values: pa.Array, type_: DataType, *, plain_times: bool) -> pa.Array:
         ]
         return pa.StructArray.from_arrays(parts, names=[FIRST, SECOND], mask=values.is_null())
     if type_.name == "list":
-        inside = _shown(_items(values), type_.parts[0], plain_times=plain_times)
+        inside = _shown(values.flatten(), type_.parts[0], plain_times=plain_times)
         return pa.ListArray.from_arrays(_offsets(values), inside, mask=values.is_null() if values.null_count else None)
     if type_.is_decimal:
         return _with_scale(values.cast(pa.decimal128(MOST_DIGITS, 0)), type_.scale or 0)
@@ -117,11 +117,6 @@ def _with_scale(values: pa.Array, scale: int) -> pa.Array:
     """Returns decimals of the same ints with another scale."""
     type_ = pa.decimal128(values.type.precision, scale)
     return pa.Array.from_buffers(type_, len(values), values.buffers(), values.null_count, values.offset)
-
-
-def _items(values: pa.Array) -> pa.Array:
-    """Returns the items of the lists, one behind the other."""
-    return values.flatten()
 
 
 def _offsets(values: pa.Array) -> pa.Array:
@@ -401,7 +396,7 @@ def _cast(values: pa.Array, wanted: DataType) -> pa.Array:
         parts = [_cast(values.field(index), part) for index, part in enumerate(wanted.parts)]
         return pa.StructArray.from_arrays(parts, names=[FIRST, SECOND], mask=values.is_null())
     if wanted.name == "list" and wanted.is_told_by_type:
-        inside = _cast(_items(values), wanted.parts[0])
+        inside = _cast(values.flatten(), wanted.parts[0])
         return pa.ListArray.from_arrays(_offsets(values), inside, mask=values.is_null() if values.null_count else None)
     if pa.types.is_timestamp(values.type):
         values = values.cast(pa.timestamp("us", values.type.tz))

@@ -345,10 +345,7 @@ def _float(text: str) -> float:
 def _structured(value: object, type_: DataType) -> CellValue:
     """Returns a list or a pair from its JSON form."""
     if isinstance(value, list):
-        parts = type_.parts * len(value) if type_.name == "list" else type_.parts
-        if len(parts) != len(value):
-            raise ValueError(value)
-        return tuple(_structured(element, part) for element, part in zip(value, parts, strict=True))
+        return tuple(_structured(element, part) for element, part in zip(value, type_.types_of(value), strict=True))
     if type_ == FLOAT and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if isinstance(value, str) and has_half_characters(value):
@@ -375,8 +372,7 @@ def _written(value: CellValue, type_: DataType, delimiter: str, arity: int) -> s
 def _told(value: CellValue, type_: DataType) -> CellValue:
     """Returns a value with what only its type tells spelled out."""
     if isinstance(value, tuple) and type_.is_told_by_type:
-        parts = type_.parts * len(value) if type_.name == "list" else type_.parts
-        return tuple(_told(part, own) for part, own in zip(value, parts, strict=True))
+        return tuple(_told(part, own) for part, own in zip(value, type_.types_of(value), strict=True))
     if type_ == TIMESTAMP or not type_.is_told_by_type or value is None:
         return value  # moments are the caller's, who knows whether they came as plain numbers
     return spelled(value, type_)

@@ -93,8 +93,7 @@ def _with_scale(cell: CellValue, own: DataType, wanted: DataType, where: str) ->
     if own == wanted or not _holds_decimals(wanted):
         return cell
     if isinstance(cell, tuple):
-        times = len(cell) if wanted.name == "list" else 1
-        inside = zip(cell, own.parts * times, wanted.parts * times, strict=True)
+        inside = zip(cell, own.types_of(cell), wanted.types_of(cell), strict=True)
         return tuple(_with_scale(*one, where) for one in inside)
     if wanted.scale is None or not isinstance(cell, int):
         return cell

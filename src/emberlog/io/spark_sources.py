@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 from pyspark.sql.streaming.readwriter import DataStreamReader
@@ -86,34 +87,31 @@ class SparkReader(Reader[DataFrame]):
 
     def _check_widened(self, frame: DataFrame, name: str, location: str, *, is_array: bool) -> None:
         """Raises DL506 for an int of JSON that stands among floats and has no equal float: Spark would round it."""
-        floats = [one.name for one in frame.schema.fields if isinstance(one.dataType, spark_types.DoubleType)]
-        if not floats:
-            return
-        texts = spark_types.StructType([spark_types.StructField(one, spark_types.StringType()) for one in floats])
-        spelled = self._spark.read.schema(texts).option("multiLine", is_array).json(location)
-        for column in floats:
-            text = F.col(quoted(column))
-            rounded = text.cast("double").cast("decimal(38,0)")
-            is_other = F.rlike(text, F.lit(r"\A-?[0-9]{16,38}\z")) & (text.cast("decimal(38,0)") != rounded)
-            found = spelled.where(is_other).select(text).first()
-            if found is not None:
-                raise no_equal_float(int(found[0]), f"the column `{column}` of `{name}`")
+
+        def rounded(text: Column) -> Column:
+            exact = text.cast("decimal(38,0)")
+            is_other = F.rlike(text, F.lit(r"\A-?[0-9]{16,38}\z")) & (
+                exact != text.cast("double").cast("decimal(38,0)")
+            )
+            return F.when(is_other, text)
+
+        read = partial(self._spark.read.option("multiLine", is_array).json, location)
+        found = _odd_value(frame, spark_types.DoubleType, read, spark_types.StringType(), rounded)
+        if found is not None:
+            raise no_equal_float(int(found[1]), f"the column `{found[0]}` of `{name}`")
 
     def _check_texts(self, frame: DataFrame, name: str, location: str, *, is_array: bool) -> None:
         """Raises DL403 for a column of JSON that has texts and other values: Spark would make texts of all, and one
         fact of 1 and `"1"`."""
-        texts = [one.name for one in frame.schema.fields if isinstance(one.dataType, spark_types.StringType)]
-        if not texts:
-            return
-        kept = spark_types.StructType([spark_types.StructField(one, spark_types.VariantType()) for one in texts])
-        values = self._spark.read.schema(kept).option("multiLine", is_array).json(location)
-        columns = [F.col(quoted(one)) for one in texts]
-        is_text = [F.schema_of_variant(one).isin("STRING", "VOID") for one in columns]
-        others = values.agg(*(F.max(F.when(~test, F.to_json(one))) for one, test in zip(columns, is_text, strict=True)))
-        for column, other in zip(texts, others.first() or (), strict=False):
-            if other is not None:
-                where = f"the column `{column}` of `{name}`"
-                raise fail("DL403", f"{where} has texts, and also {other}", None, "give all values as one type")
+
+        def no_text(value: Column) -> Column:
+            return F.when(~F.schema_of_variant(value).isin("STRING", "VOID"), F.to_json(value))
+
+        read = partial(self._spark.read.option("multiLine", is_array).json, location)
+        found = _odd_value(frame, spark_types.StringType, read, spark_types.VariantType(), no_text)
+        if found is not None:
+            where = f"the column `{found[0]}` of `{name}`"
+            raise fail("DL403", f"{where} has texts, and also {found[1]}", None, "give all values as one type")
 
     def _partitioned(self, files: Files, location: str) -> DataFrame:
         """Returns the rows of files. Partition columns have the type that all their values spell, as in text files;
@@ -153,6 +151,22 @@ class SparkReader(Reader[DataFrame]):
             return frame
         order = [key for key in of_first if key in frame.columns]
         return frame.select(*(F.col(quoted(name)) for name in [*order, *(n for n in frame.columns if n not in order)]))
+
+
+def _odd_value(
+    frame: DataFrame,
+    kind: type[spark_types.DataType],
+    read: Callable[..., DataFrame],
+    read_as: spark_types.DataType,
+    odd: Callable[[Column], Column],
+) -> tuple[str, str] | None:
+    """Returns a column of a kind, and a value of it that is odd when the same files are read as another type."""
+    names = [one.name for one in frame.schema.fields if isinstance(one.dataType, kind)]
+    if not names:
+        return None
+    values = read(schema=spark_types.StructType([spark_types.StructField(one, read_as) for one in names]))
+    found = values.agg(*(F.max(odd(F.col(quoted(one)))) for one in names)).first() or ()
+    return next(((name, value) for name, value in zip(names, found, strict=False) if value is not None), None)
 
 
 # --- folders that are watched ---------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from emberlog.datatypes import FLOAT, INT, INT_MAX, INT_MIN, STRING, UNKNOWN, DataType
+from emberlog.language.conversions import BLANKS
 from emberlog.language.entry import ANY, NUMBER, Function, Types, always, never, sometimes
 from emberlog.language.faults import Fault
 from emberlog.language.numbers import OPERATORS
@@ -86,7 +87,7 @@ def decimal_literal(value: CellValue, scale: int | None = None) -> tuple[int, in
 
 def _decimal(value: CellValue, factor: int, target: int) -> int:
     if isinstance(value, str):
-        text = value.strip(" \t\n\r\f\v")
+        text = value.strip(BLANKS)
         if not re.fullmatch(_NUMBER, text):
             raise Fault("DL503", f'"{value}" is not a number')
         found = Decimal(text)

@@ -7,6 +7,7 @@ Everything is in UTC; no setting of a machine or a session has a say.
 
 from __future__ import annotations
 
+import calendar
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from emberlog.datatypes import DATE, DURATION, FLOAT, INT, STRING, TIMESTAMP, Da
 from emberlog.language.entry import ANY, Constants, Function, Types, always, never, one_of, sometimes
 from emberlog.language.faults import Fault
 from emberlog.language.spellings import (
+    BEYOND,
     DAY,
     DIRECTIVES,
     FIRST_MOMENT,
@@ -25,6 +27,7 @@ from emberlog.language.spellings import (
     day_of,
     days_of,
     formatted,
+    in_calendar,
     moment_of,
     parsed,
     read_date,
@@ -39,7 +42,6 @@ if TYPE_CHECKING:
     from emberlog.language.spark_columns import Scope, Typed
 
 NOT_WHOLE_DAYS = "a date and a duration that is not of whole days give no date"
-BEYOND = "the moment is outside the years 1 to 9999"
 MOMENT = one_of(DATE, TIMESTAMP)
 
 SPANS = {"day": DAY, "hour": HOUR, "minute": MINUTE, "second": SECOND}
@@ -48,13 +50,6 @@ UNITS_OF_CALENDAR = ("year", "quarter", "month", "week", *SPANS)
 
 
 # --- plain Python ---------------------------------------------------------------------------------------------------
-
-
-def in_calendar(time: int) -> int:
-    """Returns the moment if the calendar has it."""
-    if FIRST_MOMENT <= time <= LAST_MOMENT:
-        return time
-    raise Fault("DL515", BEYOND)
 
 
 def _whole_day(time: int) -> int:
@@ -112,14 +107,7 @@ def _add_months(time: int, months: int) -> int:
     years, month = divmod(day.year * 12 + day.month - 1 + months, 12)
     if not 1 <= years <= 9999:
         raise Fault("DL515", BEYOND)
-    last = 28
-    for length in (31, 30, 29):
-        try:
-            day.replace(years, month + 1, length)
-        except ValueError:
-            continue
-        last = length
-        break
+    _, last = calendar.monthrange(years, month + 1)
     return days_of(day.replace(years, month + 1, min(day.day, last))) * DAY + time % DAY
 
 
@@ -339,7 +327,7 @@ def _reads_text(types: Types, _constants: Constants) -> bool:
     return STRING in types or INT in types
 
 
-_FORMAT = "as the format says: " + ", ".join(f"`%{letter}` {what}" for letter, (what, _) in DIRECTIVES.items())
+_FORMAT = "as the format says: " + ", ".join(f"`%{letter}` {what}" for letter, (what, *_) in DIRECTIVES.items())
 
 FORMAT_TIME = _entry(
     "format_time",

@@ -409,6 +409,14 @@ def _order_of_numbers(left: Typed, right: Typed) -> Column:
 # --- Python ---------------------------------------------------------------------------------------------------------
 
 
+_COMPLAINTS = {
+    "matches": "` is not a regular expression",
+    "regex_extract": "` cannot be used here",
+    "regex_replace": "` cannot be used here",
+}
+"""What is said of a pattern where a function has no value."""
+
+
 def through_python(scope: Scope, function: Function, operands: list[Typed]) -> Typed:
     """Returns the function as a column that Python computes, row by row, from operands that may be open."""
     held = [replace(one, column=one.value_or_null) for one in operands]
@@ -420,12 +428,10 @@ def through_python(scope: Scope, function: Function, operands: list[Typed]) -> T
     )
     is_total = not function.fails(types, [one.constant if one.is_simple else None for one in held])
     made = (from_operands if is_total else opened)(column, result, held)
-    if function.name == "matches":
+    if function.name in _COMPLAINTS:
         shown = F.concat(F.lit("`"), held[1].column)
-        made = replace(made, checks=(*made.checks, Check(F.lit(True), "DL503", "` is not a regular expression", shown)))
-    elif function.name.startswith("regex_"):
-        shown = F.concat(F.lit("`"), held[1].column)
-        made = replace(made, checks=(*made.checks, Check(F.lit(True), "DL503", "` cannot be used here", shown)))
+        check = Check(F.lit(True), "DL503", _COMPLAINTS[function.name], shown)
+        made = replace(made, checks=(*made.checks, check))
     return scope.held(made)
 
 

@@ -8,10 +8,10 @@ are formatted and parsed by a few directives, which every engine knows alike.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
-from functools import cache
 
-from emberlog.datatypes import DATE, DURATION, TIMESTAMP, TYPE_NAMES, DataType, decimal_of
+from emberlog.datatypes import DATE, DURATION, INT_MAX, INT_MIN, TIMESTAMP, TYPE_NAMES, DataType, decimal_of
 from emberlog.language.faults import Fault
 from emberlog.language.values import CellValue, text_of
 
@@ -42,6 +42,16 @@ _DURATION = re.compile(
 )
 
 
+BEYOND = "the moment is outside the years 1 to 9999"
+
+
+def in_calendar(time: int) -> int:
+    """Returns the moment if the calendar has it."""
+    if FIRST_MOMENT <= time <= LAST_MOMENT:
+        return time
+    raise Fault("DL515", BEYOND)
+
+
 def moment_of(time: int) -> datetime:
     """Returns a timestamp as Python knows it, in UTC without saying so."""
     return datetime(1970, 1, 1) + timedelta(microseconds=time)
@@ -69,8 +79,8 @@ def spelled(value: CellValue, type_: DataType) -> str:
     if value is None or not type_.is_told_by_type:
         return text_of(value)
     if isinstance(value, tuple):
-        parts = type_.parts * len(value) if type_.name == "list" else type_.parts
-        return f"({', '.join(spelled(one, part) for one, part in zip(value, parts, strict=True))})"
+        parts = zip(value, type_.types_of(value), strict=True)
+        return f"({', '.join(spelled(one, part) for one, part in parts)})"
     if not isinstance(value, int):
         return text_of(value)  # a clock can be a plain number
     if type_ == DATE:
@@ -118,6 +128,24 @@ def literal(value: int, type_: DataType) -> str:
     return f"{spelled_decimal(value, type_.scale or 0)}m"
 
 
+class Meant(int):
+    """Is an int that stands for something else, which its type tells: a date, a moment, a duration or a decimal."""
+
+    type: DataType
+
+    @staticmethod
+    def of(value: CellValue, type_: DataType) -> CellValue:
+        """Returns the value as one that can be shown; itself, if it tells all."""
+        if isinstance(value, tuple):
+            parts = type_.types_of(value)
+            return tuple(map(Meant.of, value, parts)) if len(parts) == len(value) else value
+        if not type_.is_told_by_type or type(value) is not int:
+            return value
+        meant = Meant(value)
+        meant.type = type_
+        return meant
+
+
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
@@ -162,7 +190,7 @@ def read_duration(text: str) -> int:
     total = sum(int(amount or 0) * size for amount, size in zip(amounts, sizes, strict=True))
     total += int((fraction or "0").ljust(6, "0"))
     total = -total if sign == "-" else total
-    if not -(2**63) <= total < 2**63:
+    if not INT_MIN <= total <= INT_MAX:
         raise ValueError(text)
     return total
 
@@ -177,7 +205,7 @@ def read_decimal(text: str, scale: int) -> int:
         raise ValueError(text)
     sign, whole, fraction = found[1], found[2], (found[3] or "").rstrip("0")
     value = int(sign + whole + fraction.ljust(scale, "0"))
-    if len(fraction) > scale or not -(2**63) <= value < 2**63:
+    if len(fraction) > scale or not INT_MIN <= value <= INT_MAX:
         raise ValueError(text)
     return value
 
@@ -191,9 +219,19 @@ def read_cell(text: str, type_: DataType) -> int:
     return read_timestamp(text) if type_ == TIMESTAMP else read_duration(text)
 
 
-@cache
+_NAMED: dict[str, DataType] = {}
+_PATTERNS: dict[str, re.Pattern[str]] = {}
+"""What is known of texts. A cache of functools would not go with the code to Spark's workers."""
+
+
 def type_named(text: str) -> DataType:
     """Returns the type that is written so, which may be a pair or a list of others."""
+    if text not in _NAMED:
+        _NAMED[text] = _type_named(text)
+    return _NAMED[text]
+
+
+def _type_named(text: str) -> DataType:
     if text.endswith(">"):
         name, _, inside = text[:-1].partition("<")
         return DataType(name, tuple(map(type_named, _split(inside))))
@@ -215,20 +253,20 @@ def _split(text: str) -> list[str]:
 
 # --- other forms of moments -----------------------------------------------------------------------------------------
 
-DIRECTIVES = {
-    "Y": ("the year, four digits", "[0-9]{4}"),
-    "m": ("the month, 01 to 12", "[0-9]{2}"),
-    "d": ("the day of the month, 01 to 31", "[0-9]{2}"),
-    "H": ("the hour, 00 to 23", "[0-9]{2}"),
-    "M": ("the minute", "[0-9]{2}"),
-    "S": ("the second", "[0-9]{2}"),
-    "f": ("the microsecond, six digits", "[0-9]{6}"),
-    "j": ("the day of the year, 001 to 366", "[0-9]{3}"),
-    "u": ("the weekday, 1 (Monday) to 7", "[1-7]"),
-    "V": ("the week of ISO 8601, 01 to 53", "[0-9]{2}"),
-    "%": ("a percent sign", "%"),
+DIRECTIVES: dict[str, tuple[str, str, Callable[[datetime], str]]] = {
+    "Y": ("the year, four digits", "[0-9]{4}", lambda moment: f"{moment.year:04}"),
+    "m": ("the month, 01 to 12", "[0-9]{2}", lambda moment: f"{moment.month:02}"),
+    "d": ("the day of the month, 01 to 31", "[0-9]{2}", lambda moment: f"{moment.day:02}"),
+    "H": ("the hour, 00 to 23", "[0-9]{2}", lambda moment: f"{moment.hour:02}"),
+    "M": ("the minute", "[0-9]{2}", lambda moment: f"{moment.minute:02}"),
+    "S": ("the second", "[0-9]{2}", lambda moment: f"{moment.second:02}"),
+    "f": ("the microsecond, six digits", "[0-9]{6}", lambda moment: f"{moment.microsecond:06}"),
+    "j": ("the day of the year, 001 to 366", "[0-9]{3}", lambda moment: f"{moment.timetuple().tm_yday:03}"),
+    "u": ("the weekday, 1 (Monday) to 7", "[1-7]", lambda moment: str(moment.isoweekday())),
+    "V": ("the week of ISO 8601, 01 to 53", "[0-9]{2}", lambda moment: f"{moment.isocalendar().week:02}"),
+    "%": ("a percent sign", "%", lambda _moment: "%"),
 }
-"""By their letter: what it stands for, and what it looks like."""
+"""By their letter: what it stands for, what it looks like, and how it is written."""
 
 _READ = "YmdHMSf%"
 """What text can be parsed by; the others do not tell the day by themselves."""
@@ -247,43 +285,18 @@ def format_error(format: str, *, to_read: bool) -> str | None:
 
 def formatted(time: int, format: str) -> str:
     """Returns a moment as the format says."""
-    if not FIRST_MOMENT <= time <= LAST_MOMENT:
-        raise Fault("DL515", "the moment is outside the years 1 to 9999")
+    in_calendar(time)
     _check(format, to_read=False)
     moment = moment_of(time)
-
-    def written(found: re.Match[str]) -> str:
-        match found[1]:
-            case "Y":
-                return f"{moment.year:04}"
-            case "m":
-                return f"{moment.month:02}"
-            case "d":
-                return f"{moment.day:02}"
-            case "H":
-                return f"{moment.hour:02}"
-            case "M":
-                return f"{moment.minute:02}"
-            case "S":
-                return f"{moment.second:02}"
-            case "f":
-                return f"{moment.microsecond:06}"
-            case "j":
-                return f"{moment.toordinal() - date(moment.year, 1, 1).toordinal() + 1:03}"
-            case "u":
-                return str(moment.isoweekday())
-            case "V":
-                return f"{moment.isocalendar().week:02}"
-            case _:
-                return "%"
-
-    return _DIRECTIVE.sub(written, format)
+    return _DIRECTIVE.sub(lambda found: DIRECTIVES[found[1]][2](moment), format)
 
 
 def parsed(text: str, format: str) -> int:
     """Returns the moment that a text spells in the format; what the format leaves out is the first there is."""
     _check(format, to_read=True)
-    found = _pattern(format).fullmatch(text)
+    if format not in _PATTERNS:
+        _PATTERNS[format] = _pattern(format)
+    found = _PATTERNS[format].fullmatch(text)
     given = found.groupdict() if found else {}
     try:
         if not found:
@@ -302,7 +315,6 @@ def _check(format: str, *, to_read: bool) -> None:
         raise Fault("DL516", f'"{format}" is not a format of a moment', complaint)
 
 
-@cache
 def _pattern(format: str) -> re.Pattern[str]:
     pieces, end, seen = [], 0, set[str]()
     for found in _DIRECTIVE.finditer(format):

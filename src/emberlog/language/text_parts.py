@@ -10,7 +10,7 @@ from emberlog.datatypes import BOOL, INT, STRING, DataType, list_of
 from emberlog.language.conversions import BLANKS
 from emberlog.language.entry import Constants, Function, Types, always, sometimes
 from emberlog.language.faults import Fault
-from emberlog.language.texts import clean, end_of_quotation, named, of_text, pattern_error
+from emberlog.language.texts import check_pattern, clean, end_of_quotation, named, of_text
 from emberlog.language.values import CellValue, text
 
 if TYPE_CHECKING:
@@ -133,9 +133,7 @@ _BYTE = re.compile(r"(?<!\\)(\\\\)*\\C")
 def _check_pattern(pattern: str) -> None:
     if _BYTE.search(text(pattern)):
         raise Fault("DL503", f"`{pattern}` takes characters apart", r"`\C` can only be used in matches(S, Pattern)")
-    complaint = pattern_error(text(pattern))
-    if complaint is not None:
-        raise Fault("DL503", f"`{pattern}` is not a regular expression", complaint, "the dialect is that of RE2")
+    check_pattern(pattern)
 
 
 def _fails_unless(function: Callable[..., CellValue], *defaults: object) -> Callable[[Types, Constants], bool]:

@@ -57,6 +57,13 @@ def _pattern_error(pattern: str) -> str | None:
     return None
 
 
+def check_pattern(pattern: str) -> None:
+    """Raises a Fault if it is no regular expression."""
+    complaint = pattern_error(text(pattern))
+    if complaint is not None:
+        raise Fault("DL503", f"`{pattern}` is not a regular expression", complaint, "the dialect is that of RE2")
+
+
 def whole_pattern(pattern: str) -> str:
     r"""Returns a pattern that fits a text from its beginning to its end. The `\E` ends a quotation that `\Q` began."""
     return rf"\A(?:{pattern}{end_of_quotation(pattern)})\z"
@@ -70,9 +77,7 @@ def _matches(source: str, pattern: str) -> bool:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    complaint = pattern_error(pattern)
-    if complaint is not None:
-        raise Fault("DL503", f"`{pattern}` is not a regular expression", complaint, "the dialect is that of RE2")
+    check_pattern(pattern)
     return bool(pc.match_substring_regex(pa.scalar(source, pa.string()), whole_pattern(pattern)).as_py())
 
 

@@ -6,6 +6,7 @@ import re
 from typing import assert_never
 
 from emberlog.language.registry import AGGREGATES
+from emberlog.language.spellings import Meant, literal
 from emberlog.semantics.model import (
     Absent,
     Bind,
@@ -91,8 +92,9 @@ def query_text(query: CheckedQuery) -> str:
 
 
 def cell_text(value: CellValue) -> str:
+    """Returns a value as a program writes it."""
     if value is None:
         return "null"
     if isinstance(value, tuple):
         return f"({', '.join(cell_text(part) for part in value)})"
-    return print_value(value)
+    return literal(value, value.type) if isinstance(value, Meant) else print_value(value)

@@ -99,8 +99,8 @@ def _value(relation: str, column: str, type_: DataType, value: object) -> CellVa
     if type_ == FLOAT and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type_.parts and isinstance(value, Sequence) and not isinstance(value, str):
-        parts = type_.parts if type_.name == "pair" else type_.parts * len(value)
-        return tuple(_value(relation, column, part, one) for part, one in zip(parts, value, strict=True))
+        parts = zip(type_.types_of(value), value, strict=True)
+        return tuple(_value(relation, column, part, one) for part, one in parts)
     expected = int if type_.is_whole else {FLOAT: float, STRING: str, BOOL: bool}.get(type_, object)
     if not isinstance(value, expected) or (expected is int and isinstance(value, bool)):
         raise fail("DL441", f"the column `{column}` of `{relation}` has values of type {type_}, not {value!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from emberlog.logical.rule_text import aggregate_text
+from emberlog.logical.rule_text import aggregate_text, cell_text
 from emberlog.provenance.model import (
     Absence,
     Combination,
@@ -21,7 +21,7 @@ from emberlog.provenance.model import (
     WrittenFact,
 )
 from emberlog.render.outline import Kind, Node, Outline
-from emberlog.render.wording import Meaning, cell_text, fact_text, holding_text, named, pattern_text, when_text
+from emberlog.render.wording import Meaning, fact_text, holding_text, named, pattern_text, when_text
 from emberlog.semantics.model import CheckedProgram, Contribution, Fact, HeadValue
 from emberlog.syntax.ast import Expression, Variable
 

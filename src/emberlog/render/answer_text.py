@@ -67,8 +67,8 @@ def value_text(value: CellValue, type_: DataType) -> str:
         case str():
             return "".join(character if character.isprintable() else repr(character)[1:-1] for character in value)
         case tuple():
-            parts = type_.parts * len(value) if type_.name == "list" else type_.parts
-            inside = ", ".join(value_text(element, part) for element, part in zip(value, parts, strict=True))
+            parts = zip(value, type_.types_of(value), strict=True)
+            inside = ", ".join(value_text(element, part) for element, part in parts)
             return f"[{inside}]" if type_.name == "list" else f"({inside})"
         case int() if type_ == TIMESTAMP:
             return shown_moment(value)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emberlog.language.spellings import spelled
+from emberlog.language.spellings import Meant, spelled
 from emberlog.render.outline import Node, Outline, SlideNote
-from emberlog.render.wording import Meant
 from emberlog.semantics.model import CellValue
 from emberlog.source import NOWHERE
 from emberlog.syntax.printer import print_statement

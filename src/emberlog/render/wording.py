@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import assert_never
 
-from emberlog.datatypes import UNKNOWN, DataType
+from emberlog.datatypes import UNKNOWN
 from emberlog.diagnostics import Diagnostics
-from emberlog.language.spellings import literal as spelled_literal
+from emberlog.language.spellings import Meant
 from emberlog.logical.expressions import substitute, substitute_in_condition
-from emberlog.logical.rule_text import cell_text as plain_cell_text
-from emberlog.logical.rule_text import literal_text
+from emberlog.logical.rule_text import cell_text, literal_text
 from emberlog.semantics.expression_types import ExpressionTyper
 from emberlog.semantics.model import (
     Bind,
@@ -30,24 +29,6 @@ from emberlog.syntax.printer import print_expression
 _GENERATED = re.compile(r"_\d*")
 
 START = "start"
-
-
-class Meant(int):
-    """Is an int that stands for something else, which its type tells: a date, a moment, a duration or a decimal."""
-
-    type: DataType
-
-    @staticmethod
-    def of(value: CellValue, type_: DataType) -> CellValue:
-        """Returns the value as one that can be shown; itself, if it tells all."""
-        if isinstance(value, tuple):
-            parts = type_.parts * len(value) if type_.name == "list" else type_.parts
-            return tuple(map(Meant.of, value, parts)) if len(parts) == len(value) else value
-        if not type_.is_told_by_type or type(value) is not int:
-            return value
-        meant = Meant(value)
-        meant.type = type_
-        return meant
 
 
 class Meaning:
@@ -75,13 +56,6 @@ class Meaning:
             return arguments
         typer = ExpressionTyper(self._rules[rule].types, self._functions, Diagnostics())
         return tuple(map(Meant.of, arguments, map(typer.type_of, value.arguments)))
-
-
-def cell_text(value: CellValue) -> str:
-    """Returns a value as a program writes it."""
-    if isinstance(value, tuple):
-        return f"({', '.join(map(cell_text, value))})"
-    return spelled_literal(value, value.type) if isinstance(value, Meant) else plain_cell_text(value)
 
 
 def fact_text(relation: str, values: Iterable[CellValue]) -> str:

@@ -70,8 +70,7 @@ def _spelled(value: CellValue, type_: DataType) -> object:
     if value is None or not type_.parts:
         return float(value) if type_ == FLOAT and isinstance(value, int) else value
     assert isinstance(value, tuple)
-    types = type_.parts if type_.name == "pair" else type_.parts * len(value)
-    return [_spelled(part, one) for part, one in zip(value, types, strict=True)]
+    return [_spelled(part, one) for part, one in zip(value, type_.types_of(value), strict=True)]
 
 
 def dictionary_of(column: Column) -> tuple[pa.LargeStringArray, Lane]:
