@@ -141,6 +141,8 @@ class Exchange:
     def __init__(self, number: int, connections: Mapping[int, socket.socket]) -> None:
         self.number = number
         self.connections = dict(connections)
+        self.peers = tuple(sorted(connections))
+        """All other workers, however mail gets there."""
         self.bytes_sent = 0
         self._sent = dict.fromkeys(self.connections, 0)
         """Frames to each worker."""

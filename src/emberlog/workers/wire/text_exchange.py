@@ -18,22 +18,22 @@ class TextExchange(Exchange):
     def __init__(self, number: int, connections: Mapping[int, socket.socket], texts: TextTable) -> None:
         super().__init__(number, connections)
         self._texts = texts
-        self._told = dict.fromkeys(self.connections, 0)
+        self._told = dict.fromkeys(self.peers, 0)
         """How many of this worker's texts each of the others knows, in the order in which they came here."""
 
     def swap(self, mail: Mail) -> Mail:
-        self._enclose(mail, self.connections)
+        self._enclose(mail, self.peers)
         received = super().swap(mail)
-        for peer in self.connections:
+        for peer in self.peers:
             self._learn(received[peer])
         # Everyone has heard everything from everyone: what is new here is known to the others, too.
-        self._told = dict.fromkeys(self.connections, self._texts.count)
+        self._told = dict.fromkeys(self.peers, self._texts.count)
         return received
 
     def trade(self, mail: Mail, senders: Collection[int], patience: float | None) -> Mail:
-        self._enclose(mail, [peer for peer in self.connections if mail[peer].numbers])
+        self._enclose(mail, [peer for peer in self.peers if mail[peer].numbers])
         received = super().trade(mail, senders, patience)
-        for peer in self.connections:
+        for peer in self.peers:
             # The others may not have heard of it: it is passed on with what they get from here.
             knows_all = self._told[peer] == self._texts.count
             self._learn(received[peer])
