@@ -30,6 +30,7 @@ from emberlog.engines.spark.frames.resources import Kept, Resources
 from emberlog.engines.spark.handover import HandedOver, Outgrown, known_outputs
 from emberlog.engines.spark.key_handover import key_handed_over
 from emberlog.engines.spark.plain_scan import parquet_files, rows_in_plan
+from emberlog.engines.spark.probe import is_local, probe
 from emberlog.engines.spark.slots import Slots, wait_for_slots
 from emberlog.engines.spark.task import (
     DONE,
@@ -137,6 +138,8 @@ class Launcher:
             raise NotHere(
                 "Spark has no room for a task: no executor has come, or spark.task.cpus is more than one has cores"
             )
+        if self.slots.is_classic and not is_local(str(spark.sparkContext.master)):
+            probe(spark, self.slots.count).check()
         self.workers = execution.workers or self.slots.count
         if self.workers > self.slots.count:
             raise fail(
