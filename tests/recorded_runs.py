@@ -8,9 +8,8 @@ from dataclasses import replace
 from emberlog.config import DEFAULT_LIMITS, Execution, Limits
 from emberlog.engines.local.run import run
 from emberlog.engines.recording import Recording
-from emberlog.io.arrow_shelves import shelf_of
 from emberlog.io.local_relation import LocalRelation
-from emberlog.io.shelves import Shelf
+from emberlog.io.shelves import Shelf, shelf_of
 from emberlog.logical.nodes import Fixpoint, LogicalPlan
 from emberlog.optimize.pipeline import plan_program
 from emberlog.provenance.questions import Questions

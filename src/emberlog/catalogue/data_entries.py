@@ -202,6 +202,16 @@ DATA_ENTRIES = (
         FoundBy.OTHER,
     ),
     Entry(
+        "DL430",
+        "a table whose log nobody here can read",
+        "The folder is a table of Delta, Iceberg or Hudi: its log says which of its files count. Read as plain Parquet "
+        "it would have rows that were deleted long ago, so it is read by what knows the log, or not at all.",
+        "Install the package that the message names, or use a session of Spark that has the package of the format. "
+        "Register the folder of the whole table, not a part of it.",
+        '`db["arc"] = "lake/arc"`, a folder with a `_delta_log`, without `pip install \'emberlog[delta]\'`',
+        FoundBy.OTHER,
+    ),
+    Entry(
         "DL440",
         "no provenance",
         "Proofs are rebuilt from the iterations that a run records, and this run recorded none.",

@@ -260,6 +260,8 @@ def _plain_column(name: str, field: pa.Field, column: pa.ChunkedArray) -> pa.Chu
             return column.cast(pa.timestamp("us", type_.tz))
         if pa.types.is_duration(type_) and type_.unit != "us":
             return column.cast(pa.duration("us"))
+        if type_ == pa.month_day_nano_interval():  # what DuckDB has for durations
+            return pa.chunked_array([_durations(column)])
         if pa.types.is_date64(type_):
             return column.cast(pa.date32())
         if pa.types.is_decimal(type_) and type_.scale > 0 and type_.precision > MOST_DIGITS:
@@ -267,6 +269,16 @@ def _plain_column(name: str, field: pa.Field, column: pa.ChunkedArray) -> pa.Chu
     except pa.ArrowInvalid as error:
         raise fail("DL403", f"the column `{field.name}` of `{name}` does not fit: {error}") from None
     return column
+
+
+def _durations(column: pa.ChunkedArray) -> pa.Array:
+    """Returns intervals of days and nanoseconds as durations; one of months has no length of its own."""
+    lengths: list[int | None] = []
+    for one in column.to_pylist():
+        if one is not None and (one.months or one.nanoseconds % 1000):
+            raise pa.ArrowInvalid(f"{one.months} months, {one.days} days and {one.nanoseconds} ns are no duration")
+        lengths.append(None if one is None else one.days * 86_400_000_000 + one.nanoseconds // 1000)
+    return pa.array(lengths, pa.duration("us"))
 
 
 def _narrower(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:

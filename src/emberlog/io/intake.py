@@ -43,6 +43,7 @@ from emberlog.io.paths import (
     without_scheme,
 )
 from emberlog.io.python_rows import rows_of
+from emberlog.io.table_formats import TABLE_KINDS, table_kind
 from emberlog.io.text_format import USUAL, TextOptions
 from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import Column, Relation
@@ -112,6 +113,10 @@ class Reader(ABC, Generic[Frame]):
     @abstractmethod
     def files(self, files: Files) -> Source[Frame]:
         """Returns a source of the facts in files."""
+
+    @abstractmethod
+    def logged_table(self, files: Files) -> Source[Frame]:
+        """Returns a source of a folder whose log says which of its files count."""
 
     @abstractmethod
     def table(self, name: str, table: str) -> Source[Frame]:
@@ -354,7 +359,15 @@ def refuse_text_options(what: str, text: TextOptions) -> None:
 
 def _from_path(reader: Reader[Frame], name: str, path: str, *, text: TextOptions, kind: str | None) -> Source[Frame]:
     path = without_scheme(path)
-    found = local_files(path) if "://" not in path else []
+    is_here = "://" not in path
+    table = table_kind(path) if is_here else kind_given(kind, path) if kind else ""
+    if table in TABLE_KINDS:
+        if kind is not None and kind_given(kind, path) != table:
+            hint = "leave the format out: its log says which files count"
+            raise fail("DL430", f"`{path}` is a {TABLE_KINDS[table]} table", None, hint)
+        refuse_text_options(f"a {TABLE_KINDS[table]} table", text)
+        return reader.logged_table(Files(name, path, table, (), text))
+    found = local_files(path) if is_here else []
     kind = kind_given(kind, path) or (kind_of(str(found[0])) if found else "")
     if kind not in KINDS:
         raise unknown_kind(path)

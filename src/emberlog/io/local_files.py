@@ -30,6 +30,7 @@ from emberlog.io.intake import Files, NoRows, Reader, Source, TableSource, TextS
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.matching import half_character
 from emberlog.io.paths import DELIMITERS, JSON_KINDS, partition_values
+from emberlog.io.table_formats import read_table
 from emberlog.semantics.model import Column, Relation
 from emberlog.source import Source as Text
 from emberlog.source import Span
@@ -58,6 +59,11 @@ class LocalReader(Reader[LocalRelation]):
             return TableSource(files.name, _table_of_objects(files.name, objects)) if objects else NoRows(files.name)
         whole = pa.concat_tables([_table(files, file) for file in files.found], promote_options="default")
         return TableSource(files.name, typed_partitions(whole, partition_values(files.path, files.found[0])))
+
+    def logged_table(self, files: Files) -> Source[LocalRelation]:
+        if not files.is_here:
+            raise fail("DL405", f"cannot read `{files.path}`", None, "paths with a scheme are for Database() on Spark")
+        return TableSource(files.name, read_table(files.kind, files.path))
 
     def table(self, name: str, table: str) -> Source[LocalRelation]:
         hint = "tables of Spark are known to Database() on Spark only"

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from emberlog.diagnostics import EmberlogError, fail
+from emberlog.io.table_formats import table_kind
 
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".facts": "\t"}
 COMPRESSIONS = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
@@ -35,7 +36,7 @@ def is_text(path: str) -> bool:
     """Tells whether a path means files of text, by its name or that of the first file in the folder."""
     if "://" in path or kind_of(path) in KINDS or not looks_like_a_path(path):
         return kind_of(path) in DELIMITERS
-    return kind_of(str(local_files(path)[0])) in DELIMITERS
+    return not table_kind(path) and kind_of(str(local_files(path)[0])) in DELIMITERS
 
 
 def kind_given(format_: str | None, path: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -19,7 +20,7 @@ from emberlog.datatypes import TIMESTAMP
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.io.delimited_text import read_rows
 from emberlog.io.facts import is_number, lines_of, type_of_texts
-from emberlog.io.intake import Files, Reader, Source, refuse_text_options
+from emberlog.io.intake import Files, Reader, Source, TableSource, refuse_text_options
 from emberlog.io.local_files import LocalTextSource, json_objects
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.matching import check_arity, declared_order, half_character, no_equal_float
@@ -27,10 +28,13 @@ from emberlog.io.paths import DELIMITERS, JSON_KINDS, KINDS, kind_given, kind_of
 from emberlog.io.spark_conversions import quoted
 from emberlog.io.spark_frames import FrameSource, HeldSource
 from emberlog.io.spark_text import ENCODINGS, SparkTextSource, csv_options, is_bad, value_of
+from emberlog.io.table_formats import TABLE_KINDS, read_table, table_kind, unreadable_table
 from emberlog.io.text_format import USUAL, TextFormat, TextOptions
 from emberlog.language.spark_types import spark_type
 from emberlog.semantics.model import Relation
 from emberlog.source import Source as Text
+
+_log = logging.getLogger("emberlog")
 
 _FORMATS = {".parquet": "parquet", ".orc": "orc", **dict.fromkeys(JSON_KINDS, "json")}
 """What Spark calls the kinds of files; those of text are all `csv`."""
@@ -62,6 +66,22 @@ class SparkReader(Reader[DataFrame]):
         if files.kind in JSON_KINDS:
             return FrameSource(files.name, self._objects(files, location))
         return FrameSource(files.name, self._partitioned(files, location))
+
+    def logged_table(self, files: Files) -> Source[DataFrame]:
+        """Has Spark read the table, or this process where the session lacks the package of the format."""
+        location = f"file://{os.path.abspath(files.path)}" if files.is_here else files.path
+        try:
+            return FrameSource(files.name, self._spark.read.format(files.kind[1:]).load(location))
+        except EmberlogError:
+            raise
+        except Exception as error:  # PySpark's own or that of the bridge to its JVM
+            if "DATA_SOURCE_NOT_FOUND" not in str(error) and f"{files.kind[1:]}.DefaultSource" not in str(error):
+                raise
+        if not files.is_here:
+            hint = "start the session with the package of that format, as in --conf spark.jars.packages=…"
+            raise unreadable_table(files.kind, files.path, hint)
+        _log.info("this process reads `%s`: the session of Spark has no %s", files.path, TABLE_KINDS[files.kind])
+        return self.held(TableSource(files.name, read_table(files.kind, files.path)))
 
     def table(self, name: str, table: str) -> Source[DataFrame]:
         try:
@@ -177,6 +197,8 @@ def stream_of_folder(
 ) -> DataFrame:
     """Returns a streaming frame of what is in the folder and what will come. Files are of one kind: that of the first
     one, if none is named."""
+    if table := table_kind(path):
+        raise unreadable_table(table, path, "give the stream as a frame: spark.readStream.format(…).load(…)")
     files = _files(relation.name, path)
     found = kind_given(kind, path) if kind else kind_of(str(files[0])) if files else ""
     if not found:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import warnings
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +20,7 @@ import pytest
 import emberlog
 from emberlog.diagnostics import EmberlogError
 from emberlog.io.local_relation import LocalRelation
+from tests.door import as_delta
 
 NAMED = "declare e(src: int, dst: int). q(X, Y) :- e(X, Y)."
 TWO = "q(X, Y) :- e(X, Y)."
@@ -153,3 +158,69 @@ def test_a_local_relation_can_be_looked_at(capsys: pytest.CaptureFixture[str]) -
         with pytest.raises(EmberlogError, match="DL409"):
             relation.sort("nothing")
     assert isinstance(database["e"].head(), LocalRelation)
+
+
+def test_intervals_of_days_are_durations() -> None:
+    one = pa.MonthDayNano((0, 2, 3_000_000_000))
+    table = pa.table({"a": [1, 2], "b": pa.array([one, None], pa.month_day_nano_interval())})
+    assert facts_of(table) == {(1, timedelta(days=2, seconds=3)), (2, None)}
+    months = pa.table({"a": [1], "b": pa.array([pa.MonthDayNano((1, 0, 0))], pa.month_day_nano_interval())})
+    with pytest.raises(EmberlogError, match=r"DL403.*`b` of `e` does not fit: 1 months"):
+        facts_of(months)
+
+
+def test_a_delta_table_is_what_its_log_says(tmp_path: Path) -> None:
+    folder = as_delta(pa.table({"a": [7], "b": [8]}), tmp_path)
+    assert facts_of(folder) == {(7, 8)}
+    database = emberlog.Database(engine="local")
+    with pytest.raises(EmberlogError, match=r"DL430.*is a part of a Delta table\n.*register the whole table"):
+        database["e"] = f"{folder}/*.parquet"
+    with pytest.raises(EmberlogError, match=r"DL430.*Delta"):
+        database.register("e", folder, format="parquet")
+    with pytest.raises(EmberlogError, match="DL336"):
+        database.register("e", folder, header=True)
+    database["e"] = tmp_path / "e" / "old.parquet"  # one file is what it is
+
+
+@pytest.mark.parametrize("package", ["deltalake", "pyiceberg"])
+def test_a_table_whose_log_nobody_can_read(package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (package, f"{package}.table"):
+        monkeypatch.setitem(sys.modules, name, None)
+    folder = as_delta(pa.table({"a": [7], "b": [8]}), tmp_path)
+    if package == "pyiceberg":
+        shutil.rmtree(folder / "_delta_log")
+        (folder / "metadata").mkdir()
+        (folder / "metadata" / "v1.metadata.json").write_text("{}")
+    extra = {"deltalake": "delta", "pyiceberg": "iceberg"}[package]
+    with pytest.raises(EmberlogError, match=rf"DL430.*a table that cannot be read here\n.*emberlog\[{extra}\]"):
+        emberlog.Database(engine="local")["e"] = folder
+
+
+def test_a_table_of_hudi_is_left_to_spark(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "1.parquet")
+    (tmp_path / ".hoodie").mkdir()
+    with pytest.raises(EmberlogError, match=r"DL430.*Hudi"):
+        emberlog.Database(engine="local")["e"] = tmp_path
+
+
+def test_the_newest_state_of_an_iceberg_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only which file is asked for: pyiceberg itself is not among the packages of development."""
+    asked = []
+
+    class StaticTable:
+        @classmethod
+        def from_metadata(cls, path: str) -> Any:
+            asked.append(Path(path).name)
+            return SimpleNamespace(scan=lambda: SimpleNamespace(to_arrow=lambda: pa.table({"a": [1], "b": [2]})))
+
+    table = ModuleType("pyiceberg.table")
+    table.StaticTable = StaticTable  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "pyiceberg", ModuleType("pyiceberg"))
+    monkeypatch.setitem(sys.modules, "pyiceberg.table", table)
+    (tmp_path / "metadata").mkdir()
+    for name in ("00002-b.metadata.json", "00010-a.metadata.json", "00009-c.metadata.json", "snap-99.avro"):
+        (tmp_path / "metadata" / name).write_text("{}")
+    assert facts_of(tmp_path) == {(1, 2)}
+    (tmp_path / "metadata" / "version-hint.text").write_text("00009\n")
+    facts_of(tmp_path)
+    assert asked == ["00010-a.metadata.json", "00009-c.metadata.json"]

@@ -26,12 +26,11 @@ from emberlog.engines.local.run import (
 )
 from emberlog.engines.recording import ITERATION, Recording, is_latest
 from emberlog.engines.worker_counts import WorkerCounts
-from emberlog.io.arrow_shelves import shelf_of
 from emberlog.io.intake import NoRows, Source, register
 from emberlog.io.local_files import LocalReader
 from emberlog.io.local_relation import LocalRelation, statistics_of
 from emberlog.io.matching import free_name
-from emberlog.io.shelves import Shelf
+from emberlog.io.shelves import Shelf, shelf_of
 from emberlog.io.text_format import TextOptions
 from emberlog.io.writers import write_relations
 from emberlog.logical.nodes import Fixpoint, LogicalPlan, Plan

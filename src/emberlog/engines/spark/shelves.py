@@ -10,8 +10,7 @@ from pyspark.sql import functions as F
 
 from emberlog.engines.spark.frames.resources import Resources, is_connect
 from emberlog.engines.spark.plain_scan import parquet_files, rows_in_plan
-from emberlog.io.arrow_shelves import MOST_AT_HAND, ParquetShelf
-from emberlog.io.shelves import FactShelf, Shelf
+from emberlog.io.shelves import MOST_AT_HAND, FactShelf, ParquetShelf, Shelf
 from emberlog.io.spark_conversions import fact_of
 from emberlog.semantics.model import CellValue, Fact
 

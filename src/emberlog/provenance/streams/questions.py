@@ -8,8 +8,8 @@ from dataclasses import replace
 from emberlog.config import DEFAULT_LIMITS, Execution, Limits
 from emberlog.engines.local.run import run
 from emberlog.engines.recording import Recording
-from emberlog.io.arrow_shelves import shelf_of
 from emberlog.io.local_relation import LocalRelation
+from emberlog.io.shelves import shelf_of
 from emberlog.optimize.pipeline import plan_program
 from emberlog.provenance.asked import Asked, asked_pattern, asked_relation, only_fact, refuse_present
 from emberlog.provenance.facts import FactBase
