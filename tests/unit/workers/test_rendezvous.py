@@ -15,7 +15,7 @@ from emberlog.workers.plan.mode import Mode
 from emberlog.workers.wire.handshake import Credentials, Newcomer, Refused, greet, new_key
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Progress
-from emberlog.workers.wire.rendezvous import Met, Tracker, meet
+from emberlog.workers.wire.rendezvous import Address, Met, Taken, Tracker, meet
 
 OURS = Credentials("run", 0, new_key())
 
@@ -64,6 +64,54 @@ def by_tracker(number: int, workers: int, tracker: Tracker) -> Met:
         raise AssertionError("the tracker was there")
 
     return meet(number, workers, "127.0.0.1", OURS, tracker.address, gather)
+
+
+def test_a_second_task_of_a_worker_waits_until_the_end() -> None:
+    """Spark would stop the first one if the second ended."""
+    tracker = Tracker("127.0.0.1", 2, OURS, MergedProgress(2, lambda _: None, Mode.BSP))
+    try:
+        with ThreadPoolExecutor(3) as threads:
+            first = threads.submit(by_tracker, 0, 2, tracker)
+            wait_until(lambda: tracker.arrived == 1)
+            second = threads.submit(by_tracker, 0, 2, tracker)
+            teams = [threads.submit(by_tracker, 1, 2, tracker).result(timeout=20), first.result(timeout=20)]
+            third = threads.submit(by_tracker, 1, 2, tracker)
+            wait_until(lambda: len(tracker._waiting) == 2)
+            assert_connected(teams[::-1])
+            assert not second.done() and not third.done()
+            tracker.close()
+            for late in (second, third):
+                with pytest.raises(Taken):
+                    late.result(timeout=20)
+    finally:
+        tracker.close()
+
+
+def test_one_that_has_not_started_is_waited_for_and_one_that_is_lost_is_not() -> None:
+    problems: list[str] = []
+    tracker = Tracker("127.0.0.1", 2, OURS, MergedProgress(2, lambda _: None, Mode.BSP), problems.append, 0.05)
+    try:
+        connection = socket.create_connection((tracker.address.host, tracker.address.port), timeout=20)
+        greet(connection, OURS, 0, -1)
+        connection.sendall(b"\x02\0\0\0[]")
+        wait_until(lambda: tracker.arrived == 1)
+        time.sleep(0.3)  # several times as long as a worker may be silent
+        assert not problems
+        connection.close()
+        wait_until(lambda: problems == ["the connection to worker 0 was lost"])
+    finally:
+        tracker.close()
+
+
+def test_the_driver_may_be_dialed_at_another_name() -> None:
+    tracker = Tracker("127.0.0.1", 1, OURS, MergedProgress(1, lambda _: None, Mode.BSP), dialed_at="localhost")
+    try:
+        assert tracker.address == Address("localhost", tracker.address.port)
+        met = by_tracker(0, 1, tracker)
+        assert met.hosts == ("127.0.0.1",)
+        met.close()
+    finally:
+        tracker.close()
 
 
 def assert_connected(teams: list[Met]) -> None:

@@ -31,6 +31,8 @@ _log = logging.getLogger("emberlog")
 _LENGTH = struct.Struct("<I")
 _PROGRESS = struct.Struct("<qqqq")
 MOST_TEXT = 1 << 20
+LOOK_AROUND_SECONDS = 0.2
+"""Seconds between two looks of the tracker whether all workers have come, for each that waits."""
 
 _PULSE, _GOODBYE = -1, -2
 """In the place of an iteration: a sign of life, and the last word of a worker that ends in good order."""
@@ -40,6 +42,10 @@ _PULSE, _GOODBYE = -1, -2
 class Address:
     host: str
     port: int
+
+
+class Taken(Exception):
+    """Says that another task is this worker: Spark started a second one, because the first failed or seems slow."""
 
 
 class Gathering(Protocol):
@@ -53,7 +59,12 @@ class Gathering(Protocol):
 
 class Tracker:
     """Waits for all workers, tells each the addresses of all, and listens to what they tell. A worker that falls
-    silent, or is gone without a good-bye, is `lost`."""
+    silent, or is gone without a good-bye, is `lost`.
+
+    How long workers are waited for is not decided here: Spark may have to find room for them first. Who comes first
+    under a number is that worker; a second one is kept waiting until the tracker closes, because Spark would stop the
+    first as soon as the second ends.
+    """
 
     def __init__(
         self,
@@ -63,7 +74,9 @@ class Tracker:
         progress: MergedProgress,
         lost: Callable[[str], None] = lambda _: None,
         stall_seconds: float = WAIT_SECONDS,
+        dialed_at: str | None = None,
     ) -> None:
+        """`dialed_at` is the host under which workers find it, where that is not the one that it listens on."""
         self._workers = workers
         self._credentials = credentials
         self._progress = progress
@@ -73,10 +86,19 @@ class Tracker:
         self._lock = threading.Lock()
         self._connections: dict[int, socket.socket] = {}
         self._addresses: dict[int, str] = {}
+        self._waiting: list[socket.socket] = []
+        """Those whose number is taken."""
+        self._is_complete = threading.Event()
         self._threads: list[threading.Thread] = []
         self._is_closed = False
-        self.address = Address(host, self._door.port)
+        self.address = Address(dialed_at or host, self._door.port)
         self._start(self._accept)
+
+    @property
+    def arrived(self) -> int:
+        """Returns how many workers have come."""
+        with self._lock:
+            return len(self._addresses)
 
     def _start(self, target: Callable[..., None], *arguments: object) -> None:
         thread = threading.Thread(target=target, args=arguments, daemon=True, name="emberlog tracker")
@@ -93,16 +115,18 @@ class Tracker:
     def _serve(self, number: int, connection: socket.socket) -> None:
         try:
             with connection:
-                self._introduce(number, _receive_text(connection), connection)
-                self._listen(number, connection)
+                if not self._introduce(number, _receive_text(connection), connection):
+                    return
+                try:
+                    self._listen(number, connection)
+                finally:
+                    self._progress.finish(number)
         except (OSError, Refused, ValueError) as error:
             if not self._is_closed:
                 _log.debug("a connection to the tracker ended: %s", error)
-        finally:
-            self._progress.finish(number)
 
     def _listen(self, number: int, connection: socket.socket) -> None:
-        # The first sign comes when everyone is here.
+        self._wait_for_all(connection)
         connection.settimeout(WAIT_SECONDS + self._stall_seconds)
         problem = f"worker {number:,} gave no sign of life for {self._stall_seconds:,g} seconds"
         try:
@@ -120,23 +144,45 @@ class Tracker:
         if not self._is_closed:
             self._lost(problem)
 
-    def _introduce(self, number: int, address: str, connection: socket.socket) -> None:
+    def _wait_for_all(self, connection: socket.socket) -> None:
+        """Waits until everyone is here, or this one gone: the first sign of life comes after that."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(connection, selectors.EVENT_READ)
+            while not self._is_complete.is_set() and not selector.select(LOOK_AROUND_SECONDS):
+                pass
+
+    def _introduce(self, number: int, address: str, connection: socket.socket) -> bool:
+        """Tells whether this is the worker of that number. One that is not is kept until it goes, or until the end."""
         with self._lock:
-            if number in self._connections:
-                raise Refused(f"worker {number} is here already")
-            self._addresses[number] = address
-            self._connections[number] = connection
-            if len(self._addresses) < self._workers:
-                return
-            everyone = json.dumps([self._addresses[worker] for worker in range(self._workers)])
-            for one in self._connections.values():
-                _send_text(one, everyone)
+            is_first = number not in self._connections
+            if is_first:
+                self._addresses[number] = address
+                self._connections[number] = connection
+            elif self._is_closed:
+                raise Refused("the run is over")
+            else:
+                self._waiting.append(connection)
+            if is_first and len(self._addresses) == self._workers:
+                everyone = json.dumps([self._addresses[worker] for worker in range(self._workers)])
+                for one in self._connections.values():
+                    _send_text(one, everyone)
+                self._is_complete.set()
+        if not is_first:
+            _send_text(connection, json.dumps(None))
+            connection.settimeout(None)
+            connection.recv(1)
+        return is_first
 
     def close(self, last_words: float = LAST_WORDS_SECONDS) -> None:
         """Workers that are done have closed their ends, and what they told last is still heard, for so many seconds.
         The others see that nobody listens any more."""
-        self._is_closed = True
         self._door.stop()
+        with self._lock:
+            self._is_closed = True
+            self._is_complete.set()
+            for connection in self._waiting:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
         until = time.monotonic() + last_words
         for thread in self._threads:
             thread.join(timeout=max(0.0, until - time.monotonic()))
@@ -158,6 +204,8 @@ class Met:
 
     peers: dict[int, socket.socket]
     tracker: socket.socket | None
+    hosts: tuple[str, ...] = ()
+    """Of all workers, in their order."""
     _speaking: threading.Lock = field(default_factory=threading.Lock)
 
     def tell(self, progress: Progress) -> None:
@@ -219,8 +267,7 @@ def meet(
                 to_tracker.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 greet(to_tracker, credentials, number, DRIVER)
                 _send_text(to_tracker, mine)
-                everyone: list[str] = json.loads(_receive_text(to_tracker))
-                to_tracker.settimeout(None)
+                everyone = _when_all_are_here(to_tracker)
             else:
                 everyone = gather(mine)
             credentials = replace(credentials, attempt=json.loads(everyone[0])[2])
@@ -234,7 +281,18 @@ def meet(
             raise
     for connection in peers.values():
         _notice_silence(connection)
-    return Met(peers, to_tracker)
+    return Met(peers, to_tracker, tuple(json.loads(one)[0] for one in everyone))
+
+
+def _when_all_are_here(tracker: socket.socket) -> list[str]:
+    """Waits as long as the driver does, which hangs up when it has waited enough."""
+    _notice_silence(tracker)
+    everyone: list[str] | None = json.loads(_receive_text(tracker, None))
+    tracker.settimeout(None)
+    if everyone is None:
+        tracker.recv(1)
+        raise Taken("another task of Spark is this worker")
+    return everyone
 
 
 def _notice_silence(connection: socket.socket) -> None:
@@ -267,8 +325,10 @@ def _send_text(connection: socket.socket, text: str) -> None:
     connection.sendall(_LENGTH.pack(len(data)) + data)
 
 
-def _receive_text(connection: socket.socket) -> str:
-    until = time.monotonic() + WAIT_SECONDS
+def _receive_text(connection: socket.socket, patience: float | None = WAIT_SECONDS) -> str:
+    """Receives a text; with no end to the patience, whenever it comes."""
+    connection.settimeout(patience)
+    until = None if patience is None else time.monotonic() + patience
     (length,) = _LENGTH.unpack(receive_exactly(connection, _LENGTH.size, until))
     if length > MOST_TEXT:
         raise Refused("a text that is too long")
