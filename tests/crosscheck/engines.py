@@ -15,11 +15,10 @@ from typing import Any, TypeAlias
 
 from emberlog.config import Execution, Limits
 from emberlog.database import Database
-from emberlog.datatypes import DataType
+from emberlog.datatypes import TYPE_NAMES, DataType
 from emberlog.diagnostics import EmberlogError, Severity
 from emberlog.engines.interpreter import interpreter
 from emberlog.io.local_relation import LocalRelation
-from emberlog.language.spellings import type_named
 from emberlog.logical.build import build
 from emberlog.logical.nodes import Fixpoint, LogicalPlan
 from emberlog.logical.statistics import Statistics
@@ -89,6 +88,15 @@ def outcome(run: Callable[[], Answers]) -> Outcome:
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = place.filename.rsplit("/src/", 1)[-1]
         return Crashed(f"{type(error).__name__} in {where}, {place.name}: {error} (line {place.lineno})")
+
+
+def type_named(text: str) -> DataType:
+    """Returns the type that programs of the generator call so: a plain one, a decimal, or a list or pair of plain
+    ones."""
+    name, _, inside = text.removesuffix(">").partition("<")
+    if inside:
+        return DataType(name, tuple(map(type_named, inside.split(", "))))
+    return DataType("decimal", scale=int(text[8:-1])) if text.startswith("decimal(") else TYPE_NAMES[text]
 
 
 def read(program: Program) -> CheckedProgram:

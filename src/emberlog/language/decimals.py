@@ -18,7 +18,7 @@ from emberlog.datatypes import FLOAT, INT, INT_MAX, INT_MIN, STRING, UNKNOWN, Da
 from emberlog.language.conversions import BLANKS
 from emberlog.language.entry import ANY, NUMBER, Function, Types, always, never, sometimes
 from emberlog.language.faults import Fault
-from emberlog.language.numbers import OPERATORS
+from emberlog.language.numbers import multiply_vectors
 from emberlog.language.spellings import LARGEST_SCALE
 from emberlog.language.values import CellValue
 
@@ -114,12 +114,6 @@ def _rounded(value: Decimal, target: int) -> int:
 # --- vectors and columns of Spark -----------------------------------------------------------------------------------
 
 
-def _scaled_vectors(values: Vector, factors: Vector) -> tuple[Vector, Bad]:
-    multiply = OPERATORS["*"].vector
-    assert multiply is not None
-    return multiply(values, factors)
-
-
 def _scaled_columns(_scope: Scope, operands: list[Typed]) -> Typed:
     from emberlog.language import spark_columns as spark
 
@@ -185,7 +179,7 @@ SCALED = _entry(
     "a number as a decimal of a larger scale: the number times a power of ten, of whose type it becomes",
     lambda value, factor: _fits(value * factor),
     result=_last,
-    vector=_scaled_vectors,
+    vector=multiply_vectors,
     spark=_scaled_columns,
     fails=sometimes,
     leaves_range=True,

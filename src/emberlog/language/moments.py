@@ -32,8 +32,7 @@ from emberlog.language.spellings import (
     parsed,
     read_date,
     read_timestamp,
-    spelled,
-    type_named,
+    spelled_as,
 )
 from emberlog.language.values import CellValue
 
@@ -498,7 +497,7 @@ TEXT = _entry(
     (ANY, STRING),
     STRING,
     "a value of the type that is named, as text",
-    python=lambda value, type_: spelled(value, type_named(type_)),
+    python=spelled_as,
     fails=never,
 )
 INTERNAL = (MIDNIGHT, LATER, EARLIER, WHOLE_DAY, TEXT)

@@ -134,7 +134,7 @@ def _subtract_vectors(left: Vector, right: Vector) -> tuple[Vector, Bad]:
     return difference, _any(((left ^ right) & (left ^ difference)) < 0)
 
 
-def _multiply_vectors(left: Vector, right: Vector) -> tuple[Vector, Bad]:
+def multiply_vectors(left: Vector, right: Vector) -> tuple[Vector, Bad]:
     import numpy as np
 
     product = left * right
@@ -447,7 +447,7 @@ OPERATORS = {
             "the product: of two ints an int, of a duration and an int a duration, otherwise a float",
             is_mixed=True,
             python=_checked(lambda left, right: left * right),
-            vector=_multiply_vectors,
+            vector=multiply_vectors,
             spark=_arithmetic("*", "try_multiply"),
             fails=sometimes,
             leaves_range=True,

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 
-from emberlog.datatypes import DATE, DURATION, INT_MAX, INT_MIN, TIMESTAMP, TYPE_NAMES, DataType, decimal_of
+from emberlog.datatypes import DATE, DURATION, INT_MAX, INT_MIN, TIMESTAMP, DataType
 from emberlog.language.faults import Fault
 from emberlog.language.values import CellValue, text_of
 
@@ -76,20 +76,25 @@ def days_of(day: date) -> int:
 
 def spelled(value: CellValue, type_: DataType) -> str:
     """Returns a value as `string` writes it."""
-    if value is None or not type_.is_told_by_type:
-        return text_of(value)
+    return spelled_as(value, str(type_))
+
+
+def spelled_as(value: CellValue, type_: str) -> str:
+    """Returns a value as `string` writes it, given the name of its type: code that goes to executors without Emberlog
+    cannot hold the type itself."""
     if isinstance(value, tuple):
-        parts = zip(value, type_.types_of(value), strict=True)
-        return f"({', '.join(spelled(one, part) for one, part in parts)})"
+        name, _, inside = type_.removesuffix(">").partition("<")
+        parts = _split(inside) * (len(value) if name == "list" else 1)
+        return f"({', '.join(map(spelled_as, value, parts))})"
     if not isinstance(value, int):
         return text_of(value)  # a clock can be a plain number
-    if type_ == DATE:
+    if type_ == "date":
         return day_of(value).isoformat() if FIRST_DAY <= value <= LAST_DAY else str(value)
-    if type_ == TIMESTAMP:
+    if type_ == "timestamp":
         return f"{moment_of(value).isoformat()}Z" if FIRST_MOMENT <= value <= LAST_MOMENT else str(value)
-    if type_ == DURATION:
+    if type_ == "duration":
         return _spelled_duration(value)
-    return spelled_decimal(value, type_.scale or 0)
+    return spelled_decimal(value, int(type_[8:-1])) if type_.startswith("decimal(") else text_of(value)
 
 
 def _spelled_duration(value: int) -> str:
@@ -219,25 +224,8 @@ def read_cell(text: str, type_: DataType) -> int:
     return read_timestamp(text) if type_ == TIMESTAMP else read_duration(text)
 
 
-_NAMED: dict[str, DataType] = {}
 _PATTERNS: dict[str, re.Pattern[str]] = {}
 """What is known of texts. A cache of functools would not go with the code to Spark's workers."""
-
-
-def type_named(text: str) -> DataType:
-    """Returns the type that is written so, which may be a pair or a list of others."""
-    if text not in _NAMED:
-        _NAMED[text] = _type_named(text)
-    return _NAMED[text]
-
-
-def _type_named(text: str) -> DataType:
-    if text.endswith(">"):
-        name, _, inside = text[:-1].partition("<")
-        return DataType(name, tuple(map(type_named, _split(inside))))
-    if text.startswith("decimal("):
-        return decimal_of(int(text[8:-1]))
-    return TYPE_NAMES.get(text, DataType(text))
 
 
 def _split(text: str) -> list[str]:
