@@ -235,6 +235,8 @@ class _Unbound:
             notes.append(f"did you mean `{guess}`? it is not bound either: line {place.line}, column {place.column}")
         elif circle := self._assigned_in_vain(name):
             notes.append(circle)
+        elif any(isinstance(one, Holds) and one.span.text.startswith(f"{name} in ") for one in self.draft.body):
+            notes.append("`in` gives values of `in (1, 2)` and `in range(1, 9)`; of a list it asks whether it has one")
         elif where == "body" and (other := self._elsewhere(variable)):
             notes += [other, "to deny several things of one value, negate them together: `!(p(X, Y), q(Y))`"]
         elif name[0].islower():
