@@ -85,7 +85,7 @@ def expression(draw: st.DrawFn, body: Body, kind: str) -> str:
                 f"{one} / 2",
                 f"float({value(draw, body, INT)})",
                 f"{value(draw, body, INT)} / 4",
-                f"if({value(draw, body, INT)} in (0, 1), {one}, least({one}, 2))",
+                f"if({value(draw, body, INT)} in (0, 1), {one}, least({one}, 2.0))",
                 "1 / 2",
             )
         case _:
