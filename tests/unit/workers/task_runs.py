@@ -21,9 +21,8 @@ from emberlog.logical.nodes import Fixpoint
 from emberlog.optimize.pipeline import optimize
 from emberlog.semantics.model import Fact
 from emberlog.workers.wire.feeding import Feed, InlineRows
-from emberlog.workers.wire.handshake import new_key
+from emberlog.workers.wire.handshake import Address, new_key
 from emberlog.workers.wire.inline_rows import InlineLayout
-from emberlog.workers.wire.rendezvous import Address
 from tests.local_runs import plan_workers
 from tests.programs import checked
 

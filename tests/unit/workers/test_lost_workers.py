@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,14 +17,17 @@ import pytest
 from emberlog.diagnostics import EmberlogError
 from emberlog.engines.spark import watchdog as watchdog
 from emberlog.engines.spark.failures import NotHere, failure_of
+from emberlog.engines.spark.task import UNREACHABLE
 from emberlog.engines.spark.watchdog import Watchdog
 from emberlog.workers.plan.mode import Mode
+from emberlog.workers.wire import rendezvous
 from emberlog.workers.wire.draining import Lost, check_files, relation_folder
 from emberlog.workers.wire.handshake import Credentials, new_key
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Progress
 from emberlog.workers.wire.presence import Heartbeat
 from emberlog.workers.wire.rendezvous import Met, Tracker, meet
+from tests.unit.workers.task_runs import Barrier, job_for, run_tasks
 
 OURS = Credentials("run", 0, new_key())
 SOON = 0.4
@@ -121,6 +127,25 @@ def test_what_cannot() -> None:
     assert "Java process ended" in str(ended)
     other = ValueError("something else")
     assert failure_of(other) is other
+
+
+def test_a_worker_that_cannot_be_reached_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not as lost, which would be tried again and again; and the text names both ends."""
+    monkeypatch.setattr(rendezvous, "HANDSHAKE_SECONDS", 0.0)
+    monkeypatch.setattr(rendezvous, "CONNECT_SECONDS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as once:
+        nowhere = once.getsockname()[1]
+
+    class Misled(Barrier):
+        def allGather(self, text: str, /) -> list[str]:
+            host, _, attempt = json.loads(super().allGather(text)[0])
+            return [json.dumps([host, nowhere, attempt]), *self.texts[1:]]
+
+    job = job_for("far(Y) :- arc(1, Y). far(Y) :- far(X), arc(X, Y).\n", {"arc": [(1, 2)]}, tmp_path)
+    summaries = run_tasks(replace(job, tracker=None), monkeypatch, Misled(2))
+    assert [one.status for one in summaries] == [UNREACHABLE] * 2
+    said = f"worker 0 at 127.0.0.1:{nowhere} could not be reached from worker 1 at 127.0.0.1: "
+    assert [one.message for one in summaries] == [f"{said}timed out", f"{said}Connection refused"]
 
 
 def test_files_that_are_not_complete(tmp_path: Path) -> None:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
 
 from emberlog.workers.plan.mode import Mode
-from emberlog.workers.wire.handshake import Credentials, Newcomer, Refused, greet, new_key
+from emberlog.workers.wire import handshake as handshake_module
+from emberlog.workers.wire.exchange import PeerLost
+from emberlog.workers.wire.handshake import Address, Credentials, Newcomer, Refused, Unreachable, greet, new_key
+from emberlog.workers.wire.listener import ANY_PORT, Ports, SocketListener
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Progress
-from emberlog.workers.wire.rendezvous import Address, Met, Taken, Tracker, meet
+from emberlog.workers.wire.rendezvous import Met, Taken, Tracker, absence, meet
 
 OURS = Credentials("run", 0, new_key())
 
@@ -186,3 +191,179 @@ def test_an_iteration_is_told_when_all_workers_are_done_with_it() -> None:
     assert heard[1:] == [Progress(2, 3, 10, 2)]
     progress.report(0, Progress(3, 1, 9, 1))
     assert heard[2:] == [Progress(3, 1, 11, 2)]
+
+
+def test_all_are_dialed_before_any_has_answered() -> None:
+    """Nobody waits for one handshake before it begins another: with 20 ms for each, 48 workers took 21 seconds."""
+    workers = 12
+    asked: list[bytes] = []
+    silent = [socket.create_server(("127.0.0.1", 0)) for _ in range(workers - 1)]
+    texts = [f'["127.0.0.1", {one.getsockname()[1]}, 7]' for one in silent]
+
+    def gather(mine: str, /) -> list[str]:
+        return [*texts, mine]
+
+    with ThreadPoolExecutor(1) as threads:
+        meeting = threads.submit(meet, workers - 1, workers, "127.0.0.1", OURS, None, gather)
+        connections = [one.accept()[0] for one in silent]
+        for connection in connections:  # nobody has answered anybody so far
+            connection.settimeout(20)
+            asked.append(connection.recv(8))
+        assert asked == [b"EMBERLG1"] * (workers - 1)
+        for connection in connections:
+            connection.close()
+        with pytest.raises(Refused, match=r"worker [0-9]+ at 127.0.0.1:[0-9]+: "):
+            meeting.result(timeout=20)
+    for one in silent:
+        one.close()
+
+
+def test_who_dials_answers_at_the_same_time() -> None:
+    """A worker that waits for the answer of one is dialed by another."""
+    with socket.create_server(("127.0.0.1", 0)) as silent, ThreadPoolExecutor(1) as threads:
+        told: list[int] = []
+
+        def gather(mine: str, /) -> list[str]:
+            told.append(json.loads(mine)[1])
+            return [f'["127.0.0.1", {silent.getsockname()[1]}, 7]', mine, mine]
+
+        meeting = threads.submit(meet, 1, 3, "127.0.0.1", OURS, None, gather)
+        dialed, _ = silent.accept()
+        with dialed, socket.create_connection(("127.0.0.1", told[0])) as dialer:
+            greet(dialer, replace(OURS, attempt=7), 2, 1)  # and 0 has still said nothing
+            assert not meeting.done()
+        with pytest.raises((Refused, PeerLost)):
+            meeting.result(timeout=20)
+
+
+def closed_port(host: str = "127.0.0.1") -> int:
+    with socket.create_server((host, 0)) as once:
+        return int(once.getsockname()[1])
+
+
+def test_a_peer_that_cannot_be_reached_is_named() -> None:
+    port = closed_port()
+
+    def gather(mine: str, /) -> list[str]:
+        return [f'["127.0.0.1", {port}, 7]', mine]
+
+    named = f"worker 0 at 127.0.0.1:{port} could not be reached from worker 1 at 127.0.0.1: Connection refused"
+    with pytest.raises(Unreachable, match=named):
+        meet(1, 2, "127.0.0.1", OURS, None, gather)
+
+
+def test_a_peer_whose_machine_answers_nothing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As behind a firewall: the system would ask for two minutes."""
+    monkeypatch.setattr(handshake_module, "CONNECT_SECONDS", 0.2)
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        port = full.getsockname()[1]
+        # Whoever comes when there is no room left gets no answer.
+        crowd = [socket.socket() for _ in range(4)]
+        for one in crowd:
+            one.setblocking(False)
+            one.connect_ex(("127.0.0.1", port))
+        named = f"worker 0 at 127.0.0.1:{port} could not be reached from worker 1 at 127.0.0.1: timed out"
+        with pytest.raises(Unreachable, match=named):
+            meet(1, 2, "127.0.0.1", OURS, None, lambda mine: [f'["127.0.0.1", {port}, 7]', mine])
+        for one in crowd:
+            one.close()
+
+
+def test_a_driver_that_cannot_be_reached_is_named() -> None:
+    address = Address("127.0.0.1", closed_port())
+    with pytest.raises(Unreachable, match=f"the driver at {address} could not be reached from worker 3 .*refused"):
+        meet(3, 4, "127.0.0.1", OURS, address, lambda _: [])
+
+
+def test_nobody_waits_for_one_that_cannot_meet_another() -> None:
+    """Worker 0 tells an address where nobody listens: 1 finds out, and 0 hears of it by the driver."""
+    tracker = Tracker("127.0.0.1", 2, OURS, MergedProgress(2, lambda _: None, Mode.BSP))
+    text = json.dumps(["127.0.0.1", closed_port(), 1]).encode()
+    try:
+        with ThreadPoolExecutor(1) as threads:
+            first = greet(socket.create_connection((tracker.address.host, tracker.address.port)), OURS, 0, -1)
+            first.sendall(len(text).to_bytes(4, "little") + text)
+            with pytest.raises(Unreachable):
+                threads.submit(by_tracker, 1, 2, tracker).result(timeout=20)
+            first.settimeout(20)
+            heard = b""
+            while b"worker 1 could not take part" not in heard:
+                part = first.recv(1024)
+                assert part
+                heard += part
+            first.close()
+    finally:
+        tracker.close()
+
+
+def test_a_worker_that_failed_takes_part_with_its_reason() -> None:
+    """Through Spark's barrier, where everyone waits for everyone."""
+    with pytest.raises(PeerLost, match="worker 0 could not take part: no such file"):
+        meet(1, 2, "127.0.0.1", OURS, None, lambda mine: [absence("no such file"), mine])
+
+
+def test_a_meeting_that_is_called_off() -> None:
+    tracker = Tracker("127.0.0.1", 2, OURS, MergedProgress(2, lambda _: None, Mode.BSP))
+    try:
+        with ThreadPoolExecutor(1) as threads:
+            waiting = threads.submit(by_tracker, 0, 2, tracker)
+            wait_until(lambda: tracker.arrived == 1)
+            tracker.call_off("Spark has no room for worker 1")
+            with pytest.raises(PeerLost, match="the workers could not meet: Spark has no room for worker 1"):
+                waiting.result(timeout=20)
+    finally:
+        tracker.close()
+
+
+def test_workers_and_driver_listen_where_they_may() -> None:
+    base = closed_port()
+    ports = Ports(base, min(base + 20, 65535))
+    with closing(SocketListener("127.0.0.1", 3, ports)) as one, closing(SocketListener("127.0.0.1", 3, ports)) as other:
+        assert one.port != other.port
+        assert all(ports.first <= listener.port <= ports.last for listener in (one, other))
+
+
+def test_ports_that_are_used_up() -> None:
+    with closing(SocketListener("127.0.0.1", 0)) as taken:
+        only = Ports(taken.port, taken.port)
+        message = f"worker 1 cannot listen on 127.0.0.1: all of its ports {taken.port}-{taken.port} are in use"
+        with pytest.raises(Unreachable, match=message):
+            meet(1, 2, "127.0.0.1", OURS, None, lambda _: [], only)
+
+
+@pytest.mark.parametrize("text", ["", "x", "0", "40100-40000", "1-70000", "-5"])
+def test_texts_that_are_no_ports(text: str) -> None:
+    with pytest.raises(ValueError):
+        Ports.of(text)
+
+
+def test_texts_that_are_ports() -> None:
+    assert Ports.of("40000-40100") == Ports(40000, 40100) and Ports.of("40000") == Ports(40000, 40000)
+    assert str(Ports.of("40000-40100")) == "40000-40100" and Ports() == ANY_PORT
+
+
+def test_hundreds_of_workers_and_one_thread() -> None:
+    """The tracker needs no thread for each, and everyone comes."""
+    workers = 100
+    tracker = Tracker("127.0.0.1", workers, OURS, MergedProgress(workers, lambda _: None, Mode.BSP))
+    try:
+        before = threading.active_count()
+        with ThreadPoolExecutor(workers) as threads:
+            ends = [threads.submit(dial_only, number, tracker.address) for number in range(workers)]
+            connections = [end.result(timeout=60) for end in ends]
+            wait_until(lambda: tracker.arrived == workers)
+        assert len([one for one in threading.enumerate() if one.name == "emberlog tracker"]) == 1
+        assert threading.active_count() <= before
+        for connection in connections:
+            connection.close()
+    finally:
+        tracker.close()
+
+
+def dial_only(number: int, address: Address) -> socket.socket:
+    connection = greet(socket.create_connection((address.host, address.port)), OURS, number, -1)
+    text = b'["127.0.0.1", 1, 1]'
+    connection.sendall(len(text).to_bytes(4, "little") + text)
+    return connection

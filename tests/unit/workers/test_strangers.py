@@ -19,11 +19,11 @@ from emberlog.engines.spark.task import DONE, Job
 from emberlog.workers.kernels.tuning import MOST_HANDSHAKES
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.wire import handshake
-from emberlog.workers.wire.handshake import DRIVER, Credentials, Refused, greet, new_key
+from emberlog.workers.wire.handshake import DRIVER, Address, Credentials, Refused, Unreachable, greet, new_key
 from emberlog.workers.wire.listener import SocketListener
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Progress
-from emberlog.workers.wire.rendezvous import Address, Tracker, meet
+from emberlog.workers.wire.rendezvous import Tracker, meet
 from tests.unit.workers.task_runs import KEY, Barrier, facts_in, job_for, run_tasks
 
 NEAR = """
@@ -264,7 +264,7 @@ def test_who_is_slow_is_turned_away(monkeypatch: pytest.MonkeyPatch, strangers: 
         stranger.visit(opened.port, 0)
     with pytest.raises(TimeoutError):
         list(opened.let_in(ours, time.monotonic() + 2))
-    assert not opened._newcomers
+    assert not opened._handshakes
     opened.close()
 
 
@@ -272,5 +272,7 @@ def test_a_worker_does_not_wait_for_ever_for_a_false_tracker(monkeypatch: pytest
     monkeypatch.setattr(handshake, "HANDSHAKE_SECONDS", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as false:
         address = Address("127.0.0.1", false.getsockname()[1])
-        with pytest.raises(TimeoutError):
+        with pytest.raises(
+            Unreachable, match=f"the driver at {address} could not be reached from worker 0 .*: timed out"
+        ):
             meet(0, 1, "127.0.0.1", Credentials("run", 0, new_key()), address, lambda text: [text])

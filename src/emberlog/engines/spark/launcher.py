@@ -31,7 +31,7 @@ from emberlog.engines.spark.handover import HandedOver, Outgrown, known_outputs
 from emberlog.engines.spark.key_handover import key_handed_over
 from emberlog.engines.spark.plain_scan import parquet_files, rows_in_plan
 from emberlog.engines.spark.probe import is_local, probe
-from emberlog.engines.spark.slots import Slots, wait_for_slots
+from emberlog.engines.spark.slots import Slots, ports_for, wait_for_slots
 from emberlog.engines.spark.task import (
     DONE,
     FAULT,
@@ -40,6 +40,7 @@ from emberlog.engines.spark.task import (
     SAME_HASH,
     STALE,
     UNFIT,
+    UNREACHABLE,
     UNWRITTEN,
     Job,
     Output,
@@ -64,7 +65,7 @@ from emberlog.workers.recover.checkpoints import FOLDER, Stale
 from emberlog.workers.recover.resuming import Resume, resumed
 from emberlog.workers.wire.draining import Lost, check_files, relation_folder
 from emberlog.workers.wire.feeding import Feed, InlineRows, ParquetFiles, Source, StageRows, bytes_on_each
-from emberlog.workers.wire.handshake import Credentials, new_key
+from emberlog.workers.wire.handshake import Credentials, Unreachable, new_key
 from emberlog.workers.wire.inline_rows import (
     KINDS,
     NO_RELATION,
@@ -132,6 +133,7 @@ class Launcher:
         self.retried = retried
         self.jobs = JobTag(spark)
         self.slots = Slots.of(spark)
+        self.ports = ports_for(spark)
         if self.slots.obstacle is not None:
             raise NotHere(self.slots.obstacle)
         if self.slots.count == 0:
@@ -268,6 +270,7 @@ class Launcher:
             attempt,
             resume.manifests if resume else (),
             self.injector,
+            self.ports,
         )
         last_words = 0.0
         try:
@@ -347,7 +350,12 @@ class Launcher:
         since = resume.iteration if resume is not None and resume.is_in_step else 0
         progress = MergedProgress(self.workers, self.hear, self.worker_plan.main.placement.mode, since)
         stall_seconds = self.execution.recovery.stall_seconds
-        return Tracker(LOOPBACK, self.workers, credentials, progress, watchdog.lost, stall_seconds)
+        try:
+            return Tracker(
+                LOOPBACK, self.workers, credentials, progress, watchdog.lost, stall_seconds, None, self.ports
+            )
+        except Unreachable as problem:
+            raise NotHere(str(problem)) from None
 
     def _check_memory(self, feeds: Sequence[Feed]) -> None:
         """Raises NotHere if what is read does not fit, with its indexes; how much will be derived nobody knows
@@ -401,7 +409,7 @@ class Launcher:
 
     def _check(self, summaries: tuple[Summary, ...]) -> None:
         # A worker that stops takes the others with it: the one with a reason of its own counts.
-        order = (FAULT, NULLS, UNFIT, SAME_HASH, UNWRITTEN, STALE, LOST, DONE)
+        order = (FAULT, NULLS, UNFIT, SAME_HASH, UNWRITTEN, UNREACHABLE, STALE, LOST, DONE)
         for summary in sorted(summaries, key=lambda one: order.index(one.status)):
             match summary.status:
                 case "fault":
@@ -409,7 +417,7 @@ class Launcher:
                 case "nulls":
                     found = ({name: frozenset(columns) for name, columns in one.nulls.items()} for one in summaries)
                     raise HasNulls(union_of(found))
-                case "unfit":
+                case "unfit" | "unreachable":
                     raise NotHere(summary.message)
                 case "same hash":
                     raise SameHashes(summary.message)

@@ -27,6 +27,10 @@ from emberlog import __version__
 from emberlog.engines.spark.failures import NotHere
 from emberlog.engines.spark.frames.faults import is_cancelled
 from emberlog.engines.spark.frames.resources import is_connect
+from emberlog.engines.spark.slots import ports_for
+from emberlog.workers.kernels.tuning import BACKLOG
+from emberlog.workers.wire.handshake import DRIVER, Unreachable
+from emberlog.workers.wire.listener import ANY_PORT, Ports
 
 HOLD_SECONDS = 0.1
 """For which a task keeps its slot, so that the others go to other slots."""
@@ -119,7 +123,9 @@ def probe(spark: SparkSession, tasks: int | None, store: str = "") -> Findings:
     if before is not None and before[0] == present and (present or time.monotonic() - before[1] < CONNECTED_FOR):
         return before[2]
     with contextlib.ExitStack() as stack:
-        driver = None if is_connect(spark) else stack.enter_context(_front_door(*driver_addresses(spark)))
+        driver = (
+            None if is_connect(spark) else stack.enter_context(_front_door(*driver_addresses(spark), ports_for(spark)))
+        )
         paper = stack.enter_context(_note_in(store)) if store else None
         findings = Findings(tuple(_ask(spark, tasks, driver, paper)))
     _known[session, store] = (executor_ids(spark), time.monotonic(), findings)
@@ -302,10 +308,14 @@ def _question(door: _Door | None, note: _Note | None) -> Callable[[int], str]:
 
 
 @contextlib.contextmanager
-def _front_door(bind: str, host: str) -> Iterator[_Door]:
+def _front_door(bind: str, host: str, ports: Ports = ANY_PORT) -> Iterator[_Door]:
     """Listens like the tracker of a run, and tells whoever comes a word that only this driver knows."""
     word = secrets.token_hex(16)
-    with socket.create_server((bind, 0)) as listener:
+    try:
+        opened = ports.listen(bind, DRIVER, BACKLOG)
+    except Unreachable as problem:
+        raise NotHere(str(problem)) from None
+    with opened as listener:
         door = _Door(host, listener.getsockname()[1], word)
 
         def serve() -> None:

@@ -11,7 +11,9 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from emberlog.diagnostics import fail
 from emberlog.engines.spark.frames.resources import is_connect
+from emberlog.workers.wire.listener import ANY_PORT, Ports
 
 WAIT_SECONDS = 30.0
 """For the first executor."""
@@ -23,6 +25,9 @@ ENCRYPTION = (
     "spark.ssl.rpc.enabled",
 )
 """Settings by which people ask for encrypted connections."""
+
+PORTS = "spark.emberlog.ports"
+"""The setting that says on which ports workers, and the driver, listen for workers."""
 
 MEMORY_SETTINGS = (
     "spark.master",
@@ -64,6 +69,18 @@ class Slots:
             _obstacle(spark),
             _settings(spark),
         )
+
+
+def ports_for(spark: SparkSession) -> Ports:
+    """Returns the ports that workers and driver may listen on, for each other."""
+    text = _setting(spark, PORTS)
+    if text is None:
+        return ANY_PORT
+    try:
+        return Ports.of(text)
+    except ValueError:
+        hint = "it is one port or a range, as in 40000-40100"
+        raise fail("DL508", f"{PORTS} is no range of ports: `{text}`", None, hint) from None
 
 
 def wait_for_slots(spark: SparkSession, wanted: int) -> bool:

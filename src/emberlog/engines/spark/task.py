@@ -43,23 +43,25 @@ from emberlog.workers.store.texts import SameHash, TextTable
 from emberlog.workers.wire.draining import ResultFiles, relation_folder
 from emberlog.workers.wire.exchange import PeerLost, PeerStopped
 from emberlog.workers.wire.feeding import Feed, MeetsNulls, Unfit, feed, spread_rows
-from emberlog.workers.wire.handshake import Credentials, Refused
+from emberlog.workers.wire.handshake import Address, Credentials, Refused, Unreachable
 from emberlog.workers.wire.inline_rows import InlineLayout
+from emberlog.workers.wire.listener import ANY_PORT, Ports
 from emberlog.workers.wire.messages import Mail, Progress
 from emberlog.workers.wire.presence import Presence
-from emberlog.workers.wire.rendezvous import Address, Met
+from emberlog.workers.wire.rendezvous import Met
 from emberlog.workers.wire.text_exchange import TextExchange
 
 PACE = 0.05
 """Seconds between two accounts of local rounds."""
 
-DONE, FAULT, NULLS, UNFIT, SAME_HASH, UNWRITTEN, STALE, LOST = (
+DONE, FAULT, NULLS, UNFIT, SAME_HASH, UNWRITTEN, UNREACHABLE, STALE, LOST = (
     "done",
     "fault",
     "nulls",
     "unfit",
     "same hash",
     "unwritten",
+    "unreachable",
     "stale",
     "lost",
 )
@@ -114,6 +116,8 @@ class Job:
     resume: tuple[str | None, ...] = ()
     """For each worker the checkpoint that it goes on from; empty where all begin anew."""
     injector: FaultInjector | None = None
+    ports: Ports = ANY_PORT
+    """On which workers listen for each other."""
 
     @property
     def handed_out(self) -> tuple[Output, ...]:
@@ -167,7 +171,7 @@ def run_task(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
     host = job.tracker.host if job.tracker is not None else own_address
     memory = job.memory or _own_memory(job, context)
     summary = Summary(number)
-    presence = Presence(number, job.workers, host, job.execution.recovery.stall_seconds)
+    presence = Presence(number, job.workers, host, job.execution.recovery.stall_seconds, job.ports)
 
     def begin() -> Met:
         return presence.begin(Credentials(job.run, 0, key_for(context, job.run)), job.tracker, context.allGather)
@@ -210,6 +214,8 @@ def _ended_well_or_told(
         summary.status, summary.message = UNWRITTEN, str(problem)
     except Stale as problem:
         summary.status, summary.message = STALE, str(problem)
+    except Unreachable as problem:
+        summary.status, summary.message = UNREACHABLE, str(problem)
     except (PeerLost, Refused) as problem:
         summary.status, summary.message = LOST, str(problem)
 

@@ -21,6 +21,7 @@ from emberlog.diagnostics import EmberlogError
 from emberlog.engines.spark.frames.faults import Places, fault_of
 from emberlog.engines.spark.key_handover import key_handed_over
 from emberlog.engines.spark.launcher import LOOPBACK
+from emberlog.engines.spark.slots import ports_for
 from emberlog.language.faults import Fault
 from emberlog.streams.evaluate.window_facts import WindowFacts
 from emberlog.streams.spark.sinks import Answer, Sink
@@ -176,11 +177,12 @@ class Coordinator:
         """Lets the tasks of a barrier stage take a step together, and merges what they tell."""
         workers = self.spec.options.workers
         credentials = Credentials(uuid.uuid4().hex, 0, new_key())
-        tracker = None
+        tracker, ports = None, ports_for(self._spark)
         if self._is_one_machine:
-            tracker = Tracker(LOOPBACK, workers, credentials, MergedProgress(workers, lambda _: None, Mode.BSP))
+            progress = MergedProgress(workers, lambda _: None, Mode.BSP)
+            tracker = Tracker(LOOPBACK, workers, credentials, progress, ports=ports)
         try:
-            job = PartitionJob(self.spec, step, credentials.run, tracker.address if tracker else None)
+            job = PartitionJob(self.spec, step, credentials.run, tracker.address if tracker else None, ports)
             # An exchange behind it, so that Spark tries a stage that failed again as a whole.
             shared = rows.repartition(workers)
             with self.own_workers.chosen(self._spark.sparkContext):

@@ -24,9 +24,9 @@ from emberlog.streams.steps.checkpoint import Record
 from emberlog.streams.steps.step import Measures, Spec, Step, forget_other_states, take_step, take_step_together
 from emberlog.workers.kernels.tuning import WAIT_SECONDS
 from emberlog.workers.wire.exchange import Exchange, PeerLost
-from emberlog.workers.wire.handshake import Credentials
+from emberlog.workers.wire.handshake import Address, Credentials, Unreachable
+from emberlog.workers.wire.listener import ANY_PORT, Ports
 from emberlog.workers.wire.presence import Presence
-from emberlog.workers.wire.rendezvous import Address
 
 TAG = "tag"
 SUMMARY = "summary"
@@ -58,6 +58,7 @@ class PartitionJob:
     run: str
     tracker: Address | None
     """Where workers are told of each other; None where the driver may be out of their reach."""
+    ports: Ports = ANY_PORT
 
 
 def run_partition(job: PartitionJob, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -70,7 +71,7 @@ def run_partition(job: PartitionJob, batches: Iterator[pa.RecordBatch]) -> Itera
     host = job.tracker.host if job.tracker else context.getTaskInfos()[number].address.rpartition(":")[0]
     forget_other_states(job.spec.query)
     share = _by_stream(job.spec, batches)
-    presence = Presence(number, workers, host, WAIT_SECONDS)
+    presence = Presence(number, workers, host, WAIT_SECONDS, job.ports)
 
     def take() -> tuple[Record, Measures]:
         credentials = Credentials(job.run, 0, key_for(context, job.run))
@@ -105,7 +106,7 @@ def _summary(take: Callable[[], tuple[Record, Measures]]) -> pa.RecordBatch:
     except EmberlogError as error:
         first = error.diagnostics[0]
         summary = {"fault": [first.code, first.message, "", [note.text for note in first.notes]]}
-    except PeerLost as problem:
+    except (PeerLost, Unreachable) as problem:
         summary = {"lost": str(problem)}
     return pa.record_batch([pa.array([json.dumps(summary)])], names=[SUMMARY])
 

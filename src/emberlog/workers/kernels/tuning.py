@@ -155,6 +155,9 @@ SLOWEST_BEAT = 5.0
 """Seconds between two heartbeats at most, and for which the end of their thread is waited for."""
 HANDSHAKE_SECONDS = 20.0
 """Seconds after which a stranger that says nothing is hung up on. `tests/unit/workers/test_strangers.py` tries."""
+CONNECT_SECONDS = 5.0
+"""Seconds after which a worker that is dialed and whose machine answers nothing cannot be reached: the system asks
+again after one and three. `tests/unit/workers/test_rendezvous.py` sets less."""
 WAIT_SECONDS = 120.0
 """Seconds to wait for workers that Spark has started already, but that may still be importing."""
 LAST_WORDS_SECONDS = 1.0

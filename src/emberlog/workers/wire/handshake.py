@@ -1,20 +1,25 @@
 """Lets both ends of a connection prove that they belong to the run, and who they are, before anything else is read.
 
 The key is made by the driver for one run and reaches the workers as a property of Spark's own tasks. A proof covers
-the run, the attempt, both ends and a fresh number of each, so a recorded one is worth nothing later.
+the run, the attempt, both ends and a fresh number of each, so a recorded one is worth nothing later. A handshake never
+waits: it says what it waits for, so that one thread can have hundreds of them under way.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import os
 import secrets
+import selectors
 import socket
 import struct
 import time
-from dataclasses import dataclass
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from errno import EINPROGRESS
 
-from emberlog.workers.kernels.tuning import HANDSHAKE_SECONDS
+from emberlog.workers.kernels.tuning import CONNECT_SECONDS, HANDSHAKE_SECONDS
 
 DRIVER = -1
 """The number of the driver's end."""
@@ -29,13 +34,26 @@ class Refused(Exception):
     """Says that the other end could not prove who it is."""
 
 
+class Unreachable(Exception):
+    """Says that two ends cannot be connected, whoever they are: trying again would not help."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
 @dataclass(frozen=True, slots=True)
 class Credentials:
     """Holds what the workers of one attempt at one run prove themselves with."""
 
     run: str
     attempt: int
-    key: bytes
+    key: bytes = field(repr=False)
 
     def proof(self, role: bytes, dialer: int, listener: int, first: bytes, second: bytes) -> bytes:
         ends = struct.pack("<qqq", self.attempt, dialer, listener)
@@ -47,72 +65,126 @@ def new_key() -> bytes:
     return secrets.token_bytes(32)
 
 
-def greet(connection: socket.socket, credentials: Credentials, number: int, listener: int) -> None:
-    """Proves who this is, at the dialing end."""
-    until = time.monotonic() + HANDSHAKE_SECONDS
-    mine = secrets.token_bytes(_NONCE)
-    connection.settimeout(HANDSHAKE_SECONDS)
-    connection.sendall(_HELLO.pack(_MAGIC, credentials.attempt, number, mine))
-    answer = receive_exactly(connection, _NONCE + _PROOF, until)
-    theirs, proof = answer[:_NONCE], answer[_NONCE:]
-    if not hmac.compare_digest(proof, credentials.proof(b"listener", number, listener, mine, theirs)):
-        raise Refused(f"worker {listener} did not prove that it belongs to this run")
-    connection.sendall(credentials.proof(b"dialer", number, listener, mine, theirs))
-    connection.settimeout(None)
+class Handshake:
+    """Holds one end of a connection that has proved nothing yet. `go_on` does what can be done now; after it, `events`
+    are what it waits for, and `until` is when it has taken too long."""
 
-
-class Newcomer:
-    """Checks the listening end of a connection that has proved nothing yet. It never waits: `go_on` takes what is
-    there."""
-
-    def __init__(self, connection: socket.socket, credentials: Credentials, listener: int) -> None:
+    def __init__(self, connection: socket.socket, credentials: Credentials) -> None:
         connection.setblocking(False)
         self.connection = connection
+        self.events = selectors.EVENT_READ
         self.until = time.monotonic() + HANDSHAKE_SECONDS
         """Of the whole handshake: who sends a byte now and then is not waited for either."""
         self._credentials = credentials
-        self._listener = listener
-        self._said = bytearray()
-        self._expected: bytes | None = None
-        self._number = 0
+        self._steps = self._run()
 
     def go_on(self) -> int | None:
         """Returns the number of the worker at the other end, once that is proved."""
-        while True:
-            missing = (_HELLO.size if self._expected is None else _PROOF) - len(self._said)
+        try:
+            self.events = next(self._steps)
+        except StopIteration as end:
+            return int(end.value)
+        return None
+
+    def _run(self) -> Generator[int, None, int]:
+        raise NotImplementedError
+
+    def _send(self, data: bytes) -> None:
+        # So few bytes always fit into the buffer of a connection on which little was sent.
+        self.connection.sendall(data)
+
+    def _receive(self, size: int) -> Generator[int, None, bytes]:
+        said = bytearray()
+        while len(said) < size:
             try:
-                part = self.connection.recv(missing)
+                part = self.connection.recv(size - len(said))
             except BlockingIOError:
-                return None
+                yield selectors.EVENT_READ
+                continue
             if not part:
                 raise Refused("the connection was closed during the handshake")
-            self._said += part
-            if len(part) < missing:
-                continue
-            if self._expected is not None:
-                if not hmac.compare_digest(bytes(self._said), self._expected):
-                    raise Refused("a connection without the key of this run")
-                return self._number
-            self._answer()
+            said += part
+        return bytes(said)
 
-    def _answer(self) -> None:
-        magic, attempt, self._number, theirs = _HELLO.unpack(self._said)
+
+class Newcomer(Handshake):
+    """Is the end that was dialed."""
+
+    def __init__(self, connection: socket.socket, credentials: Credentials, listener: int) -> None:
+        super().__init__(connection, credentials)
+        self._listener = listener
+
+    def _run(self) -> Generator[int, None, int]:
+        magic, attempt, number, theirs = _HELLO.unpack((yield from self._receive(_HELLO.size)))
         if magic != _MAGIC or attempt != self._credentials.attempt:
             raise Refused("a connection that does not belong to this run")
         mine = secrets.token_bytes(_NONCE)
-        ends = (self._number, self._listener, theirs, mine)
-        # So few bytes always fit into the buffer of a connection on which nothing was sent.
-        self.connection.sendall(mine + self._credentials.proof(b"listener", *ends))
-        self._expected = self._credentials.proof(b"dialer", *ends)
-        self._said.clear()
+        ends = (number, self._listener, theirs, mine)
+        self._send(mine + self._credentials.proof(b"listener", *ends))
+        proof = yield from self._receive(_PROOF)
+        if not hmac.compare_digest(proof, self._credentials.proof(b"dialer", *ends)):
+            raise Refused("a connection without the key of this run")
+        return int(number)
 
 
-def receive_exactly(connection: socket.socket, size: int, until: float | None = None) -> bytes:
-    """Receives so many bytes; if there is an end to the waiting, it is that of all of them."""
+class Dialer(Handshake):
+    """Is the end that dials, from the first packet on if it is given the address of the other."""
+
+    def __init__(
+        self, connection: socket.socket, credentials: Credentials, number: int, listener: int, to: Address | None = None
+    ) -> None:
+        super().__init__(connection, credentials)
+        self.listener = listener
+        self.to = to
+        self._number = number
+        self.is_connected = to is None
+        if to is not None:
+            self.until = time.monotonic() + CONNECT_SECONDS
+
+    def _run(self) -> Generator[int, None, int]:
+        if self.to is not None:
+            yield from self._connect(self.to)
+        mine = secrets.token_bytes(_NONCE)
+        self._send(_HELLO.pack(_MAGIC, self._credentials.attempt, self._number, mine))
+        answer = yield from self._receive(_NONCE + _PROOF)
+        theirs, proof = answer[:_NONCE], answer[_NONCE:]
+        ends = (self._number, self.listener, mine, theirs)
+        if not hmac.compare_digest(proof, self._credentials.proof(b"listener", *ends)):
+            raise Refused(f"{name_of(self.listener)} did not prove that it belongs to this run")
+        self._send(self._credentials.proof(b"dialer", *ends))
+        return self.listener
+
+    def _connect(self, to: Address) -> Generator[int, None, None]:
+        problem = self.connection.connect_ex((to.host, to.port))
+        if problem == EINPROGRESS:
+            yield selectors.EVENT_WRITE
+            problem = self.connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if problem:
+            raise OSError(problem, os.strerror(problem))
+        self.is_connected = True
+        self.until = time.monotonic() + HANDSHAKE_SECONDS
+
+
+def name_of(number: int) -> str:
+    return "the driver" if number == DRIVER else f"worker {number:,}"
+
+
+def greet(connection: socket.socket, credentials: Credentials, number: int, listener: int) -> socket.socket:
+    """Proves who this is, at the dialing end, and waits for it. Returns the connection to go on with."""
+    dialer = Dialer(connection, credentials, number, listener)
+    with selectors.DefaultSelector() as selector:
+        selector.register(connection.fileno(), dialer.events)
+        while dialer.go_on() is None:
+            selector.modify(dialer.connection.fileno(), dialer.events)
+            if not selector.select(dialer.until - time.monotonic()):
+                raise TimeoutError("timed out")
+    dialer.connection.setblocking(True)
+    return dialer.connection
+
+
+def receive_exactly(connection: socket.socket, size: int) -> bytes:
     parts = bytearray()
     while len(parts) < size:
-        if until is not None:
-            connection.settimeout(max(until - time.monotonic(), 0.001))
         part = connection.recv(size - len(parts))
         if not part:
             raise Refused("the connection was closed too early")

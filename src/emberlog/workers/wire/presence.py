@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 from emberlog.workers.kernels.tuning import BEATS_PER_STALL, SLOWEST_BEAT
 from emberlog.workers.wire.exchange import PeerLost
-from emberlog.workers.wire.handshake import Credentials
-from emberlog.workers.wire.rendezvous import Address, Gathering, Met, meet
+from emberlog.workers.wire.handshake import Address, Credentials
+from emberlog.workers.wire.listener import ANY_PORT, Ports
+from emberlog.workers.wire.rendezvous import Gathering, Met, meet
 
 
 class Heartbeat:
@@ -41,17 +42,18 @@ class Heartbeat:
 
 
 class Presence:
-    def __init__(self, number: int, workers: int, host: str, stall_seconds: float) -> None:
+    def __init__(self, number: int, workers: int, host: str, stall_seconds: float, ports: Ports = ANY_PORT) -> None:
         self._number = number
         self._workers = workers
         self._host = host
         self._stall_seconds = stall_seconds
+        self._ports = ports
         self._met: Met | None = None
         self._pulse: Heartbeat | None = None
 
     def begin(self, credentials: Credentials, tracker: Address | None, gather: Gathering) -> Met:
         try:
-            self._met = meet(self._number, self._workers, self._host, credentials, tracker, gather)
+            self._met = meet(self._number, self._workers, self._host, credentials, tracker, gather, self._ports)
         except OSError as error:
             raise PeerLost(f"the workers could not meet: {error}") from error
         if self._met.tracker is not None:

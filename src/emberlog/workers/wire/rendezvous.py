@@ -2,7 +2,7 @@
 
 With a session in this process, a small tracker in the driver introduces them, which takes a millisecond, and then
 hears of their progress. Where the driver may be out of reach (Spark Connect), they meet by Spark's barrier, which
-takes a second.
+takes a second. Then everyone dials and is dialed at the same time.
 """
 
 from __future__ import annotations
@@ -20,9 +20,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from emberlog.workers.kernels.tuning import LAST_WORDS_SECONDS, SILENT_SECONDS, WAIT_SECONDS
-from emberlog.workers.wire.handshake import DRIVER, Credentials, Refused, greet, receive_exactly
-from emberlog.workers.wire.listener import SocketListener
+from emberlog.workers.kernels.tuning import (
+    CONNECT_SECONDS,
+    HANDSHAKE_SECONDS,
+    LAST_WORDS_SECONDS,
+    SILENT_SECONDS,
+    WAIT_SECONDS,
+)
+from emberlog.workers.wire.exchange import PeerLost
+from emberlog.workers.wire.handshake import (
+    DRIVER,
+    Address,
+    Credentials,
+    Refused,
+    Unreachable,
+    greet,
+    name_of,
+    receive_exactly,
+)
+from emberlog.workers.wire.listener import ANY_PORT, Ports, SocketListener, unreachable
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Progress
 
@@ -31,17 +47,11 @@ _log = logging.getLogger("emberlog")
 _LENGTH = struct.Struct("<I")
 _PROGRESS = struct.Struct("<qqqq")
 MOST_TEXT = 1 << 20
-LOOK_AROUND_SECONDS = 0.2
-"""Seconds between two looks of the tracker whether all workers have come, for each that waits."""
+_AT_ONCE = 1 << 16
+"""Bytes that are read of one worker at a time."""
 
 _PULSE, _GOODBYE = -1, -2
 """In the place of an iteration: a sign of life, and the last word of a worker that ends in good order."""
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    host: str
-    port: int
 
 
 class Taken(Exception):
@@ -54,12 +64,19 @@ class Gathering(Protocol):
     def __call__(self, text: str, /) -> list[str]: ...
 
 
+def absence(reason: str) -> str:
+    """Returns what a worker that failed before the meeting says there in place of its address: nobody waits for it
+    then."""
+    return json.dumps({"absent": reason})
+
+
 # --- in the driver ----------------------------------------------------------------------------------------------------
 
 
 class Tracker:
-    """Waits for all workers, tells each the addresses of all, and listens to what they tell. A worker that falls
-    silent, or is gone without a good-bye, is `lost`.
+    """Waits for all workers, tells each the addresses of all, and listens to what they tell: one thread for all of
+    them. A worker that falls silent, or is gone without a good-bye, is `lost`. The meeting is called off when one
+    leaves before it has met the others.
 
     How long workers are waited for is not decided here: Spark may have to find room for them first. Who comes first
     under a number is that worker; a second one is kept waiting until the tracker closes, because Spark would stop the
@@ -75,124 +92,211 @@ class Tracker:
         lost: Callable[[str], None] = lambda _: None,
         stall_seconds: float = WAIT_SECONDS,
         dialed_at: str | None = None,
+        ports: Ports = ANY_PORT,
     ) -> None:
         """`dialed_at` is the host under which workers find it, where that is not the one that it listens on."""
         self._workers = workers
         self._credentials = credentials
         self._progress = progress
-        self._door = SocketListener(host, DRIVER)
+        self._listener = SocketListener(host, DRIVER, ports, workers)
         self._lost = lost
         self._stall_seconds = stall_seconds
-        self._lock = threading.Lock()
-        self._connections: dict[int, socket.socket] = {}
-        self._addresses: dict[int, str] = {}
-        self._waiting: list[socket.socket] = []
+        self._guests: dict[int, _Guest] = {}
+        """Those who are here, by number."""
+        self._waiting: list[_Guest] = []
         """Those whose number is taken."""
-        self._is_complete = threading.Event()
-        self._threads: list[threading.Thread] = []
-        self._is_closed = False
-        self.address = Address(dialed_at or host, self._door.port)
-        self._start(self._accept)
+        self._addresses: dict[int, str] = {}
+        self._called_off: str | None = None
+        self._next_look: float | None = None
+        self._closes_at: float | None = None
+        self.address = Address(dialed_at or host, self._listener.port)
+        self._thread = threading.Thread(target=self._run, daemon=True, name="emberlog tracker")
+        self._thread.start()
 
     @property
     def arrived(self) -> int:
         """Returns how many workers have come."""
-        with self._lock:
-            return len(self._addresses)
+        return len(self._addresses)
 
-    def _start(self, target: Callable[..., None], *arguments: object) -> None:
-        thread = threading.Thread(target=target, args=arguments, daemon=True, name="emberlog tracker")
-        self._threads.append(thread)
-        thread.start()
-
-    def _accept(self) -> None:
-        for number, connection in self._door.let_in(self._credentials):
-            if 0 <= number < self._workers:
-                self._start(self._serve, number, connection)
-            else:
-                connection.close()
-
-    def _serve(self, number: int, connection: socket.socket) -> None:
-        try:
-            with connection:
-                if not self._introduce(number, _receive_text(connection), connection):
-                    return
-                try:
-                    self._listen(number, connection)
-                finally:
-                    self._progress.finish(number)
-        except (OSError, Refused, ValueError) as error:
-            if not self._is_closed:
-                _log.debug("a connection to the tracker ended: %s", error)
-
-    def _listen(self, number: int, connection: socket.socket) -> None:
-        self._wait_for_all(connection)
-        connection.settimeout(WAIT_SECONDS + self._stall_seconds)
-        problem = f"worker {number:,} gave no sign of life for {self._stall_seconds:,g} seconds"
-        try:
-            while True:
-                progress = Progress(*_PROGRESS.unpack(receive_exactly(connection, _PROGRESS.size)))
-                connection.settimeout(self._stall_seconds)
-                if progress.iteration == _GOODBYE:
-                    return
-                if progress.iteration != _PULSE:
-                    self._progress.report(number, progress)
-        except TimeoutError:
-            pass
-        except (OSError, Refused):
-            problem = f"the connection to worker {number:,} was lost"
-        if not self._is_closed:
-            self._lost(problem)
-
-    def _wait_for_all(self, connection: socket.socket) -> None:
-        """Waits until everyone is here, or this one gone: the first sign of life comes after that."""
-        with selectors.DefaultSelector() as selector:
-            selector.register(connection, selectors.EVENT_READ)
-            while not self._is_complete.is_set() and not selector.select(LOOK_AROUND_SECONDS):
-                pass
-
-    def _introduce(self, number: int, address: str, connection: socket.socket) -> bool:
-        """Tells whether this is the worker of that number. One that is not is kept until it goes, or until the end."""
-        with self._lock:
-            is_first = number not in self._connections
-            if is_first:
-                self._addresses[number] = address
-                self._connections[number] = connection
-            elif self._is_closed:
-                raise Refused("the run is over")
-            else:
-                self._waiting.append(connection)
-            if is_first and len(self._addresses) == self._workers:
-                everyone = json.dumps([self._addresses[worker] for worker in range(self._workers)])
-                for one in self._connections.values():
-                    _send_text(one, everyone)
-                self._is_complete.set()
-        if not is_first:
-            _send_text(connection, json.dumps(None))
-            connection.settimeout(None)
-            connection.recv(1)
-        return is_first
+    def call_off(self, reason: str) -> None:
+        """Ends the meeting, from any thread: those who wait for others are told why."""
+        self._called_off = self._called_off or reason
+        self._listener.wake()
 
     def close(self, last_words: float = LAST_WORDS_SECONDS) -> None:
         """Workers that are done have closed their ends, and what they told last is still heard, for so many seconds.
         The others see that nobody listens any more."""
-        self._door.stop()
-        with self._lock:
-            self._is_closed = True
-            self._is_complete.set()
-            for connection in self._waiting:
-                with contextlib.suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
-        until = time.monotonic() + last_words
-        for thread in self._threads:
-            thread.join(timeout=max(0.0, until - time.monotonic()))
-        with self._lock:
-            for connection in self._connections.values():
-                with contextlib.suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
-        for thread in self._threads:
-            thread.join(timeout=5)
-        self._door.close()
+        self._closes_at = time.monotonic() + last_words
+        self._listener.wake()
+        self._thread.join(timeout=last_words + 5)
+
+    def _run(self) -> None:
+        with contextlib.closing(self._listener):
+            while self._closes_at is None or (self._guests and time.monotonic() < self._closes_at):
+                for number, connection in self._listener.turn(self._credentials, self._patience()):
+                    self._receive_guest(number, connection)
+                self._look_for_the_silent()
+                if self._called_off is not None:
+                    self._tell_those_who_wait(absence(self._called_off))
+            for guest in (*self._guests.values(), *self._waiting):
+                self._part_with(guest)
+
+    def _patience(self) -> float | None:
+        ends = [end for end in (self._next_look, self._closes_at) if end is not None]
+        return max(min(ends) - time.monotonic(), 0.0) + 0.01 if ends else None
+
+    def _receive_guest(self, number: int, connection: socket.socket) -> None:
+        if not 0 <= number < self._workers:
+            connection.close()
+            return
+        connection.setblocking(False)
+        guest = _Guest(number, connection)
+        self._expect_word(guest, HANDSHAKE_SECONDS)
+        if number in self._guests or number in self._addresses:
+            self._waiting.append(guest)
+            self._say(guest, json.dumps(None))
+        else:
+            self._guests[number] = guest
+            self._watch(guest)
+
+    def _expect_word(self, guest: _Guest, seconds: float) -> None:
+        guest.until = time.monotonic() + seconds
+        self._next_look = min(guest.until, self._next_look or guest.until)
+
+    def _attend(self, guest: _Guest, events: int) -> None:
+        try:
+            if events & selectors.EVENT_WRITE:
+                guest.send()
+            if events & selectors.EVENT_READ and not self._hear(guest):
+                return
+        except (OSError, Refused, ValueError) as problem:
+            _log.debug("a connection to the tracker ended: %s", problem)
+            self._lose(guest, f"the connection to worker {guest.number:,} was lost")
+            return
+        self._watch(guest)
+
+    def _watch(self, guest: _Guest) -> None:
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if guest.unsent else 0)
+        self._listener.watch(guest.connection, events, lambda events: self._attend(guest, events))
+
+    def _hear(self, guest: _Guest) -> bool:
+        """Takes what a worker says; False when it has left."""
+        part = guest.connection.recv(_AT_ONCE)
+        if not part:
+            raise Refused("it was closed")
+        guest.said += part
+        if guest in self._waiting:
+            guest.said.clear()
+            return True
+        if guest.number not in self._addresses:
+            address = guest.text()
+            if address is None:
+                return True
+            self._addresses[guest.number] = address
+            guest.until = float("inf")  # the first sign of life comes when everyone is here
+            self._introduce()
+        while len(guest.said) >= _PROGRESS.size:
+            progress = Progress(*_PROGRESS.unpack_from(guest.said))
+            del guest.said[: _PROGRESS.size]
+            self._expect_word(guest, self._stall_seconds)
+            if progress.iteration == _GOODBYE:
+                self._part_with(guest)
+                if not guest.has_met:
+                    self.call_off(f"worker {guest.number:,} could not take part")
+                return False
+            guest.has_met = True
+            if progress.iteration != _PULSE:
+                self._progress.report(guest.number, progress)
+        return True
+
+    def _introduce(self) -> None:
+        """Tells everyone who is where, when the last one has come."""
+        if len(self._addresses) < self._workers:
+            return
+        everyone = json.dumps([self._addresses[worker] for worker in range(self._workers)])
+        for guest in tuple(self._guests.values()):
+            # To dial all others takes a while on a machine that has much to do.
+            self._expect_word(guest, self._stall_seconds + WAIT_SECONDS)
+            self._say(guest, everyone)
+
+    def _tell_those_who_wait(self, text: str) -> None:
+        for guest in tuple(self._guests.values()):
+            if not guest.has_met and not guest.is_told:
+                guest.is_told = True
+                self._say(guest, text)
+
+    def _say(self, guest: _Guest, text: str) -> None:
+        guest.unsent += _framed(text)
+        try:
+            guest.send()
+        except OSError:
+            self._lose(guest, f"the connection to worker {guest.number:,} was lost")
+        else:
+            self._watch(guest)
+
+    def _look_for_the_silent(self) -> None:
+        now = time.monotonic()
+        if self._next_look is None or now < self._next_look:
+            return
+        for guest in tuple(self._guests.values()):
+            if guest.until < now:
+                problem = f"worker {guest.number:,} gave no sign of life for {self._stall_seconds:,g} seconds"
+                self._lose(guest, problem)
+        self._next_look = min((guest.until for guest in self._guests.values()), default=None)
+
+    def _lose(self, guest: _Guest, problem: str) -> None:
+        is_known = guest.number in self._addresses and guest not in self._waiting
+        self._part_with(guest)
+        if is_known and self._closes_at is None:
+            if not guest.has_met:
+                self.call_off(problem)
+            self._lost(problem)
+
+    def _part_with(self, guest: _Guest) -> None:
+        self._listener.watch(guest.connection, 0, lambda _: None)
+        guest.connection.close()
+        if guest in self._waiting:
+            self._waiting.remove(guest)
+        elif self._guests.pop(guest.number, None) is not None and guest.number in self._addresses:
+            self._progress.finish(guest.number)
+
+
+@dataclass(slots=True, eq=False)
+class _Guest:
+    """Holds what the tracker knows of a worker that has proved who it is."""
+
+    number: int
+    connection: socket.socket
+    said: bytearray = field(default_factory=bytearray)
+    unsent: bytearray = field(default_factory=bytearray)
+    has_met: bool = False
+    """Whether it gave a sign of life, which it does when it is connected with all others."""
+    is_told: bool = False
+    """Whether it knows that the meeting is called off."""
+    until: float = 0.0
+    """When it has been silent for too long."""
+
+    def text(self) -> str | None:
+        """Takes a whole text out of what was said, if there is one."""
+        if len(self.said) < _LENGTH.size:
+            return None
+        (length,) = _LENGTH.unpack_from(self.said)
+        if length > MOST_TEXT:
+            raise Refused("a text that is too long")
+        if len(self.said) < _LENGTH.size + length:
+            return None
+        text = self.said[_LENGTH.size : _LENGTH.size + length].decode()
+        del self.said[: _LENGTH.size + length]
+        return text
+
+    def send(self) -> None:
+        """Sends what the connection takes now."""
+        while self.unsent:
+            try:
+                sent = self.connection.send(self.unsent)
+            except BlockingIOError:
+                return
+            del self.unsent[:sent]
 
 
 # --- in a worker ------------------------------------------------------------------------------------------------------
@@ -226,13 +330,17 @@ class Met:
                 self.tracker = None
 
     def is_heard_for(self, seconds: float) -> bool:
-        """Waits so long; False as soon as the driver has hung up, which says nothing by itself after the meeting."""
+        """Waits so long; False as soon as the driver has hung up."""
         tracker = self.tracker
         if tracker is None:
             return False
         with selectors.DefaultSelector() as selector, contextlib.suppress(OSError, ValueError):
             selector.register(tracker, selectors.EVENT_READ)
-            return not selector.select(seconds)
+            if not selector.select(seconds):
+                return True
+            with self._speaking:
+                # What it says now is of a meeting that is called off, after this worker has met the others.
+                return bool(tracker.recv(_AT_ONCE))
         return False
 
     def stop_listening(self) -> None:
@@ -253,46 +361,141 @@ class Met:
 
 
 def meet(
-    number: int, workers: int, host: str, credentials: Credentials, tracker: Address | None, gather: Gathering
+    number: int,
+    workers: int,
+    host: str,
+    credentials: Credentials,
+    tracker: Address | None,
+    gather: Gathering,
+    ports: Ports = ANY_PORT,
 ) -> Met:
-    """Connects this worker with all others: it dials those with smaller numbers and is dialed by the rest."""
-    to_tracker: socket.socket | None = None
-    peers: dict[int, socket.socket] = {}
-    with contextlib.closing(SocketListener(host, number)) as listener:
+    """Connects this worker with all others: it dials those with smaller numbers and is dialed by the rest, all at the
+    same time."""
+    met = Met({}, None)
+    with contextlib.closing(SocketListener(host, number, ports, workers)) as listener:
         # Spark may try a stage again: what one attempt said is worth nothing in the next.
         mine = json.dumps([host, listener.port, secrets.randbits(62)])
         try:
             if tracker is not None:
-                to_tracker = socket.create_connection((tracker.host, tracker.port), timeout=WAIT_SECONDS)
-                to_tracker.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                greet(to_tracker, credentials, number, DRIVER)
-                _send_text(to_tracker, mine)
-                everyone = _when_all_are_here(to_tracker)
+                met.tracker = _dial_tracker(tracker, credentials, number, host)
+                met.tracker.sendall(_framed(mine))
+                everyone = _when_all_are_here(met.tracker)
             else:
                 everyone = gather(mine)
+            addresses = [_told(worker, text) for worker, text in enumerate(everyone)]
+            if len(addresses) != workers:
+                raise Refused(f"{len(addresses):,} workers came, and {workers:,} were called")
+            met.hosts = tuple(address.host for address in addresses)
             credentials = replace(credentials, attempt=json.loads(everyone[0])[2])
-            for peer in range(number):
-                address, port, _ = json.loads(everyone[peer])
-                peers[peer] = socket.create_connection((address, port), timeout=WAIT_SECONDS)
-                greet(peers[peer], credentials, number, peer)
-            _be_dialed(listener, peers, number, workers, credentials)
+            _Meeting(number, addresses, listener, met).hold(credentials)
         except BaseException:
-            Met(peers, to_tracker).close()
+            met.close()
             raise
-    for connection in peers.values():
+    for connection in met.peers.values():
         _notice_silence(connection)
-    return Met(peers, to_tracker, tuple(json.loads(one)[0] for one in everyone))
+    return met
 
 
 def _when_all_are_here(tracker: socket.socket) -> list[str]:
     """Waits as long as the driver does, which hangs up when it has waited enough."""
-    _notice_silence(tracker)
-    everyone: list[str] | None = json.loads(_receive_text(tracker, None))
-    tracker.settimeout(None)
+    everyone = _table(_receive_text(tracker))
     if everyone is None:
         tracker.recv(1)
         raise Taken("another task of Spark is this worker")
     return everyone
+
+
+def _dial_tracker(tracker: Address, credentials: Credentials, number: int, host: str) -> socket.socket:
+    try:
+        connection = socket.create_connection((tracker.host, tracker.port), timeout=CONNECT_SECONDS)
+    except OSError as problem:
+        raise unreachable(DRIVER, tracker, number, host, problem) from None
+    try:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection = greet(connection, credentials, number, DRIVER)
+        # The driver says when it has waited long enough for the others; a machine that is gone says nothing.
+        _notice_silence(connection)
+    except OSError as problem:
+        connection.close()
+        raise unreachable(DRIVER, tracker, number, host, problem) from None
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+class _Meeting:
+    """Connects one worker with the others, once everyone knows everyone's address."""
+
+    def __init__(self, number: int, addresses: list[Address], listener: SocketListener, met: Met) -> None:
+        self._number = number
+        self._addresses = addresses
+        self._listener = listener
+        self._met = met
+
+    def hold(self, credentials: Credentials) -> None:
+        tracker, peers = self._met.tracker, self._met.peers
+        if tracker is not None:
+            self._listener.watch(tracker, selectors.EVENT_READ, self._hear_driver)
+        for peer in range(self._number):
+            self._listener.dial(peer, self._addresses[peer], credentials)
+        # Those who do not dial may have to find out first that they cannot.
+        until = time.monotonic() + CONNECT_SECONDS + HANDSHAKE_SECONDS
+        while len(peers) < len(self._addresses) - 1:
+            for peer, connection in self._listener.turn(credentials, until - time.monotonic()):
+                self._welcome(peer, connection)
+            if until < time.monotonic():
+                raise self._not_dialed()
+        for connection in (*peers.values(), *(() if tracker is None else (tracker,))):
+            self._listener.watch(connection, 0, lambda _: None)
+
+    def _welcome(self, peer: int, connection: socket.socket) -> None:
+        if not 0 <= peer < len(self._addresses) or peer in self._met.peers or peer == self._number:
+            connection.close()
+            return
+        self._met.peers[peer] = connection
+        # Who cannot meet another one leaves all: then nobody waits for it.
+        self._listener.watch(connection, selectors.EVENT_READ, lambda _: self._look_after(peer))
+
+    def _look_after(self, peer: int) -> None:
+        connection = self._met.peers[peer]
+        if not connection.recv(1, socket.MSG_PEEK):
+            raise PeerLost(f"{name_of(peer)} at {self._addresses[peer]} left before everyone had met")
+        self._listener.watch(connection, 0, lambda _: None)  # it is at work already
+
+    def _hear_driver(self, _events: int) -> None:
+        assert self._met.tracker is not None
+        _table(_receive_text(self._met.tracker))
+        raise PeerLost("the driver told twice who is where")
+
+    def _not_dialed(self) -> Unreachable:
+        missing = [peer for peer in range(len(self._addresses)) if peer not in (*self._met.peers, self._number)]
+        own = self._addresses[self._number]
+        problem = TimeoutError()
+        return unreachable(self._number, own, missing[0], self._addresses[missing[0]].host, problem)
+
+
+def _told(number: int, text: str) -> Address:
+    match json.loads(text):
+        case [str(host), int(port), int()]:
+            return Address(host, port)
+        case {"absent": str(reason)}:
+            raise PeerLost(f"{name_of(number)} could not take part: {reason}")
+        case _:
+            raise Refused(f"{name_of(number)} told no address")
+
+
+def _table(text: str) -> list[str] | None:
+    """Returns what the tracker says: a text of each worker, or nothing to one that is not needed."""
+    match json.loads(text):
+        case None:
+            return None
+        case list() as everyone:
+            return everyone
+        case {"absent": str(reason)}:
+            raise PeerLost(f"the workers could not meet: {reason}")
+        case _:
+            raise Refused("the driver told no addresses")
 
 
 def _notice_silence(connection: socket.socket) -> None:
@@ -306,30 +509,13 @@ def _notice_silence(connection: socket.socket) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENT_SECONDS * 1000)
 
 
-def _be_dialed(
-    listener: SocketListener, peers: dict[int, socket.socket], number: int, workers: int, credentials: Credentials
-) -> None:
-    if len(peers) == workers - 1:
-        return
-    for peer, connection in listener.let_in(credentials, time.monotonic() + WAIT_SECONDS):
-        if not number < peer < workers or peer in peers:
-            connection.close()
-            continue
-        peers[peer] = connection
-        if len(peers) == workers - 1:
-            return
-
-
-def _send_text(connection: socket.socket, text: str) -> None:
+def _framed(text: str) -> bytes:
     data = text.encode()
-    connection.sendall(_LENGTH.pack(len(data)) + data)
+    return _LENGTH.pack(len(data)) + data
 
 
-def _receive_text(connection: socket.socket, patience: float | None = WAIT_SECONDS) -> str:
-    """Receives a text; with no end to the patience, whenever it comes."""
-    connection.settimeout(patience)
-    until = None if patience is None else time.monotonic() + patience
-    (length,) = _LENGTH.unpack(receive_exactly(connection, _LENGTH.size, until))
+def _receive_text(connection: socket.socket) -> str:
+    (length,) = _LENGTH.unpack(receive_exactly(connection, _LENGTH.size))
     if length > MOST_TEXT:
         raise Refused("a text that is too long")
-    return receive_exactly(connection, length, until).decode()
+    return receive_exactly(connection, length).decode()
