@@ -68,6 +68,8 @@ def _of_plan(worker_plan: WorkerPlan) -> list[str]:
     lines.append(f"placement: by {worker_plan.partition_choice.kind.value}; {worker_plan.partition_choice.why}")
     lines += (f"located: {line}" for line in _exchanges(worker_plan.main) if not placement.is_decomposed)
     lines.append(f"representation: {_representation(worker_plan.main)}")
+    if worker_plan.has_texts:
+        lines.append(f"texts: {_texts(worker_plan)}")
     return lines + _beside(worker_plan)
 
 
@@ -79,6 +81,13 @@ def _beside(worker_plan: WorkerPlan) -> list[str]:
     if worker_plan.streamed:
         lines.append(f"never written out: {', '.join(sorted(worker_plan.streamed))}")
     return lines
+
+
+def _texts(worker_plan: WorkerPlan) -> str:
+    reader = worker_plan.reads_letters
+    if reader is None:
+        return "spread by their hashes, and asked for when results are written"
+    return f"all on every worker, because {reader} looks into them"
 
 
 def _without_rounds(stratum: WorkerStratum) -> str:

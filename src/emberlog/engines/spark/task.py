@@ -39,9 +39,9 @@ from emberlog.workers.recover.checkpoints import FOLDER, Checkpoints, Stale
 from emberlog.workers.store.history import KeepsHistory
 from emberlog.workers.store.partitioning import Hashed, Partitioning
 from emberlog.workers.store.stores import StaticStore, StreamedStatic
-from emberlog.workers.store.texts import SameHash, TextTable
+from emberlog.workers.store.texts import SameHash, SpreadTexts, TextTable, texts_of
 from emberlog.workers.wire.draining import ResultFiles, relation_folder
-from emberlog.workers.wire.exchange import PeerLost, PeerStopped
+from emberlog.workers.wire.exchange import Exchange, PeerLost, PeerStopped
 from emberlog.workers.wire.feeding import Feed, MeetsNulls, Unfit, feed, spread_rows
 from emberlog.workers.wire.handshake import Address, Credentials, Refused, Unreachable
 from emberlog.workers.wire.inline_rows import InlineLayout
@@ -49,7 +49,7 @@ from emberlog.workers.wire.listener import ANY_PORT, Ports
 from emberlog.workers.wire.messages import Mail, Progress
 from emberlog.workers.wire.presence import Presence
 from emberlog.workers.wire.rendezvous import Met
-from emberlog.workers.wire.text_exchange import TextExchange
+from emberlog.workers.wire.text_exchange import OwnedTexts, TextExchange, ToldTexts
 
 PACE = 0.05
 """Seconds between two accounts of local rounds."""
@@ -77,6 +77,11 @@ class Output:
     is_history: bool = False
     nullable: frozenset[int] = frozenset()
     """The columns that may have nulls."""
+
+    @property
+    def coded(self) -> list[int]:
+        """The columns whose values are codes of texts."""
+        return [place for place, one in enumerate(self.types) if one.is_coded]
 
     @property
     def title(self) -> str:
@@ -250,8 +255,15 @@ class TaskRun:
         self.met = met
         self.summary = summary
         self.clock = clock
-        self.texts = TextTable(job.seed)
-        self.exchange = TextExchange(number, met.peers, self.texts)
+        self.carrier = self._new_carrier()
+        self.texts: TextTable | SpreadTexts
+        self.exchange: TextExchange
+        if job.worker_plan.reads_letters is None:
+            self.texts = spread = SpreadTexts(number, job.workers, job.seed)
+            self.exchange = OwnedTexts(self.carrier, job.workers, spread)
+        else:
+            self.texts = told = TextTable(job.seed)
+            self.exchange = ToldTexts(self.carrier, job.workers, told)
         self.recursion: Worker | None = None
         """The worker of the recursion, once it has begun."""
         self.checkpoints = self._new_checkpoints()
@@ -266,7 +278,7 @@ class TaskRun:
         try:
             yield from self._strata(batches)
         except (TooLarge, MemoryError, PeerStopped):
-            self.exchange.stop()
+            self.carrier.stop()
             yield from self._hand_over()
             raise
 
@@ -278,13 +290,18 @@ class TaskRun:
         # Nobody joins any more, and what this frees is needed to write.
         worker.statics, worker.static_indexes = {}, {}
         for relation, output in zip(worker.program.relations, self.job.known, strict=True):
-            yield from self._written((list(lanes) for lanes in worker.known(relation.name)), output)
+            known = (list(lanes) for lanes in worker.known(relation.name))
+            # Nobody answers any more: what has letters that are with others is not handed over.
+            yield from self._written(self.exchange.readable_alone(known, output.coded), output)
 
     def _strata(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         job = self.job
         self.reached(Phase.READ)
         stage_rows = job.layout.collect(batches)
         worker_plan, exchange = job.worker_plan, self.exchange
+        for stratum in worker_plan.strata:
+            for text in texts_of(stratum.program):
+                self.texts.code(text)  # now, so that they are told with those that are read
         statics, self.partitioning = feed(
             job.feeds,
             self.number,
@@ -297,7 +314,7 @@ class TaskRun:
             ),
         )
         streams: dict[str, StreamedStatic] = {}
-        if self.checkpoints is not None:
+        if self.checkpoints is not None and isinstance(self.texts, TextTable):
             self.checkpoints.keep_texts(self.texts)
         stage_rows.clear()
         self.clock.lap("feed")
@@ -335,10 +352,13 @@ class TaskRun:
             recorders += [] if worker.recorder is None else [worker.recorder]
         for recorder in recorders:  # a relation that is streamed is computed by those who read it
             self._note_counts(recorder.profile)
-        self.summary.bytes_sent = self.exchange.bytes_sent
+        self.summary.bytes_sent = self.carrier.bytes_sent
         if self.checkpoints is not None:
             self.summary.unsaved = self.checkpoints.problem or ""
         self.reached(Phase.RESULT_READ)
+
+    def _new_carrier(self) -> Exchange:
+        return Exchange(self.number, self.met.peers)
 
     def _new_checkpoints(self) -> Checkpoints | None:
         """Makes the place of checkpoints. They need a disk that the next attempt sees, too. Provenance records from the
@@ -376,7 +396,8 @@ class TaskRun:
             name = relation.name
             for output in self.job.outputs:
                 if output.relation == name:
-                    yield from self._written(_drained(worker, output), output, progress)
+                    drained = self.exchange.readable(_drained(worker, output), output.coded)
+                    yield from self._written(drained, output, progress)
             if name in self.job.worker_plan.streamed:
                 streams[name] = StreamedStatic(partial(worker.result_count, name), partial(worker.results, name))
             elif name in spread:
@@ -404,7 +425,7 @@ class TaskRun:
         if isinstance(worker, AsyncWorker):
             drive_freely(worker, self._trade)
             self._tell()
-            self.exchange.flush()
+            self.carrier.flush()
             return
         running = worker.run()
         worker.effort.began()
@@ -437,7 +458,7 @@ class TaskRun:
 
     def _tell(self) -> None:
         if self.unheard is not None:
-            self.met.tell(replace(self.unheard, bytes_sent=self.exchange.bytes_sent))
+            self.met.tell(replace(self.unheard, bytes_sent=self.carrier.bytes_sent))
             self.unheard, self.told_at = None, time.monotonic()
 
     def _written(

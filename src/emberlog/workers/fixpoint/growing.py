@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from emberlog.workers.fixpoint.round_checkpoints import RoundCheckpoints
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask
 from emberlog.workers.kernels import tables
 from emberlog.workers.kernels.lanes import Lane, Lanes
-from emberlog.workers.kernels.tuning import BATCH, BYTES_IN_TABLE
+from emberlog.workers.kernels.tuning import BATCH, BYTES_IN_TABLE, MOST_REMEMBERED
 from emberlog.workers.plan.rules import Atom, Combine, RelationLayout
 from emberlog.workers.store.history import HistoryBatch, KeepsHistory, RelationHistory
 from emberlog.workers.store.indexes import Matches
@@ -41,6 +43,8 @@ class GrowingWorker(Worker, KeepsHistory):
         }
         self.outgoing: dict[str, Store] = {}
         """By relation, what a round has for other workers so far."""
+        self.shipped: dict[str, Store] = {}
+        """By relation of extremes, what left before, and what a round has so far."""
         sends = any(runner.next_send(0) is not None for runner in self.rules)
         combines = any(relation.combine for relation in self.program.relations)
         self.saving = RoundCheckpoints(
@@ -91,23 +95,38 @@ class GrowingWorker(Worker, KeepsHistory):
         self, contributions: Iterable[tuple[str, Contribution]], most: int
     ) -> Iterator[tuple[dict[str, Lanes], bool]]:
         """Combines contributions, so that at most one per fact, or per key, leaves the worker; yields about `most`
-        bytes of them at a time, and whether they are the last."""
-        stores = self.outgoing
+        bytes of them at a time, and whether they are the last. An extreme leaves only if it is better than all that
+        left for its key before."""
         for name, contribution in contributions:
-            if name not in stores:
-                stores[name] = self.new_combiner(self.program.relation(name), width_of(contribution))
-            self.keep(stores[name], contribution)
-            if sum(one.count * (8 * len(one.rows) + BYTES_IN_TABLE) for one in stores.values()) > most:
-                portion = {name: store.all for name, store in stores.items()}
-                stores.clear()
-                yield portion, False
-        portion = {name: store.all for name, store in stores.items()}
-        stores.clear()
-        yield portion, True
+            store = self._leaving_by(name, contribution)
+            self.keep(store, contribution)
+            waiting = [*self.outgoing.values(), *self.shipped.values()]
+            if sum(one.fresh * (8 * len(one.rows) + BYTES_IN_TABLE) for one in waiting) > most:
+                yield self._portion_of(most), False
+        yield self._portion_of(most), True
+
+    def _leaving_by(self, name: str, contribution: Contribution) -> Store:
+        """Returns the store that combines contributions to a relation until they leave."""
+        layout = self.program.relation(name)
+        stores = self.shipped if _is_extreme(layout) else self.outgoing
+        if name not in stores:
+            stores[name] = self.new_combiner(layout, width_of(contribution))
+        return stores[name]
+
+    def _portion_of(self, most: int) -> dict[str, Lanes]:
+        portion = {name: store.all for name, store in self.outgoing.items()}
+        self.outgoing.clear()
+        for name, store in list(self.shipped.items()):
+            store.advance()
+            portion[name] = np.ascontiguousarray(store.delta)
+            if store.count > MOST_REMEMBERED or store.count * (8 * len(store.rows) + BYTES_IN_TABLE) > most:
+                del self.shipped[name]  # what leaves twice does no harm
+        return portion
 
     def combined(self, contributions: Iterable[tuple[str, Contribution]]) -> Iterable[tuple[str, Lanes]]:
         """Combines contributions, and returns all of them at once."""
         everything, _ = next(self.portions(contributions, NO_LIMIT))
+        self.shipped.clear()
         return everything.items()
 
     # Results
@@ -153,6 +172,11 @@ class GrowingWorker(Worker, KeepsHistory):
         if self.task.workers == 1 or not keys or self.task.placement.homes[atom.relation] in keys:
             return self.relations[atom.relation]
         return next(copy for (name, column), copy in self.copies.items() if name == atom.relation and column in keys)
+
+
+def _is_extreme(layout: RelationLayout) -> bool:
+    """Tells whether a contribution that is not better than an earlier one to its key makes no difference."""
+    return bool(layout.combine) and all(rule in (Combine.MIN, Combine.MAX) for rule in layout.combine)
 
 
 def _copied(layout: RelationLayout) -> RelationLayout:

@@ -27,8 +27,7 @@ from emberlog.workers.plan.partition_choice import Kind, Walk
 from emberlog.workers.plan.representation import Representation
 from emberlog.workers.store.partitioning import Hashed, Partitioning, as_lanes, divided, from_lanes
 from emberlog.workers.store.stores import StaticStore
-from emberlog.workers.wire.exchange import Exchange
-from emberlog.workers.wire.messages import Mail, Message, Progress, Running
+from emberlog.workers.wire.messages import Carrier, Mail, Message, Progress, Running
 
 
 class Closed(Exception):
@@ -196,7 +195,7 @@ def arcs_of(walks: Sequence[Walk], relations: Mapping[str, Lanes]) -> Lanes:
 
 
 def agreed(
-    kind: Kind, walks: Sequence[Walk], shares: Mapping[str, Lanes], exchange: Exchange, workers: int
+    kind: Kind, walks: Sequence[Walk], shares: Mapping[str, Lanes], exchange: Carrier, workers: int
 ) -> Partitioning:
     """Returns the partitioning for relations of which every worker has a share."""
     if kind is Kind.HASH or workers == 1:

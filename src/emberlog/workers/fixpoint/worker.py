@@ -21,7 +21,7 @@ from emberlog.syntax.ast import Constant
 from emberlog.workers.fixpoint.chains import Batch, ChainRunner, RelationAccess
 from emberlog.workers.fixpoint.evaluate import Evaluator
 from emberlog.workers.fixpoint.profile import Effort, Recorder
-from emberlog.workers.kernels.hashing import rows_of_owner
+from emberlog.workers.kernels.hashing import parts_by_owner
 from emberlog.workers.kernels.lanes import Lane, Lanes, Mask, joined, no_rows
 from emberlog.workers.kernels.memory import check
 from emberlog.workers.kernels.tuning import BATCH, PIECES_PER_WORKER
@@ -310,11 +310,8 @@ class Worker(RelationAccess):
             for message in mail:
                 message.batches[channel] = lanes
             return
-        owner = self.partitioning.owners(route)
-        for worker, message in enumerate(mail):
-            part = rows_of_owner(lanes, owner, worker)
-            if part.shape[1]:
-                message.batches[channel] = part
+        for worker, part in parts_by_owner(lanes, self.partitioning.owners(route), self.task.workers):
+            mail[worker].batches[channel] = part
 
     def post_combined(self, mail: Mail, contributions: Iterable[tuple[str, Contribution]]) -> None:
         """Combines contributions where they were made, and addresses what is left to the owners of the facts."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
@@ -65,6 +67,39 @@ def rows_of_owner(lanes: Lanes, owner: npt.NDArray[np.int32], worker: int) -> La
                 result[lane, place] = lanes[lane, row]
                 place += 1
     return result
+
+
+@jit
+def grouped_by_owner(
+    lanes: Lanes, owner: npt.NDArray[np.int32], workers: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Returns the rows of a batch worker by worker, in one pass for any number of workers: the lanes of each behind one
+    another, and where each worker's rows begin."""
+    width = lanes.shape[0]
+    begins = np.zeros(workers + 1, np.int64)
+    for row in range(owner.shape[0]):
+        begins[owner[row] + 1] += 1
+    for worker in range(workers):
+        begins[worker + 1] += begins[worker]
+    places = begins[:-1].copy()
+    result = np.empty(width * owner.shape[0], np.int64)
+    for row in range(owner.shape[0]):
+        one = owner[row]
+        count = begins[one + 1] - begins[one]
+        place = width * begins[one] + places[one] - begins[one]
+        places[one] += 1
+        for lane in range(width):
+            result[place + lane * count] = lanes[lane, row]
+    return result, begins
+
+
+def parts_by_owner(lanes: Lanes, owner: npt.NDArray[np.int32], workers: int) -> Iterator[tuple[int, Lanes]]:
+    """Yields the rows of each worker that has some."""
+    rows, begins = grouped_by_owner(lanes, owner, workers)
+    width = lanes.shape[0]
+    for worker in np.flatnonzero(np.diff(begins)).tolist():
+        begin, end = begins[worker], begins[worker + 1]
+        yield worker, rows[width * begin : width * end].reshape(width, end - begin)
 
 
 _PRIME = np.uint64(0x100000001B3)

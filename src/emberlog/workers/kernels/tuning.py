@@ -172,6 +172,8 @@ MOST_QUEUED = 1 << 28
 """Bytes on their way out before a worker waits for others to read them."""
 BUFFERS_PER_CALL = 64
 """Buffers that are handed to the system in one call; every system has a limit."""
+MOST_ASKED = 64 << 20
+"""Bytes of texts that a worker asked others for and keeps, because results have the same texts again and again."""
 RANGE_SAMPLE = 1 << 16
 """Values of a lane that are looked at to tell whether it has runs, which a dictionary makes small."""
 LONGEST_FILE = 1 << 25

@@ -34,6 +34,8 @@ from emberlog.workers.plan.rules import (
     RelationLayout,
     RuleChain,
     Shown,
+    chain_reads_letters,
+    condition_reads_letters,
     expressions_of,
     parts_of_condition,
 )
@@ -98,6 +100,17 @@ class CyclicProgram:
                 ):
                     return True
         return bool(self.functions)
+
+    @property
+    def reads_letters(self) -> str | None:
+        """Names a rule that needs the letters of a text, and not only whether two are the same; None without any."""
+        if self.functions:
+            return self.functions[0].name
+        for chain in (*self.seeds, *self.rules):
+            if chain_reads_letters(chain):
+                return chain.name
+        watches = (one for one in self.watches if condition_reads_letters(one.condition, one.types))
+        return next((one.rule for one in watches), None)
 
     def relation(self, name: str) -> RelationLayout:
         return next(relation for relation in self.relations if relation.name == name)

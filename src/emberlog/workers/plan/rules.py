@@ -6,7 +6,7 @@ plain data that can be sent to another process.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias, assert_never
@@ -16,7 +16,8 @@ from emberlog.logical.expressions import columns_of, condition_columns, conditio
 from emberlog.logical.nodes import Version
 from emberlog.logical.rule_text import literal_text
 from emberlog.semantics.model import Compare, Holds
-from emberlog.syntax.ast import Binary, Call, Constant, Expression, Unary, Variable
+from emberlog.semantics.totality import type_of
+from emberlog.syntax.ast import Binary, Call, ComparisonOperator, Constant, Expression, Unary, Variable
 from emberlog.syntax.printer import print_expression
 
 
@@ -157,6 +158,46 @@ def parts_of_expression(expression: Expression) -> Iterator[Expression]:
                 yield from parts_of_expression(argument)
         case _:
             pass
+
+
+def chain_reads_letters(chain: RuleChain) -> bool:
+    """Tells whether a rule needs the letters of a text, and not only whether two are the same."""
+    if any(_reads_letters(value, chain.types) for value in chain.head):
+        return True
+    for step in chain.steps:
+        match step:
+            case Assign(_, expression) if _reads_letters(expression, chain.types):
+                return True
+            case Keep(condition) if condition_reads_letters(condition, chain.types):
+                return True
+            case Refute(guards=guards) if any(condition_reads_letters(one, chain.types) for one in guards):
+                return True
+            case Intersect(_, _, lows, highs) if any(_has_code(one.value, chain.types) for one in lows + highs):
+                return True
+            case _:
+                pass
+    return False
+
+
+def condition_reads_letters(condition: Compare | Holds, types: Mapping[str, DataType]) -> bool:
+    match condition:
+        case Compare(ComparisonOperator.EQUAL | ComparisonOperator.NOT_EQUAL, left, right):
+            # Codes say whether two texts are the same.
+            if all(isinstance(side, Variable | Constant) and _has_code(side, types) for side in (left, right)):
+                return False
+        case _:
+            pass
+    return any(_has_code(part, types) for part in parts_of_condition(condition))
+
+
+def _reads_letters(value: Expression, types: Mapping[str, DataType]) -> bool:
+    if isinstance(value, Variable | Constant):
+        return False
+    return any(_has_code(part, types) for part in parts_of_expression(value))
+
+
+def _has_code(value: Expression, types: Mapping[str, DataType]) -> bool:
+    return type_of(value, types).is_coded
 
 
 def columns_read(chain: RuleChain, relation: str) -> set[int]:

@@ -68,6 +68,18 @@ class WorkerPlan:
         """By relation: the columns that may be null."""
         return union_of(one.program.nullable for one in self.strata)
 
+    @property
+    def has_texts(self) -> bool:
+        """Tells whether there are columns whose values are codes."""
+        types = [*self.inputs.values(), *self.outputs.values()]
+        return any(type_.is_coded for one in types for type_ in one)
+
+    @property
+    def reads_letters(self) -> str | None:
+        """Names a rule of the job that needs the letters of texts while it runs; None where codes are enough, so that
+        each text can stay with one worker."""
+        return next((name for one in self.strata if (name := one.program.reads_letters) is not None), None)
+
     def used_columns(self, relation: str) -> frozenset[int]:
         """The columns of a relation that is fed which some stratum reads, or which spread it."""
         column = self.spread[relation]

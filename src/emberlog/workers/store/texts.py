@@ -1,10 +1,11 @@
-"""Gives texts their codes, and reads codes back: numbers in this process, hashes across workers."""
+"""Gives texts their codes, and reads codes back: numbers in this process, hashes across workers, where either everyone
+knows all texts or the owner of a code its text."""
 
 from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, TypeAlias
@@ -17,9 +18,10 @@ from emberlog.datatypes import FLOAT, DataType
 from emberlog.io.local_relation import cell_of
 from emberlog.language.values import CellValue
 from emberlog.syntax.ast import Constant
-from emberlog.workers.kernels.hashing import hash_texts
-from emberlog.workers.kernels.lanes import NULL, Lane
+from emberlog.workers.kernels.hashing import hash_texts, owners
+from emberlog.workers.kernels.lanes import NULL, Lane, Mask
 from emberlog.workers.kernels.memory import claim
+from emberlog.workers.kernels.tuning import MOST_ASKED
 from emberlog.workers.plan.compile import CyclicProgram
 
 Column: TypeAlias = pa.Array | pa.ChunkedArray
@@ -181,6 +183,10 @@ class TextTable(Texts):
         """Each much shorter than the one before, so that there are few."""
         self.count = 0
 
+    @property
+    def runs(self) -> Sequence[_Run]:
+        return self._runs
+
     def encode(self, column: Column) -> Lane:
         claim(column.nbytes + 16 * len(column))
         dictionary, places = dictionary_of(column)
@@ -218,18 +224,18 @@ class TextTable(Texts):
         self._runs.append(run)
 
     def decode(self, lane: Lane) -> pa.LargeStringArray:
-        if len(self._runs) == 1:
-            (run,) = self._runs
-            return run.texts.take(pa.array(run.find(lane)))
-        parts, rows = [pa.array([], pa.large_string())], [np.empty(0, np.int64)]
+        return _decoded(self._runs, lane)
+
+    def has(self, lane: Lane) -> Mask:
+        """Tells which codes can be read here."""
+        found = np.zeros(len(lane), np.bool_)
         for run in self._runs:
-            places = run.find(lane)
-            here = np.flatnonzero(places >= 0)
-            parts.append(run.texts.take(pa.array(places[here])))
-            rows.append(here)
-        order = np.empty(len(lane), np.int64)
-        order[np.concatenate(rows)] = np.arange(len(lane))
-        return pa.concat_arrays(parts).take(pa.array(order))
+            found |= run.find(lane) >= 0
+        return found
+
+    @property
+    def nbytes(self) -> int:
+        return sum(run.texts.nbytes + 16 * len(run) for run in self._runs)
 
     def since(self, place: int) -> pa.LargeStringArray:
         """Returns the texts that came behind the first ones, in their order."""
@@ -238,6 +244,92 @@ class TextTable(Texts):
             parts.append(run.texts.slice(min(max(place, 0), len(run))))
             place -= len(run)
         return pa.concat_arrays(parts)
+
+
+def _decoded(runs: Sequence[_Run], lane: Lane) -> pa.LargeStringArray:
+    if len(runs) == 1:
+        (run,) = runs
+        places = run.find(lane)
+        if len(places) and int(places.min()) < 0:
+            raise _unknown()
+        return run.texts.take(pa.array(places))
+    parts, rows = [pa.array([], pa.large_string())], [np.empty(0, np.int64)]
+    for run in runs:
+        places = run.find(lane)
+        here = np.flatnonzero(places >= 0)
+        parts.append(run.texts.take(pa.array(places[here])))
+        rows.append(here)
+    order = np.full(len(lane), -1, np.int64)
+    order[np.concatenate(rows)] = np.arange(sum(map(len, rows)))
+    if len(order) and int(order.min()) < 0:
+        raise _unknown()
+    return pa.concat_arrays(parts).take(pa.array(order))
+
+
+def _unknown() -> AssertionError:
+    return AssertionError("DL901: a code whose text is not on this worker")
+
+
+class SpreadTexts(Texts):
+    """Holds the texts whose codes this worker owns, and for a while those that it asked others for. What it reads goes
+    to the owner of its code, which sees two texts with one hash; who needs the letters asks there (`OwnedTexts`).
+    A text is nobody's but its owner's in between, so that more workers have room for more texts."""
+
+    def __init__(self, number: int, workers: int, seed: int = SEED, room: int = MOST_ASKED) -> None:
+        """`room` is for how many bytes of texts that were asked for stay here."""
+        super().__init__()
+        self.number = number
+        self.workers = workers
+        self.seed = seed
+        self.own = TextTable(seed)
+        self._room = room
+        self._new = TextTable(seed)
+        """What the owners have not been told."""
+        self._asked = TextTable(seed)
+
+    def encode(self, column: Column) -> Lane:
+        return self._new.encode(column)
+
+    def decode(self, lane: Lane) -> pa.LargeStringArray:
+        return _decoded((*self.own.runs, *self._asked.runs), lane)
+
+    def can_read(self, lane: Lane) -> Mask:
+        """Tells which codes have their texts here; null needs none."""
+        found: Mask = self.own.has(lane) | self._asked.has(lane) | (lane == NULL)
+        return found
+
+    def leaving(self) -> dict[int, pa.LargeStringArray]:
+        """Returns what the owners have to be told, by their number; from now on it is not here any more."""
+        texts, self._new = self._new.since(0), TextTable(self.seed)
+        if not len(texts):
+            return {}
+        owner = owners(hashes_of(texts, self.seed), self.workers)
+        order = np.argsort(owner, kind="stable")
+        ends = np.cumsum(np.bincount(owner, minlength=self.workers))
+        texts = texts.take(pa.array(order))
+        begins = ends - np.bincount(owner, minlength=self.workers)
+        return {
+            int(one): texts.slice(int(begins[one]), int(ends[one] - begins[one]))
+            for one in np.flatnonzero(ends > begins)
+        }
+
+    def wanted(self, lanes: Iterable[Lane]) -> dict[int, Lane]:
+        """Returns the codes in some lanes whose texts have to be asked for, by the number of their owner. Makes room
+        for them first, if there is little left."""
+        codes = np.unique(np.concatenate([np.empty(0, np.int64), *lanes]))
+        owner = owners(codes, self.workers)
+        elsewhere = (owner != self.number) & (codes != NULL)
+        codes, owner = codes[elsewhere], owner[elsewhere]
+        missing = ~self._asked.has(codes)
+        if missing.any() and self._asked.nbytes > self._room:
+            self._asked = TextTable(self.seed)
+            missing[:] = True
+        codes, owner = codes[missing], owner[missing]
+        return {int(one): codes[owner == one] for one in np.unique(owner)}
+
+    def learn(self, texts: pa.LargeStringArray) -> None:
+        """Takes note of texts that were asked for."""
+        self._asked.add(texts)
 
 
 def _compare(known: pa.LargeStringArray, other: pa.LargeStringArray) -> None:

@@ -12,15 +12,14 @@ import pyarrow.parquet as pq
 
 from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
 from emberlog.io.local_relation import cell_of
-from emberlog.workers.kernels.hashing import rows_of_owner
+from emberlog.workers.kernels.hashing import parts_by_owner
 from emberlog.workers.kernels.lanes import NULL, Lane, Lanes, floats_to_lane, joined
 from emberlog.workers.kernels.memory import claim
 from emberlog.workers.kernels.tuning import COPIES_IN_MEMORY
 from emberlog.workers.store.partitioning import Partitioning
 from emberlog.workers.store.stores import StaticStore, distinct_rows
 from emberlog.workers.store.texts import Texts
-from emberlog.workers.wire.exchange import Exchange
-from emberlog.workers.wire.messages import Message
+from emberlog.workers.wire.messages import Carrier, Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ def feed(
     feeds: Sequence[Feed],
     number: int,
     workers: int,
-    exchange: Exchange,
+    exchange: Carrier,
     stage_rows: Mapping[int, Sequence[pa.RecordBatch]],
     texts: Texts,
     divide: Callable[[Mapping[str, Lanes]], Partitioning],
@@ -116,9 +115,7 @@ def feed(
     return statics, partitioning
 
 
-def spread_rows(
-    exchange: Exchange, workers: int, lanes: Lanes, column: int | None, partitioning: Partitioning
-) -> Lanes:
+def spread_rows(exchange: Carrier, workers: int, lanes: Lanes, column: int | None, partitioning: Partitioning) -> Lanes:
     """Returns rows that arose somewhere, where they are needed."""
     mail = [Message() for _ in range(workers)]
     _address(mail, 0, lanes, column, partitioning)
@@ -134,9 +131,8 @@ def _address(mail: list[Message], channel: int, lanes: Lanes, column: int | None
             message.batches[channel] = lanes
         return
     claim(lanes.nbytes + 8 * lanes.shape[1])
-    owner = partitioning.owners(lanes[column])
-    for worker, message in enumerate(mail):
-        message.batches[channel] = rows_of_owner(lanes, owner, worker)
+    for worker, part in parts_by_owner(lanes, partitioning.owners(lanes[column]), len(mail)):
+        mail[worker].batches[channel] = part
 
 
 def _share(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from emberlog.workers.kernels.lanes import Lanes
 
@@ -33,3 +33,13 @@ class Progress:
     total: int
     bytes_sent: int = 0
     """To other workers, since the recursion began."""
+
+
+class Carrier(Protocol):
+    """Carries mail to the other workers, and from them."""
+
+    number: int
+
+    def swap(self, mail: Mail) -> Mail: ...
+
+    def trade(self, mail: Mail, senders: Collection[int], patience: float | None) -> Mail: ...
