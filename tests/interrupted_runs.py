@@ -10,17 +10,28 @@ from itertools import count
 from pathlib import Path
 from unittest import mock
 
+from pyarrow import fs
+
 from emberlog.config import Recovery
 from emberlog.workers.fixpoint.definitions import DefinitionWorker
 from emberlog.workers.fixpoint.team import run_workers, worker_for
 from emberlog.workers.fixpoint.worker import Worker
-from emberlog.workers.recover.checkpoints import FOLDER, Checkpoints
+from emberlog.workers.recover.checkpoints import FOLDER, Checkpoints, attempt_folder
 from emberlog.workers.recover.resuming import Resume, resumed
+from emberlog.workers.store.folders import Folder, StoreFolder
 from emberlog.workers.wire.messages import Progress
 
 
 class BrokenOff(Exception):
     pass
+
+
+def run_folder(folder: Path, attempts: int = 2) -> Folder:
+    """The folder of a run in a store: as far as Emberlog can see, no disk of this machine."""
+    store = StoreFolder(fs.SubTreeFileSystem(str(folder), fs.LocalFileSystem()), "", "store://", "store://")
+    for attempt in range(1, attempts + 1):
+        store.make(f"{attempt_folder(attempt)}/{FOLDER}")
+    return store
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +80,7 @@ def _all_recursions(breaking: _Breaking) -> Iterator[list[Resume | None]]:
 
 
 def _broken_off(workers: MutableSequence[Worker], folder: Path, breaking: _Breaking) -> Resume | None:
-    earlier, place = folder / "1", folder / "2"
-    for one in (earlier, place):
-        (one / FOLDER).mkdir(parents=True)
+    run = run_folder(folder)
     made = count()
 
     def reached() -> None:
@@ -81,14 +90,14 @@ def _broken_off(workers: MutableSequence[Worker], folder: Path, breaking: _Break
     with suppress(BrokenOff):
         run_workers(
             [
-                _again(one, earlier, breaking.recovery, None, _breaking_off(breaking.after_rounds), reached)
+                _again(one, run, 1, breaking.recovery, None, _breaking_off(breaking.after_rounds), reached)
                 for one in workers
             ]
         )
-    resume = resumed(earlier, place, len(workers))
+    resume = resumed(run, 1, len(workers))
     manifests = resume.manifests if resume is not None else (None,) * len(workers)
     workers[:] = [
-        _again(one, place, breaking.recovery, manifest, one.report)
+        _again(one, run, 2, breaking.recovery, manifest, one.report)
         for one, manifest in zip(workers, manifests, strict=True)
     ]
     run_workers(workers)
@@ -97,14 +106,15 @@ def _broken_off(workers: MutableSequence[Worker], folder: Path, breaking: _Break
 
 def _again(
     worker: Worker,
-    place: Path,
+    folder: Folder,
+    attempt: int,
     recovery: Recovery,
     manifest: str | None,
     report: Callable[[Progress], None],
     reached: Callable[[], None] = lambda: None,
 ) -> Worker:
     """The same worker, at its beginning."""
-    checkpoints = Checkpoints(place / FOLDER, worker.task.number, recovery, manifest, reached)
+    checkpoints = Checkpoints(folder, attempt, worker.task.number, recovery, manifest, reached)
     return worker_for(replace(worker.task, checkpoints=checkpoints), worker.statics, report)
 
 

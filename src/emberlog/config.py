@@ -64,6 +64,10 @@ class Recovery:
     twelfth of the time. None: the clock does not matter."""
     checkpoint_rounds: int | None = None
     """A checkpoint is made after so many rounds, too."""
+    location: str | None = None
+    """A folder that driver and executors all see, as a path, or as an address that pyarrow.fs opens (`s3://`, `gs://`,
+    `abfs://`, `hdfs://`): inputs, results and checkpoints of runs are kept there. None: on one machine among its
+    temporary files, on a cluster in Spark's checkpoint directory if there is one that all see."""
 
     @property
     def asked_checkpoints(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from emberlog.engines.spark.fault_injection import Phase
 from emberlog.engines.spark.task import TaskRun
 from emberlog.workers.kernels.memory import TooLarge
+from emberlog.workers.recover.checkpoints import attempt_folder
 
 
 @dataclass
@@ -89,12 +90,16 @@ def fill_the_disk(_: TaskRun) -> None:
 
 def cut_files_short(run: TaskRun) -> None:
     """What was written loses its end, as on a disk that lies."""
-    for path in Path(run.job.folder or "").rglob("*.parquet"):
+    for path in _place(run).rglob("*.parquet"):
         os.truncate(path, path.stat().st_size // 2)
 
 
 def lose_files(run: TaskRun) -> None:
-    shutil.rmtree(run.job.folder or "", ignore_errors=True)
+    shutil.rmtree(_place(run), ignore_errors=True)
+
+
+def _place(run: TaskRun) -> Path:
+    return Path(run.job.folder or "") / attempt_folder(run.job.attempt)
 
 
 WAYS: dict[str, Callable[[TaskRun], None]] = {

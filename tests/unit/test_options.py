@@ -140,7 +140,7 @@ def test_executions_here(name: str) -> None:
 
 @pytest.mark.parametrize("name", [one.name for one in fields(Recovery)])
 def test_recoveries_are_not_for_this_process(name: str) -> None:
-    assert run_here(execution=Execution(recovery=Recovery(**{name: 1}))).code == "DL336"
+    assert run_here(execution=Execution(recovery=Recovery(**dict[str, Any]({name: 1})))).code == "DL336"
 
 
 @pytest.mark.parametrize("name", LIMITS)

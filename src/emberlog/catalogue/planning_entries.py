@@ -123,6 +123,17 @@ PLANNING_ENTRIES = (
         FoundBy.OTHER,
     ),
     Entry(
+        "DL338",
+        "a location that not everyone can use",
+        "`Recovery(location=…)` names where runs keep inputs, results and checkpoints. Driver, executors and Spark all "
+        "read and write there, and one of them cannot, or sees another folder under the same name. The message says "
+        "which.",
+        "Name a folder that is mounted on every machine, or an address of a store that all of them reach. Credentials "
+        "of s3://, gs:// and abfs:// come from the environment of each process, as pyarrow.fs reads them.",
+        '`Recovery(location="/tmp/runs")` on a cluster whose machines have a `/tmp` of their own.',
+        FoundBy.OTHER,
+    ),
+    Entry(
         "DL340",
         "a checkpoint of another stream query",
         "What a stream query keeps in its checkpoint depends on its program, its window and its inputs. With another "

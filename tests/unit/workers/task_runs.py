@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ from emberlog.logical.build import build
 from emberlog.logical.nodes import Fixpoint
 from emberlog.optimize.pipeline import optimize
 from emberlog.semantics.model import Fact
+from emberlog.workers.recover.checkpoints import FOLDER, attempt_folder
 from emberlog.workers.wire.feeding import Feed, InlineRows
 from emberlog.workers.wire.handshake import Address, new_key
 from emberlog.workers.wire.inline_rows import InlineLayout
@@ -52,8 +54,9 @@ def job_for(
     )
     outputs = tuple(Output(name, types) for name, types in worker_plan.outputs.items())
     known = known_outputs(worker_plan.main.program)
-    for number in range(len(outputs) + len(known)):
-        (folder / f"relation-{number}").mkdir(parents=True, exist_ok=True)
+    for attempt, number in product((1, 2), range(len(outputs) + len(known))):
+        (folder / attempt_folder(attempt) / f"relation-{number}").mkdir(parents=True, exist_ok=True)
+        (folder / attempt_folder(attempt) / FOLDER).mkdir(exist_ok=True)
     return Job(
         "run",
         worker_plan,
@@ -128,7 +131,14 @@ def run_tasks(job: Job, monkeypatch: pytest.MonkeyPatch, barrier: Barrier | None
         return list(threads.map(work, range(job.workers), timeout=120))
 
 
-def facts_in(folder: Path) -> list[Fact]:
-    """All rows of the files in a folder."""
-    tables = [pq.read_table(path) for path in sorted(folder.glob("*.parquet"))]
+def facts_of(job: Job, summaries: Sequence[Summary], number: int = 0) -> list[Fact]:
+    """All rows of an output, in the files that workers say that they wrote."""
+    files = [name for one in summaries for name in one.files[job.outputs[number].title]]
+    tables = [pq.read_table(Path(job.folder or "") / name) for name in files]
     return [tuple(row.values()) for table in tables for row in table.to_pylist()]
+
+
+def facts_in(place: Path) -> list[Fact]:
+    """All rows of an output, `relation-0` in the folder of a run of one attempt."""
+    files = sorted((place.parent / attempt_folder(1) / place.name).glob("*.parquet"))
+    return [tuple(row.values()) for path in files for row in pq.read_table(path).to_pylist()]

@@ -17,7 +17,7 @@ from emberlog.source import Source
 from emberlog.syntax.parser import parse
 from emberlog.workers.fixpoint.round_checkpoints import RoundPosition
 from emberlog.workers.recover.checkpoints import FOLDER, Checkpoints, Manifest, SavedState
-from tests.interrupted_runs import broken_off_within
+from tests.interrupted_runs import broken_off_within, run_folder
 from tests.local_runs import run_locally
 
 LINEAR = "tc(X, Y) :- arc(X, Y).\ntc(X, Y) :- tc(X, Z), arc(Z, Y).\n"
@@ -82,23 +82,23 @@ def test_a_rule_that_was_through_is_not_begun_again() -> None:
 
 def test_workers_in_step_keep_what_all_of_them_have(tmp_path: Path) -> None:
     """What one saves within its rounds says nothing about the others."""
-    folder = tmp_path / FOLDER
-    folder.mkdir()
-    checkpoints = Checkpoints(folder, 0, Recovery())
+    run, folder = run_folder(tmp_path), f"attempt-1/{FOLDER}"
+    checkpoints = Checkpoints(run, 1, 0, Recovery())
     for iteration, is_agreed in ((3, True), (5, True), (7, False), (8, False), (8, False), (9, False)):
         with checkpoints.saving(iteration, is_alone=False, is_agreed=is_agreed) as state:
             state.whole("facts", np.full((1, 4), iteration))
-    kept = sorted(Manifest.read(path).iteration for path in folder.glob("*.json"))
+    names = run.sizes(folder)
+    kept = sorted(Manifest.read(run, name).iteration for name in names if name.endswith(".json"))
     assert kept == [3, 5, 8, 9]
-    assert len(list(folder.glob("*.lanes"))) == len(kept)
+    assert len([name for name in names if name.endswith(".lanes")]) == len(kept)
 
 
 def test_who_is_alone_keeps_the_last_one(tmp_path: Path) -> None:
-    folder = tmp_path / FOLDER
-    folder.mkdir()
-    checkpoints = Checkpoints(folder, 0, Recovery())
+    run, folder = run_folder(tmp_path), f"attempt-1/{FOLDER}"
+    checkpoints = Checkpoints(run, 1, 0, Recovery())
     for iteration in (3, 5, 5, 6):
         with checkpoints.saving(iteration, is_alone=True) as state:
             state.whole("facts", np.full((1, 4), iteration))
-    assert [path.name for path in folder.glob("*.json")] == ["0-6-0.json"]
-    assert len(list(folder.glob("*.lanes"))) == 1
+    names = run.sizes(folder)
+    assert [name for name in names if name.endswith(".json")] == [f"{folder}/0-6-0.json"]
+    assert len([name for name in names if name.endswith(".lanes")]) == 1

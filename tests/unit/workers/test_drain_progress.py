@@ -15,8 +15,10 @@ from emberlog.engines.spark.task import DONE, LOST, TaskRun
 from emberlog.semantics.model import Fact
 from emberlog.workers.recover.checkpoints import FOLDER, Manifest
 from emberlog.workers.recover.resuming import resumed
+from emberlog.workers.store.folders import LocalFolder
+from emberlog.workers.wire.draining import check_files
 from emberlog.workers.wire.exchange import PeerLost
-from tests.unit.workers.task_runs import facts_in, job_for, run_tasks
+from tests.unit.workers.task_runs import facts_of, job_for, run_tasks
 
 SIZE = 12
 ARCS = {(one, one + 1) for one in range(SIZE)} | {(one, one + 3) for one in range(SIZE - 2)}
@@ -53,21 +55,19 @@ def in_two_attempts(
 ) -> tuple[list[list[Fact]], int]:
     """The facts of each relation, and how many files the second attempt found."""
     execution = replace(execution, recovery=Recovery(checkpoint_seconds=1e-9))
-    first, second = tmp_path / "1", tmp_path / "2"
-    job = job_for(text, {"arc": ARCS}, first, 2, execution)
-    for place in (first, second):
-        (place / FOLDER).mkdir(parents=True)
-        for number in range(len(job.handed_out)):
-            (place / f"relation-{number}").mkdir(exist_ok=True)
+    run = LocalFolder(tmp_path)
+    job = job_for(text, {"arc": ARCS}, tmp_path, 2, execution)
     broken = run_tasks(replace(job, injector=LostWhileWriting(batches)), monkeypatch)
     assert broken[0].status == LOST
-    resume = resumed(first, second, 2)
+    resume = resumed(run, 1, 2)
     assert resume is not None
-    found = sum(len(Manifest.read(second / FOLDER / name).results) for name in resume.manifests if name is not None)
-    again = replace(job, folder=str(second), attempt=2, resume=resume.manifests)
+    names = [f"attempt-2/{FOLDER}/{name}" for name in resume.manifests if name is not None]
+    found = sum(len(Manifest.read(run, name).results) for name in names)
+    again = replace(job, attempt=2, resume=resume.manifests)
     summaries = run_tasks(again, monkeypatch)
     assert [summary.status for summary in summaries] == [DONE, DONE]
-    answers = [facts_in(second / f"relation-{number}") for number in range(len(job.outputs))]
+    answers = [facts_of(job, summaries, number) for number in range(len(job.outputs))]
+    check_files(run, {name: size for one in summaries for files in one.files.values() for name, size in files.items()})
     for output, facts in zip(job.outputs, answers, strict=True):
         assert sum(summary.rows[output.title] for summary in summaries) == len(facts)
     return answers, found

@@ -11,6 +11,7 @@ import pytest
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, TIMESTAMP, DataType
 from emberlog.workers.kernels.lanes import Lane, floats_to_lane
+from emberlog.workers.store.folders import LocalFolder
 from emberlog.workers.store.texts import TextTable
 from emberlog.workers.wire import draining
 from emberlog.workers.wire.draining import ResultFiles
@@ -23,7 +24,7 @@ def lane(*values: int) -> Lane:
 def write_parquet(
     batches: Iterator[list[Lane]], types: Sequence[DataType], names: Sequence[str], texts: TextTable, stem: Path
 ) -> int:
-    files = ResultFiles(types, names, texts, stem)
+    files = ResultFiles(types, names, texts, LocalFolder(stem.parent.parent), f"{stem.parent.name}/{stem.name}")
     for lanes in batches:
         files.write(lanes)
     files.close_file()

@@ -18,7 +18,16 @@ from emberlog.workers.store.partitioning import Hashed
 from emberlog.workers.store.stores import StaticStore
 from emberlog.workers.store.texts import TextTable
 from emberlog.workers.wire.exchange import Exchange
-from emberlog.workers.wire.feeding import Feed, InlineRows, MeetsNulls, ParquetFiles, StageRows, Unfit, spread_rows
+from emberlog.workers.wire.feeding import (
+    Feed,
+    InlineRows,
+    MeetsNulls,
+    ParquetFiles,
+    StageRows,
+    Unfit,
+    read_footer,
+    spread_rows,
+)
 from emberlog.workers.wire.feeding import feed as feed_and_divide
 from tests.unit.workers.test_exchange import team
 
@@ -45,7 +54,7 @@ def written(folder: Path, row_group_size: int, files: int = 1) -> ParquetFiles:
         table = pa.table({"b": [row[1] for row in part], "a": pa.array([row[0] for row in part], pa.int32())})
         paths.append(str(folder / f"{index}.parquet"))
         pq.write_table(table, paths[-1], row_group_size=row_group_size)
-    return ParquetFiles(tuple(paths), ("a", "b"), len(ROWS))
+    return ParquetFiles.of([read_footer(path) for path in paths], ("a", "b"))
 
 
 def inline(table: pa.Table) -> InlineRows:

@@ -17,13 +17,13 @@ from emberlog.io.local_relation import cell_of
 from emberlog.semantics.model import Fact
 from emberlog.workers.kernels.hashing import hash_texts
 from emberlog.workers.kernels.lanes import Lane
-from emberlog.workers.recover.checkpoints import FOLDER
 from emberlog.workers.recover.resuming import resumed
 from emberlog.workers.store import texts
+from emberlog.workers.store.folders import LocalFolder
 from emberlog.workers.wire.exchange import PeerLost
 from tests.oracle import evaluate as reference
 from tests.programs import checked
-from tests.unit.workers.task_runs import facts_in, job_for, run_tasks
+from tests.unit.workers.task_runs import facts_in, facts_of, job_for, run_tasks
 
 PATHS = """\
 declare arc(string a, string b).
@@ -109,17 +109,13 @@ def test_they_are_in_checkpoints(mode: str, tmp_path: Path, monkeypatch: pytest.
     execution = replace(MODES[mode], representation="hash", recovery=Recovery(checkpoint_seconds=1e-9))
     resumes = 0
     for exchanges in (2, 3, 4):
-        first, second = tmp_path / f"{exchanges}-1", tmp_path / f"{exchanges}-2"
-        job = job_for(PATHS, {"arc": ARCS}, first, 2, execution)
-        for place in (first, second):
-            (place / FOLDER).mkdir(parents=True)
-            for number in range(len(job.handed_out)):
-                (place / f"relation-{number}").mkdir(exist_ok=True)
+        job = job_for(PATHS, {"arc": ARCS}, tmp_path / str(exchanges), 2, execution)
         broken = run_tasks(replace(job, injector=LostInARound(exchanges)), monkeypatch)
         assert broken[1].status == LOST
-        resume = resumed(first, second, 2)
+        resume = resumed(LocalFolder(tmp_path / str(exchanges)), 1, 2)
         resumes += resume is not None
-        again = replace(job, folder=str(second), attempt=2, resume=resume.manifests if resume else ())
-        assert {summary.status for summary in run_tasks(again, monkeypatch)} == {DONE}
-        assert sorted(facts_in(second / "relation-0")) == sorted(expected(PATHS))
+        again = replace(job, attempt=2, resume=resume.manifests if resume else ())
+        summaries = run_tasks(again, monkeypatch)
+        assert {summary.status for summary in summaries} == {DONE}
+        assert sorted(facts_of(job, summaries)) == sorted(expected(PATHS))
     assert resumes

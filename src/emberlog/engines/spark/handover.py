@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -19,7 +17,10 @@ from emberlog.engines.spark.frames.resources import Kept
 from emberlog.engines.spark.task import Output
 from emberlog.language.spark_types import schema_of
 from emberlog.workers.plan.compile import CyclicProgram
+from emberlog.workers.recover.checkpoints import attempt_folder
+from emberlog.workers.store.folders import Folder
 from emberlog.workers.wire.draining import relation_folder
+from emberlog.workers.wire.feeding import read_footer
 from emberlog.workers.wire.inline_rows import TAG, columns_for
 
 
@@ -48,8 +49,9 @@ class HandedOver:
     outputs: tuple[Output, ...]
     known: tuple[Output, ...]
     """One per relation of the recursion."""
-    place: Path | None
-    """Where files are, if workers and driver share a disk."""
+    folder: Folder | None
+    """Of the run, where files are, if workers and driver share one."""
+    attempt: int
     rows: Kept | None
     """What came through Spark otherwise."""
 
@@ -60,20 +62,21 @@ class HandedOver:
             if not relation.combine:
                 # Facts of a set that are among the results already are contributions, too.
                 numbers += (index for index, one in enumerate(self.outputs) if one.relation == relation.name)
-            kept = self._files(numbers, output) if self.place is not None else self._tagged(numbers, output)
+            kept = self._files(numbers, output) if self.folder is not None else self._tagged(numbers, output)
             if kept is not None and kept.rows:
                 found[relation.name] = kept
         return found
 
     def _files(self, numbers: Sequence[int], output: Output) -> Kept | None:
-        assert self.place is not None
-        folders = [self.place / relation_folder(number) for number in numbers]
-        paths = [path for folder in folders for path in sorted(folder.glob("*.parquet"))]
-        if not paths:
+        folder = self.folder
+        assert folder is not None
+        places = [f"{attempt_folder(self.attempt)}/{relation_folder(number)}" for number in numbers]
+        files = [name for place in places for name in sorted(folder.sizes(place)) if name.endswith(".parquet")]
+        if not files:
             return None
-        count = sum(int(pq.read_metadata(path).num_rows) for path in paths)
+        count = sum(one.rows for one in folder.each(read_footer, [folder.within(name).location for name in files]))
         schema = schema_of(output.names, list(output.types))
-        frame = self.spark.read.schema(schema).parquet(*(path.as_uri() for path in paths))
+        frame = self.spark.read.schema(schema).parquet(*(f"{folder.uri}/{name}" for name in files))
         return Kept(frame, count, lambda: None)
 
     def _tagged(self, numbers: Sequence[int], output: Output) -> Kept:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import logging
-import shutil
 import tempfile
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
-from pathlib import Path
 from typing import ClassVar
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -31,6 +28,7 @@ from emberlog.engines.spark.handover import HandedOver, Outgrown, known_outputs
 from emberlog.engines.spark.key_handover import key_handed_over
 from emberlog.engines.spark.plain_scan import parquet_files, rows_in_plan
 from emberlog.engines.spark.probe import is_local, probe
+from emberlog.engines.spark.run_folders import choose_store, delete_run
 from emberlog.engines.spark.slots import Slots, ports_for, wait_for_slots
 from emberlog.engines.spark.task import (
     DONE,
@@ -41,6 +39,7 @@ from emberlog.engines.spark.task import (
     STALE,
     UNFIT,
     UNREACHABLE,
+    UNSEEN,
     UNWRITTEN,
     Job,
     Output,
@@ -52,7 +51,6 @@ from emberlog.events import WorkerEffort
 from emberlog.io.spark_conversions import local_frame
 from emberlog.language.faults import Fault
 from emberlog.language.spark_types import schema_of
-from emberlog.places import delete, new_folder
 from emberlog.workers.fixpoint.profile import Counts, Profile
 from emberlog.workers.fixpoint.worker import spilled_on
 from emberlog.workers.kernels.machine_memory import memory_for_each, memory_from_spark
@@ -61,10 +59,19 @@ from emberlog.workers.kernels.tuning import LAST_WORDS_SECONDS
 from emberlog.workers.plan.faults import HasNulls
 from emberlog.workers.plan.nulls import union_of
 from emberlog.workers.plan.worker_plan import WorkerPlan
-from emberlog.workers.recover.checkpoints import FOLDER, Stale
+from emberlog.workers.recover.checkpoints import FOLDER, Stale, attempt_folder
 from emberlog.workers.recover.resuming import Resume, resumed
+from emberlog.workers.store.folders import Folder
 from emberlog.workers.wire.draining import Lost, check_files, relation_folder
-from emberlog.workers.wire.feeding import Feed, InlineRows, ParquetFiles, Source, StageRows, bytes_on_each
+from emberlog.workers.wire.feeding import (
+    Feed,
+    InlineRows,
+    ParquetFiles,
+    Source,
+    StageRows,
+    bytes_on_each,
+    read_footer,
+)
 from emberlog.workers.wire.handshake import Credentials, Unreachable, new_key
 from emberlog.workers.wire.inline_rows import (
     KINDS,
@@ -90,6 +97,14 @@ _log = logging.getLogger("emberlog")
 
 MOST_SEEDS = 3
 """Tries with other hashes of texts."""
+
+
+class UnseenInput(Exception):
+    """Says why workers cannot read the files of an input themselves."""
+
+    def __init__(self, relation: str, why: str) -> None:
+        super().__init__(why)
+        self.relation = relation
 
 
 class SameHashes(Exception):
@@ -153,17 +168,24 @@ class Launcher:
         self.outputs = tuple(_outputs(worker_plan, provenance=execution.provenance))
         self.known = known_outputs(worker_plan.main.program)
         self.shares_disk = self.slots.is_one_machine and not execution.through_spark and not self.slots.encrypts_files
+        self.store, self.why_store = choose_store(spark, self.slots, execution, self._unseen)
         # Workers share this machine if they share a disk; on others they see for themselves.
         self.memory = execution.memory or (memory_for_each(self.workers) if self.shares_disk else None)
+        self.unseen: set[str] = set()
+        """Inputs that are files which not all workers can read."""
         self._check_recovery()
         carried = (*worker_plan.inputs.values(), *(one.types for one in (*self.outputs, *self.known)))
-        if not self.shares_disk and any(type_.parts for types in carried for type_ in types):
-            raise NotHere("pairs and lists go in and out by files, and workers and driver share no disk")
+        if self.store is None and any(type_.parts for types in carried for type_ in types):
+            raise NotHere("pairs and lists go in and out by files, and workers and driver share no folder")
+
+    def _unseen(self, location: str) -> str | None:
+        """Returns why not all executors can use a folder."""
+        return probe(self.spark, self.slots.count if self.slots.is_classic else None, location).unseen_store
 
     def _check_recovery(self) -> None:
         """Raises an error if checkpoints are asked for that nobody will write."""
         execution = self.execution
-        reason = "none are written without a disk that workers and driver share" if not self.shares_disk else None
+        reason = "none are written without a folder that workers and driver share" if self.store is None else None
         if execution.provenance:
             reason = "none are written while iterations are recorded, which is done from the first one on"
         if reason is not None:
@@ -173,53 +195,54 @@ class Launcher:
     @property
     def how(self) -> str:
         workers = f"{self.workers:,} worker{'' if self.workers == 1 else 's'}"
+        where = ""
+        if self.store is None and not self.slots.is_one_machine:
+            where = f", rows through Spark, no checkpoints: {self.why_store}"
+        elif self.store is not None and self.why_store:
+            where = f", {self.why_store}"
         if not self.worker_plan.main.is_recursive:
-            return f"one job, {workers}"
-        return f"one job, {self.worker_plan.main.placement.mode.value}, {workers}"
+            return f"one job, {workers}{where}"
+        return f"one job, {self.worker_plan.main.placement.mode.value}, {workers}{where}"
 
     def run(self) -> Outcome[DataFrame]:
-        folder = new_folder() if self.shares_disk else None
+        folder = self.store.new_run() if self.store is not None else None
         try:
             return self._until_done(folder)
         except Outgrown:
             if folder is not None:
-                self.resources.adopt(Kept(self.spark.range(0), 0, partial(delete, folder)))
+                self.resources.adopt(Kept(self.spark.range(0), 0, partial(delete_run, folder)))
             raise
         except BaseException:
             # Before the folder goes: a job that still runs would bring it back.
             self.jobs.stop()
             if folder is not None:
-                delete(folder)
+                delete_run(folder)
             raise
 
-    def _until_done(self, folder: Path | None) -> Outcome[DataFrame]:
+    def _until_done(self, folder: Folder | None) -> Outcome[DataFrame]:
         attempt, seed, lost = 1, 0, 0
-        place, resume = self._new_place(folder, attempt), None
-        over: list[Path] = []
+        resume: Resume | None = None
         while True:
-            earlier = place
+            self._new_place(folder, attempt)
             try:
-                result = self._attempt(folder, place, attempt, resume, seed)
-                for one in over:  # only now: it takes as long as a good part of an attempt that goes on
-                    delete(one)
-                return result
+                return self._attempt(folder, attempt, resume, seed)
+            except UnseenInput as problem:
+                _log.warning("Spark reads `%s` for the workers, which cannot: %s", problem.relation, problem)
+                self.unseen.add(problem.relation)
             except SameHashes as problem:
                 seed += 1
                 if seed == MOST_SEEDS:
                     raise NotHere(str(problem)) from None
-                place, resume = self._new_place(folder, attempt + 1), None
+                resume = None
             except (Lost, Stale) as problem:
                 lost += 1
                 self._may_go_on(lost, problem)
-                place, resume = self._new_place(folder, attempt + 1), None
+                self._new_place(folder, attempt + 1)
                 # A profile counts from the first round on, or is wrong.
                 may_resume = isinstance(problem, Lost) and not self.execution.profile
-                if earlier is not None and place is not None and may_resume:
-                    resume = resumed(earlier, place, self.workers)
+                resume = resumed(folder, attempt, self.workers) if folder is not None and may_resume else None
                 self.retried(attempt + 1, str(problem), resume.iteration if resume else 0)
             attempt += 1
-            if earlier is not None:
-                over.append(earlier)
 
     def _may_go_on(self, lost: int, problem: Lost | Stale) -> None:
         if lost > self.execution.recovery.retries:
@@ -238,10 +261,8 @@ class Launcher:
                 "run it again when Spark has all its executors",
             ) from None
 
-    def _attempt(
-        self, folder: Path | None, place: Path | None, attempt: int, resume: Resume | None, seed: int
-    ) -> Outcome[DataFrame]:
-        """Runs the job once. `place` is the folder of the attempt in that of the run."""
+    def _attempt(self, folder: Folder | None, attempt: int, resume: Resume | None, seed: int) -> Outcome[DataFrame]:
+        """Runs the job once. `folder` is that of the run."""
         sources = {name: self._source(name, one.frame, folder) for name, one in self.inputs.items()}
         feeds = tuple(self._feed(name, sources[name], one) for name, one in self.inputs.items())
         self._check_memory(feeds)
@@ -251,7 +272,7 @@ class Launcher:
         )
         credentials = Credentials(uuid.uuid4().hex, 0, new_key())
         watchdog = Watchdog(self.jobs.stop)
-        tracker = self._tracker(credentials, watchdog, resume) if folder is not None else None
+        tracker = self._tracker(credentials, watchdog, resume) if self.shares_disk else None
         job = Job(
             credentials.run,
             self.worker_plan,
@@ -264,7 +285,7 @@ class Launcher:
             self.memory,
             memory_from_spark(self.slots.settings),
             tracker.address if tracker else None,
-            str(place) if place else None,
+            folder.location if folder is not None else None,
             layout,
             self.known,
             attempt,
@@ -279,7 +300,7 @@ class Launcher:
                 run = partial(run_task, job)
                 frame = self._stage_input(sources).mapInArrow(run, layout.output_schema, barrier=True)
                 # Rows go through an exchange: a barrier stage that failed is tried again then, and they are plain rows.
-                kept = self.resources.keep(frame.repartition(self.workers)) if place is None else None
+                kept = self.resources.keep(frame.repartition(self.workers)) if folder is None else None
                 summaries = _summaries(frame if kept is None else kept.frame.where(F.col(TAG) == NO_RELATION))
             last_words = LAST_WORDS_SECONDS
         except Exception as error:
@@ -296,25 +317,29 @@ class Launcher:
         except NotHere as problem:
             if self.execution.provenance or not self.worker_plan.main.is_recursive:
                 raise  # facts that are known do not say in which iteration they came
-            handed_over = HandedOver(self.spark, self.outputs, self.known, place, kept)
+            handed_over = HandedOver(self.spark, self.outputs, self.known, folder, attempt, kept)
             raise Outgrown(str(problem), handed_over.of(self.worker_plan.main.program)) from None
         except BaseException:
             if kept is not None:
                 self.resources.release(kept)
             raise
         counts = {output.title: sum(one.rows[output.title] for one in summaries) for output in self.outputs}
+        written = {
+            output.title: {name: size for one in summaries for name, size in one.files.get(output.title, {}).items()}
+            for output in self.outputs
+        }
         for unsaved in {summary.unsaved for summary in summaries if summary.unsaved}:
             _log.warning("some checkpoints could not be written: %s", unsaved)
         if kept is None:
             assert folder is not None
-            assert place is not None
-            check_files(place, list(counts.values()))
-            for done in (folder / "inputs", place / FOLDER):
-                shutil.rmtree(done, ignore_errors=True)
-            kept = Kept(self.spark.range(0), sum(counts.values()), partial(delete, folder))
+            check_files(folder, {name: size for files in written.values() for name, size in files.items()})
+            self._delete_all_but(folder, attempt, {name for files in written.values() for name in files})
+            kept = Kept(self.spark.range(0), sum(counts.values()), partial(delete_run, folder))
             self.resources.adopt(kept)
         read = {
-            output: self._read(place, kept, index, output, counts[output.title])
+            output: self._read(folder, attempt, kept, index, written[output.title])
+            if counts[output.title]
+            else local_frame(self.spark, output.names, list(output.types), ())
             for index, output in enumerate(self.outputs)
         }
         histories = {output.relation: frame for output, frame in read.items() if output.is_history}
@@ -335,16 +360,25 @@ class Launcher:
             _profile(summaries),
         )
 
-    def _new_place(self, folder: Path | None, attempt: int) -> Path | None:
-        """Returns a worker of an earlier attempt may live a little longer: it finds nothing here that it could
-        spoil."""
-        if folder is None:
-            return None
-        place = folder / f"attempt-{attempt}"
-        for index in range(len(self.outputs) + len(self.known)):
-            (place / relation_folder(index)).mkdir(parents=True)
-        (place / FOLDER).mkdir(parents=True)
-        return place
+    def _new_place(self, folder: Folder | None, attempt: int) -> None:
+        """Makes the folder of an attempt. A worker of an earlier one may live a little longer: it finds nothing here
+        that it could spoil."""
+        if folder is not None:
+            for index in range(len(self.outputs) + len(self.known)):
+                folder.make(f"{attempt_folder(attempt)}/{relation_folder(index)}")
+            folder.make(f"{attempt_folder(attempt)}/{FOLDER}")
+
+    def _delete_all_but(self, folder: Folder, attempt: int, results: Collection[str]) -> None:
+        """Deletes what is not needed to read the results. Earlier attempts go only now: it takes as long as a good part
+        of one that goes on."""
+        folder.delete("inputs")
+        folder.delete(f"{attempt_folder(attempt)}/{FOLDER}")
+        for earlier in range(1, attempt):
+            name = attempt_folder(earlier)
+            if any(one.startswith(f"{name}/") for one in results):
+                folder.delete(f"{name}/{FOLDER}")
+            else:
+                folder.delete(name)
 
     def _tracker(self, credentials: Credentials, watchdog: Watchdog, resume: Resume | None) -> Tracker:
         since = resume.iteration if resume is not None and resume.is_in_step else 0
@@ -372,25 +406,24 @@ class Launcher:
         nullable = self.worker_plan.nullable.get(name, frozenset())
         return Feed(name, types, source, self.worker_plan.spread[name], one.is_set, used, nullable)
 
-    def _source(self, name: str, frame: DataFrame, folder: Path | None) -> Source:
+    def _source(self, name: str, frame: DataFrame, folder: Folder | None) -> Source:
         types = self.worker_plan.inputs[name]
         if self.slots.is_classic:
             rows = rows_in_plan(frame)
             if rows is not None and rows <= MOST_INLINE_ROWS and not any(type_.parts for type_ in types):
                 return InlineRows(_serialized(frame, types))
-            files = parquet_files(frame) if folder is not None else None
+            files = parquet_files(frame) if folder is not None and name not in self.unseen else None
             if files is not None:
                 return files
         if folder is None:
             return StageRows(list(self.inputs).index(name))
-        place = folder / "inputs" / str(list(self.inputs).index(name))
-        if not place.exists():
-            names = [f"c{index}" for index in range(len(types))]
-            writer = frame.toDF(*names).write.option("compression", "uncompressed")
-            writer.option("parquet.enable.dictionary", "false").parquet(place.as_uri())
-        written = tuple(str(path) for path in sorted(place.glob("*.parquet")))
-        length = sum(int(pq.read_metadata(path).num_rows) for path in written)
-        return ParquetFiles(written, tuple(f"c{index}" for index in range(len(types))), length)
+        place = f"inputs/{list(self.inputs).index(name)}"
+        columns = tuple(f"c{index}" for index in range(len(types)))
+        if not folder.exists(place):
+            writer = frame.toDF(*columns).write.option("compression", "uncompressed")
+            writer.option("parquet.enable.dictionary", "false").parquet(f"{folder.uri}/{place}")
+        paths = [folder.within(file).location for file in sorted(folder.sizes(place)) if file.endswith(".parquet")]
+        return ParquetFiles.of(folder.each(read_footer, paths), columns)
 
     def _stage_input(self, sources: Mapping[str, Source]) -> DataFrame:
         """Returns the input of the stage: a row per worker at least: a stage without rows would have no tasks."""
@@ -409,7 +442,7 @@ class Launcher:
 
     def _check(self, summaries: tuple[Summary, ...]) -> None:
         # A worker that stops takes the others with it: the one with a reason of its own counts.
-        order = (FAULT, NULLS, UNFIT, SAME_HASH, UNWRITTEN, UNREACHABLE, STALE, LOST, DONE)
+        order = (FAULT, NULLS, UNSEEN, UNFIT, SAME_HASH, UNWRITTEN, UNREACHABLE, STALE, LOST, DONE)
         for summary in sorted(summaries, key=lambda one: order.index(one.status)):
             match summary.status:
                 case "fault":
@@ -417,6 +450,8 @@ class Launcher:
                 case "nulls":
                     found = ({name: frozenset(columns) for name, columns in one.nulls.items()} for one in summaries)
                     raise HasNulls(union_of(found))
+                case "unseen":
+                    raise UnseenInput(summary.unseen, summary.message)
                 case "unfit" | "unreachable":
                     raise NotHere(summary.message)
                 case "same hash":
@@ -426,7 +461,7 @@ class Launcher:
                         "DL522",
                         f"worker {summary.worker:,} could not write its results: {summary.message}",
                         None,
-                        f"they are written to `{tempfile.gettempdir()}`; TMPDIR names another place",
+                        self._where_results_go(),
                     )
                 case "stale":
                     raise Stale(summary.message)
@@ -435,14 +470,21 @@ class Launcher:
         if len(summaries) != self.workers:
             raise Lost(f"only {len(summaries):,} of {self.workers:,} workers told how they ended")
 
-    def _read(self, place: Path | None, kept: Kept, index: int, output: Output, count: int) -> DataFrame:
-        if not count:
-            return local_frame(self.spark, output.names, list(output.types), ())
-        if place is not None:
-            schema = schema_of(output.names, list(output.types))
-            return self.spark.read.schema(schema).parquet((place / relation_folder(index)).as_uri())
-        chosen = [F.col(column) for column in columns_for(output.types)]
-        return kept.frame.where(F.col(TAG) == index).select(*chosen).toDF(*output.names)
+    def _where_results_go(self) -> str:
+        if self.store is None or self.store.folder is None:
+            return f"they are written to `{tempfile.gettempdir()}`; TMPDIR names another place"
+        return f"they are written to `{self.store.folder.uri}`; Recovery(location=…) names another place"
+
+    def _read(self, folder: Folder | None, attempt: int, kept: Kept, index: int, files: Collection[str]) -> DataFrame:
+        output = self.outputs[index]
+        if folder is None:
+            columns = [F.col(column) for column in columns_for(output.types)]
+            return kept.frame.where(F.col(TAG) == index).select(*columns).toDF(*output.names)
+        place = f"{attempt_folder(attempt)}/{relation_folder(index)}"
+        # In the folder of an earlier attempt there may be more than what counts.
+        chosen = [place] if all(name.startswith(f"{place}/") for name in files) else sorted(files)
+        schema = schema_of(output.names, list(output.types))
+        return self.spark.read.schema(schema).parquet(*(f"{folder.uri}/{name}" for name in chosen))
 
 
 def _profile(summaries: Sequence[Summary]) -> Profile:

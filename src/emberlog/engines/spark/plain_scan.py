@@ -5,17 +5,20 @@ Bringing rows from Spark to the workers costs more than most recursions, so work
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
-from emberlog.workers.wire.feeding import ParquetFiles
+from emberlog.workers.store.folders import Unopened, folder_at
+from emberlog.workers.wire.feeding import Footer, ParquetFiles, read_footer
 
 MOST_FILES = 1_000
 """More are left to Spark, which reads their footers in parallel."""
+
+_log = logging.getLogger("emberlog")
 
 _AS_IT_IS = ("tinyint", "smallint", "int", "bigint", "string", "boolean")
 
@@ -41,26 +44,25 @@ def parquet_files(frame: DataFrame) -> ParquetFiles | None:
         or not relation.bucketSpec().isEmpty()
     ):
         return None
-    paths = [urlsplit(file) for file in relation.location().inputFiles()]
-    if any(path.scheme != "file" or path.netloc for path in paths):
+    files = list(relation.location().inputFiles())
+    if not 0 < len(files) <= MOST_FILES:
         return None
-    return _files_with_columns(tuple(unquote(path.path) for path in paths), dict(columns))
+    try:
+        here = folder_at(files[0])
+        return _files_with_columns(here.each(read_footer, files), dict(columns))
+    except Unopened as problem:
+        _log.info("workers do not read an input themselves: %s", problem)
+        return None
 
 
-def _files_with_columns(paths: tuple[str, ...], kinds: dict[str, str]) -> ParquetFiles | None:
+def _files_with_columns(footers: Sequence[Footer], kinds: dict[str, str]) -> ParquetFiles | None:
     """Returns the files, if every one has every column, under just this name and in a type that means the same: Spark
     is more generous, and fills in what a file lacks."""
-    if len(paths) > MOST_FILES:
-        return None
-    rows = 0
-    for path in paths:
-        footer = pq.read_metadata(path)
-        schema = footer.schema.to_arrow_schema()
+    for one in footers:
         for name, kind in kinds.items():
-            if schema.get_field_index(name) < 0 or not _is_kind(schema.field(name).type, kind):
+            if one.schema.get_field_index(name) < 0 or not _is_kind(one.schema.field(name).type, kind):
                 return None
-        rows += int(footer.num_rows)
-    return ParquetFiles(paths, tuple(kinds), rows)
+    return ParquetFiles.of(footers, tuple(kinds))
 
 
 def _is_kind(found: pa.DataType, kind: str) -> bool:

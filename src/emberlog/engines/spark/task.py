@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,14 +34,15 @@ from emberlog.workers.kernels.memory import TooLarge, allowed, hold_freed, used_
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.plan.representation import Representation
 from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerStratum
-from emberlog.workers.recover.checkpoints import FOLDER, Checkpoints, Stale
+from emberlog.workers.recover.checkpoints import Checkpoints, Stale, attempt_folder
+from emberlog.workers.store.folders import Unopened, folder_at
 from emberlog.workers.store.history import KeepsHistory
 from emberlog.workers.store.partitioning import Hashed, Partitioning
 from emberlog.workers.store.stores import StaticStore, StreamedStatic
 from emberlog.workers.store.texts import SameHash, SpreadTexts, TextTable, texts_of
 from emberlog.workers.wire.draining import ResultFiles, relation_folder
 from emberlog.workers.wire.exchange import Exchange, PeerLost, PeerStopped
-from emberlog.workers.wire.feeding import Feed, MeetsNulls, Unfit, feed, spread_rows
+from emberlog.workers.wire.feeding import Feed, MeetsNulls, Unfit, Unseen, feed, spread_rows
 from emberlog.workers.wire.handshake import Address, Credentials, Refused, Unreachable
 from emberlog.workers.wire.inline_rows import InlineLayout
 from emberlog.workers.wire.listener import ANY_PORT, Ports
@@ -54,10 +54,11 @@ from emberlog.workers.wire.text_exchange import OwnedTexts, TextExchange, ToldTe
 PACE = 0.05
 """Seconds between two accounts of local rounds."""
 
-DONE, FAULT, NULLS, UNFIT, SAME_HASH, UNWRITTEN, UNREACHABLE, STALE, LOST = (
+DONE, FAULT, NULLS, UNSEEN, UNFIT, SAME_HASH, UNWRITTEN, UNREACHABLE, STALE, LOST = (
     "done",
     "fault",
     "nulls",
+    "unseen",
     "unfit",
     "same hash",
     "unwritten",
@@ -113,7 +114,7 @@ class Job:
     """Bytes that the process of each worker may use, by the settings of Spark; None where they do not tell."""
     tracker: Address | None
     folder: str | None
-    """Where results are written, if workers and driver share a disk; else they go to Spark as rows."""
+    """Of the run, where results are written, if workers and driver share one; else they go to Spark as rows."""
     layout: InlineLayout
     known: tuple[Output, ...] = ()
     """What is handed out in place of the results when memory is short: contributions to each relation."""
@@ -141,6 +142,8 @@ class Summary:
     rule: str = ""
     notes: list[str] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
+    files: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Of each output: where its rows are, below the folder of the run, and how many bytes each file has."""
     iterations: int = 0
     bytes_sent: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
@@ -159,6 +162,8 @@ class Summary:
     """Why checkpoints could not be written, if so."""
     nulls: dict[str, list[int]] = field(default_factory=dict)
     """The columns that have nulls although none were expected, by relation."""
+    unseen: str = ""
+    """The relation whose files cannot be read from here."""
 
     @staticmethod
     def read(text: str) -> Summary:
@@ -215,7 +220,9 @@ def _ended_well_or_told(
         summary.status, summary.message = UNFIT, "a worker ran out of memory"
     except SameHash:
         summary.status, summary.message = SAME_HASH, "two different texts have the same hash"
-    except Unwritten as problem:
+    except Unseen as problem:
+        summary.status, summary.message, summary.unseen = UNSEEN, str(problem), problem.relation
+    except (Unwritten, Unopened) as problem:
         summary.status, summary.message = UNWRITTEN, str(problem)
     except Stale as problem:
         summary.status, summary.message = STALE, str(problem)
@@ -264,6 +271,7 @@ class TaskRun:
         else:
             self.texts = told = TextTable(job.seed)
             self.exchange = ToldTexts(self.carrier, job.workers, told)
+        self.folder = folder_at(job.folder) if job.folder is not None else None
         self.recursion: Worker | None = None
         """The worker of the recursion, once it has begun."""
         self.checkpoints = self._new_checkpoints()
@@ -364,10 +372,11 @@ class TaskRun:
         """Makes the place of checkpoints. They need a disk that the next attempt sees, too. Provenance records from the
         first round on, or is wrong."""
         job = self.job
-        if job.folder is None or job.execution.provenance:
+        if self.folder is None or job.execution.provenance:
             return None
-        folder, resume = Path(job.folder) / FOLDER, job.resume[self.number] if job.resume else None
-        return Checkpoints(folder, self.number, job.execution.recovery, resume, partial(self.reached, Phase.CHECKPOINT))
+        resume = job.resume[self.number] if job.resume else None
+        reached = partial(self.reached, Phase.CHECKPOINT)
+        return Checkpoints(self.folder, job.attempt, self.number, job.execution.recovery, resume, reached)
 
     def reached(self, phase: Phase) -> None:
         if self.job.injector is not None:
@@ -466,21 +475,16 @@ class TaskRun:
     ) -> Iterator[pa.RecordBatch]:
         if self.job.injector is not None:
             batches = self._sabotaged(batches)
-        if self.job.folder is None:
+        if self.folder is None:
             rows = 0
             for lanes in batches:
                 rows += len(lanes[0])
                 yield self.job.layout.result_batch(output.title, lanes, output.types, self.texts, output.nullable)
             self.summary.rows[output.title] = rows
             return
-        folder = relation_folder(self.job.handed_out.index(output))
-        files = ResultFiles(
-            output.types,
-            output.names,
-            self.texts,
-            Path(self.job.folder) / folder / f"part-{self.number}",
-            output.nullable,
-        )
+        place = f"{attempt_folder(self.job.attempt)}/{relation_folder(self.job.handed_out.index(output))}"
+        stem = f"{place}/part-{self.number}"
+        files = ResultFiles(output.types, output.names, self.texts, self.folder, stem, output.nullable)
         try:
             if progress is not None:
                 progress.go_on(output.relation, files)
@@ -491,7 +495,7 @@ class TaskRun:
             files.close_file()
         except OSError as error:
             raise Unwritten(os.strerror(error.errno) if error.errno else str(error)) from error
-        self.summary.rows[output.title] = files.rows
+        self.summary.rows[output.title], self.summary.files[output.title] = files.rows, files.files
 
     def _sabotaged(self, batches: Iterator[list[Lane]]) -> Iterator[list[Lane]]:
         for lanes in batches:

@@ -44,7 +44,7 @@ class ClosureProgress:
         with self.checkpoints.saving(done, is_alone=True) as state:
             self.closure.save(state)
             state.number(_ROWS, files.rows)
-            state.results(list(files.paths))
+            state.results(files.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ class RoundsProgress:
     def go_on(self, relation: str, files: ResultFiles) -> None:
         self._relations[relation] = files
         rows = self.worker.saving.drained.get(relation, 0)
-        folder = files.stem.parent.name
         if rows:
-            files.go_on_from([path for path in self.worker.saving.drained_to if path.startswith(f"{folder}/")], rows)
+            files.go_on_from(self.worker.saving.drained_to, rows)
 
     def wrote(self, files: ResultFiles) -> None:
         if self.worker.saving.is_due(self.worker.saving.iteration):
             files.close_file()
             rows = {name: one.rows for name, one in self._relations.items()}
-            self.worker.saving.save_drained(rows, [path for one in self._relations.values() for path in one.paths])
+            written = {name: size for one in self._relations.values() for name, size in one.files.items()}
+            self.worker.saving.save_drained(rows, written)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 
 import numpy as np
@@ -81,8 +81,8 @@ class RoundCheckpoints:
         self.drained: dict[str, int] = {}
         """Of a recursion that is over: how many rows of its relations an earlier attempt has written; or this one, at
         the last checkpoint."""
-        self.drained_to: list[str] = []
-        """The files of an earlier attempt."""
+        self.drained_to: dict[str, int] = {}
+        """The files of an earlier attempt, and how many bytes each has."""
         self._round_began = 0.0
 
     def begin_round(self) -> None:
@@ -114,7 +114,7 @@ class RoundCheckpoints:
         if self.is_alone or checkpoints.is_long(time.monotonic() - self._round_began):
             self.save(self.iteration, is_agreed=self.is_alone)
 
-    def save_drained(self, rows: Mapping[str, int], files: Sequence[str]) -> None:
+    def save_drained(self, rows: Mapping[str, int], files: Mapping[str, int]) -> None:
         """Saves that the first rows of relations are in these files. What a relation has no longer changes."""
         with self._saving(self.iteration, is_agreed=self.is_alone) as state:
             if self.drained:

@@ -1,7 +1,11 @@
 """Writes a worker's state to disk from time to time: lanes in files, only what changed, and a list of them.
 
-The list of files appears by renaming it, when all of them are complete. A checkpoint of workers that go in step counts
+The list of files appears as a whole, when all of them are complete. A checkpoint of workers that go in step counts
 when all of them have it for the same iteration; one that works alone goes on from its own. docs/cyclic.md tells more.
+
+Files keep their place when another attempt goes on from them, and it lists them as its own: in a store, to copy them
+would take as long as to write them. So a worker that outlives its attempt deletes nothing once the driver has said that
+the attempt is over.
 """
 
 from __future__ import annotations
@@ -11,10 +15,9 @@ import logging
 import secrets
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,6 +27,7 @@ from emberlog.workers.kernels.lanes import Lanes, no_rows
 from emberlog.workers.kernels.memory import claim
 from emberlog.workers.kernels.narrow import Narrowed, narrowest
 from emberlog.workers.kernels.tuning import ENOUGH_TO_TELL, MOST_OF_THE_TIME, SECONDS_PER_ROW
+from emberlog.workers.store.folders import Folder
 from emberlog.workers.store.texts import TextTable, packed, unpacked
 
 # When the next checkpoint is worth its time.
@@ -60,12 +64,17 @@ class Pace:
             self._seconds_per_row = seconds / written
 
 
-FOLDER = "checkpoints"
+FOLDER, OVER = "checkpoints", "over"
 _TEXTS = "texts"
 
 Piece = TypeVar("Piece")
 
 _log = logging.getLogger("emberlog")
+
+
+def attempt_folder(attempt: int) -> str:
+    """Returns the name of the folder of an attempt in that of its run."""
+    return f"attempt-{attempt}"
 
 
 class Stale(Exception):
@@ -77,6 +86,7 @@ class Part:
     """Describes some rows of one piece of the state, in a file of their own."""
 
     file: str
+    """Below the folder of the run."""
     width: int
     rows: int
     checksum: int
@@ -108,8 +118,8 @@ class Manifest:
     """Whether all others have a checkpoint of the iteration, or will have one before they are through with the next."""
     numbers: dict[str, int] = field(default_factory=dict)
     pieces: dict[str, list[Part]] = field(default_factory=dict)
-    results: list[str] = field(default_factory=list)
-    """Files of results that are complete, below the folder of the attempt."""
+    results: dict[str, int] = field(default_factory=dict)
+    """Files of results that are complete, below the folder of the run, and how many bytes each has."""
 
     @property
     def name(self) -> str:
@@ -119,9 +129,13 @@ class Manifest:
     def files(self) -> list[str]:
         return [part.file for parts in self.pieces.values() for part in parts]
 
+    def write(self, folder: Folder, attempt: int) -> None:
+        text = json.dumps(asdict(self))
+        folder.write(f"{attempt_folder(attempt)}/{FOLDER}/{self.name}", text.encode())
+
     @staticmethod
-    def read(path: Path) -> Manifest:
-        written = json.loads(path.read_text(encoding="utf-8"))
+    def read(folder: Folder, path: str) -> Manifest:
+        written = json.loads(folder.read(path))
         pieces = {name: [Part.read(part) for part in parts] for name, parts in written["pieces"].items()}
         return Manifest(**{**written, "pieces": pieces})
 
@@ -131,21 +145,27 @@ class Checkpoints:
 
     def __init__(
         self,
-        folder: Path,
+        folder: Folder,
+        attempt: int,
         worker: int,
         recovery: Recovery,
         resume: str | None = None,
         reached: Callable[[], None] = lambda: None,
     ) -> None:
-        """`resume` names the manifest to go on from. `reached` is called when a checkpoint is written and not valid."""
+        """`folder` is that of the run. `resume` names the manifest to go on from. `reached` is called when a checkpoint
+        is written and not valid."""
         self.folder = folder
+        self.attempt = attempt
+        self.place = f"{attempt_folder(attempt)}/{FOLDER}"
         self.worker = worker
         self.recovery = recovery
         self.problem: str | None = None
         """Why there are none any more."""
         self._reached = reached
         # Everyone goes on from the same iteration, whether they had agreed on it or not.
-        self._kept = [replace(Manifest.read(folder / resume), is_agreed=True)] if resume is not None else []
+        self._kept = (
+            [replace(Manifest.read(folder, f"{self.place}/{resume}"), is_agreed=True)] if resume is not None else []
+        )
         """Those that are on disk, the oldest first."""
         self._resume = self._last
         self._marks: dict[str, int] = {}
@@ -156,7 +176,7 @@ class Checkpoints:
         self._texts_saved = 0
         """How many of them the last checkpoint has, or needs not."""
         self._token = secrets.token_hex(4)
-        """Files of earlier attempts are here, too, and theirs is another."""
+        """Another process may write here that is the same worker of the same attempt to Spark."""
 
     @property
     def _last(self) -> Manifest | None:
@@ -201,9 +221,8 @@ class Checkpoints:
         manifest = Manifest(self.worker, iteration, swaps, is_alone, is_agreed)
         manifest.is_agreed |= any(one.is_agreed for one in self._kept if one.name == manifest.name)
         self._saved += 1
-        state = StateToSave(
-            self.folder, f"{self.worker}-{self._token}-{self._saved}", manifest, self._last, self._marks
-        )
+        stem = f"{self.place}/{self.worker}-{self._token}-{self._saved}"
+        state = StateToSave(self.folder, stem, manifest, self._last, self._marks)
         try:
             yield state
             if self._texts is not None:
@@ -216,24 +235,23 @@ class Checkpoints:
             self.problem = str(error)
             # The driver is told at the end. A worker whose attempt is over anyway tells nobody.
             _log.debug("worker %d writes no checkpoints any more: %s", self.worker, error)
-            self._delete(set(manifest.files) - set(self._last.files if self._last else ()))
+            with suppress(OSError):
+                self.folder.delete_files(set(manifest.files) - set(self._last.files if self._last else ()))
             return
         self._pace.saved(time.monotonic() - since, state.rows_written, rows)
         self._round_of_last = iteration
 
     def _commit(self, manifest: Manifest) -> None:
-        unfinished = self.folder / f"{manifest.name}.unfinished"
-        unfinished.write_text(json.dumps(asdict(manifest)), encoding="utf-8")
-        unfinished.replace(self.folder / manifest.name)
+        manifest.write(self.folder, self.attempt)
         known = [*(one for one in self._kept if one.name != manifest.name), manifest]
         needed = _still_needed(known)
-        files = {file for one in self._kept for file in (*one.files, one.name)}
-        self._delete(files - {file for one in needed for file in (*one.files, one.name)})
+        old = self._files_of(self._kept) - self._files_of(needed)
+        if old and not self.folder.exists(f"{attempt_folder(self.attempt)}/{OVER}"):
+            self.folder.delete_files(old)
         self._kept = needed
 
-    def _delete(self, files: set[str]) -> None:
-        for file in files:
-            (self.folder / file).unlink(missing_ok=True)
+    def _files_of(self, manifests: list[Manifest]) -> set[str]:
+        return {file for one in manifests for file in (*one.files, f"{self.place}/{one.name}")}
 
 
 def _still_needed(known: list[Manifest]) -> list[Manifest]:
@@ -251,7 +269,7 @@ class StateToSave:
     """Takes the pieces of a state, each under a name of its own, and writes what changed since the last checkpoint."""
 
     def __init__(
-        self, folder: Path, stem: str, manifest: Manifest, last: Manifest | None, marks: dict[str, int]
+        self, folder: Folder, stem: str, manifest: Manifest, last: Manifest | None, marks: dict[str, int]
     ) -> None:
         self._folder = folder
         self._stem = stem
@@ -297,8 +315,8 @@ class StateToSave:
         assert self._before is not None
         self._manifest.numbers, self._manifest.pieces = dict(self._before.numbers), dict(self._before.pieces)
 
-    def results(self, files: Sequence[str]) -> None:
-        self._manifest.results = list(files)
+    def results(self, files: Mapping[str, int]) -> None:
+        self._manifest.results = dict(files)
 
     def _written(self, lanes: Lanes, *, is_patch: bool = False) -> Part:
         self._files += 1
@@ -306,7 +324,7 @@ class StateToSave:
         file = f"{self._stem}-{self._files}.lanes"
         narrowed = tuple(map(narrowest, lanes))
         checksum = 0
-        with (self._folder / file).open("xb") as out:
+        with self._folder.open_out(file) as out:
             for lane, narrow in zip(lanes, narrowed, strict=True):
                 for data in narrow.blocks(lane):
                     checksum = zlib.crc32(data, checksum)
@@ -317,7 +335,7 @@ class StateToSave:
 class SavedState:
     """Reads the pieces of a checkpoint."""
 
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
+    def __init__(self, folder: Folder, manifest: Manifest) -> None:
         self._folder = folder
         self._manifest = manifest
         self.iteration = manifest.iteration
@@ -359,17 +377,17 @@ class SavedState:
         return found
 
     @property
-    def results(self) -> list[str]:
+    def results(self) -> dict[str, int]:
         return self._manifest.results
 
     def _read(self, part: Part, out: Lanes) -> None:
         """Reads a part straight to where it belongs, because states are large."""
         checksum = size = 0
         try:
-            with (self._folder / part.file).open("rb") as file:
+            with self._folder.open_in(part.file) as file:
                 for lane, narrow in zip(out, part.narrowed, strict=True):
                     for data in narrow.filled(lane):
-                        size += file.readinto(data)
+                        size += file.readinto(data)  # type: ignore[attr-defined]
                         checksum = zlib.crc32(data, checksum)
                 size += len(file.read(1))
         except OSError as error:

@@ -1,17 +1,18 @@
 """Finds the checkpoints that are complete, for the driver, and brings them to the next attempt.
 
-Files are linked into the folder of the next attempt: nothing that a worker of an earlier one still does can spoil them,
-and its own folder can go.
+Only their lists are written anew, in the folder of the next attempt: the files stay where they are.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 
-from emberlog.workers.recover.checkpoints import FOLDER, Manifest
+import pyarrow as pa
+
+from emberlog.workers.recover.checkpoints import FOLDER, OVER, Manifest, attempt_folder
+from emberlog.workers.store.folders import Folder
 
 _log = logging.getLogger("emberlog")
 
@@ -29,14 +30,18 @@ class Resume:
 FROM_THE_BEGINNING = 0
 
 
-def resumed(earlier: Path, place: Path, workers: int) -> Resume | None:
-    """Returns what the last attempt left behind, brought to the place of the next one; None if nothing is complete."""
+def resumed(folder: Folder, attempt: int, workers: int) -> Resume | None:
+    """Returns what an attempt left behind, brought to the next one; None if nothing is complete. `folder` is that of
+    the run."""
     try:
-        chosen = _latest(_manifests(earlier / FOLDER), workers)
-        for manifest in chosen or ():
-            if manifest is not None:
-                _link(manifest, earlier, place)
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        # Before anything is listed: what is found stays from now on, whoever is still at work.
+        folder.write(f"{attempt_folder(attempt)}/{OVER}", b"")
+        chosen = _latest(_manifests(folder, attempt), workers)
+        folder.each(
+            partial(Manifest.write, folder=folder, attempt=attempt + 1),
+            [one for one in chosen or () if one is not None],
+        )
+    except (OSError, ValueError, TypeError, KeyError, pa.ArrowException) as error:
         _log.warning("the last checkpoint cannot be used: %s", error)
         return None
     if chosen is None:
@@ -48,8 +53,9 @@ def resumed(earlier: Path, place: Path, workers: int) -> Resume | None:
     )
 
 
-def _manifests(folder: Path) -> list[Manifest]:
-    return [Manifest.read(path) for path in folder.glob("*.json")] if folder.exists() else []
+def _manifests(folder: Folder, attempt: int) -> list[Manifest]:
+    found = folder.sizes(f"{attempt_folder(attempt)}/{FOLDER}")
+    return folder.each(partial(Manifest.read, folder), [name for name in found if name.endswith(".json")])
 
 
 def _latest(manifests: list[Manifest], workers: int) -> list[Manifest | None] | None:
@@ -60,8 +66,3 @@ def _latest(manifests: list[Manifest], workers: int) -> list[Manifest | None] | 
         return [own[max(own)] if own else None for own in by_worker]
     common = set.intersection(*(set(own) for own in by_worker))
     return [own[max(common)] for own in by_worker] if common else None
-
-
-def _link(manifest: Manifest, earlier: Path, place: Path) -> None:
-    for file in [*(f"{FOLDER}/{name}" for name in (*manifest.files, manifest.name)), *manifest.results]:
-        os.link(earlier / file, place / file)

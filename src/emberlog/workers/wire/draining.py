@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,7 @@ from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
 from emberlog.io.arrow_values import arrow_type, as_arrow
 from emberlog.workers.kernels.lanes import NULL, Lane, lane_to_floats
 from emberlog.workers.kernels.tuning import LONGEST_FILE, RANGE_SAMPLE
+from emberlog.workers.store.folders import Folder
 from emberlog.workers.store.texts import Texts
 
 
@@ -25,15 +26,18 @@ def relation_folder(index: int) -> str:
     return f"relation-{index}"
 
 
-def check_files(place: Path, expected: Sequence[int]) -> None:
-    """Raises Lost unless the files of each output have as many rows as the workers say that they wrote."""
-    for index, rows in enumerate(expected):
-        try:
-            found = sum(int(pq.read_metadata(path).num_rows) for path in (place / relation_folder(index)).iterdir())
-        except (OSError, pa.ArrowException) as error:
-            raise Lost("a file that a worker wrote cannot be read") from error
-        if found != rows:
-            raise Lost(f"workers wrote {rows:,} rows, and their files have {found:,}")
+def check_files(folder: Folder, written: Mapping[str, int]) -> None:
+    """Raises Lost unless all files that workers say that they wrote are there, as long as they say."""
+    try:
+        places = sorted({name.rpartition("/")[0] for name in written})
+        found = {name: size for sizes in folder.each(folder.sizes, places) for name, size in sizes.items()}
+    except (OSError, pa.ArrowException) as error:
+        raise Lost(f"the files that workers wrote cannot be listed: {error}") from error
+    for name, size in written.items():
+        if name not in found:
+            raise Lost("a file that a worker wrote is gone")
+        if found[name] != size:
+            raise Lost(f"a worker wrote {size:,} bytes, and the file has {found[name]:,}")
 
 
 _INT32 = np.iinfo(np.int32)
@@ -48,30 +52,29 @@ class ResultFiles:
         types: Sequence[DataType],
         names: Sequence[str],
         texts: Texts,
-        stem: Path,
+        folder: Folder,
+        stem: str,
         nullable: frozenset[int] = frozenset(),
     ) -> None:
-        """`nullable` are the columns that may have nulls."""
+        """`folder` is that of the run, and `stem` is below it. `nullable` are the columns that may have nulls."""
         self.types = types
         self.nullable = nullable
         self.names = names
         self.texts = texts
+        self.folder = folder
         self.stem = stem
         self.rows = 0
-        self.files: list[str] = []
-        """Their names; all but the last are complete, and that is too when it is closed."""
+        self.files: dict[str, int] = {}
+        """Those that are complete, below the folder of the run, and how many bytes each has."""
         self._writer: pq.ParquetWriter | None = None
+        self._out: Any = None
+        self._path = ""
         self._schema: pa.Schema | None = None
         self._in_file = 0
 
-    @property
-    def paths(self) -> Iterator[str]:
-        """Lists the files, below the folder of the attempt."""
-        return (f"{self.stem.parent.name}/{name}" for name in self.files)
-
-    def go_on_from(self, files: Sequence[str], rows: int) -> None:
-        """Goes on behind files that are there already."""
-        self.files = [Path(file).name for file in files]
+    def go_on_from(self, files: Mapping[str, int], rows: int) -> None:
+        """Goes on behind those of these files that are of the same relation."""
+        self.files = {name: size for name, size in files.items() if name.split("/")[-2] == self.stem.split("/")[-2]}
         self.rows = rows
 
     def write(self, lanes: list[Lane]) -> None:
@@ -90,18 +93,21 @@ class ResultFiles:
         self._in_file += len(lanes[0])
 
     def _open(self, schema: pa.Schema, runs: list[str]) -> None:
-        path = self.stem.with_name(f"{self.stem.name}-{len(self.files)}.parquet")
+        self._path = f"{self.stem}-{len(self.files)}.parquet"
+        self._out = self.folder.open_out(self._path)
         self._writer = pq.ParquetWriter(
-            path, schema, use_dictionary=runs, compression="none", write_statistics=False, store_schema=False
+            self._out, schema, use_dictionary=runs, compression="none", write_statistics=False, store_schema=False
         )
         self._schema, self._in_file = schema, 0
-        self.files.append(path.name)
 
     def close_file(self) -> None:
         """Closes the current Parquet file. The next batch opens a new one."""
         if self._writer is not None:
             writer, self._writer = self._writer, None
-            writer.close()
+            with self._out:
+                writer.close()
+                size = int(self._out.tell())
+            self.files[self._path] = size
 
 
 def arrow_column(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TypeAlias, assert_never
 
 import numpy as np
@@ -16,6 +17,7 @@ from emberlog.workers.kernels.hashing import parts_by_owner
 from emberlog.workers.kernels.lanes import NULL, Lane, Lanes, floats_to_lane, joined
 from emberlog.workers.kernels.memory import claim
 from emberlog.workers.kernels.tuning import COPIES_IN_MEMORY
+from emberlog.workers.store.folders import Unopened, open_file, said_why
 from emberlog.workers.store.partitioning import Partitioning
 from emberlog.workers.store.stores import StaticStore, distinct_rows
 from emberlog.workers.store.texts import Texts
@@ -34,8 +36,42 @@ class ParquetFiles:
     """Files that every worker can open, and their columns in the order of the relation."""
 
     paths: tuple[str, ...]
+    """Paths, or addresses of Arrow."""
     columns: tuple[str, ...]
     rows: int
+    groups: tuple[int, ...]
+    """How many groups of rows each has: a worker opens only those that it reads from."""
+    sizes: tuple[int, ...]
+    """How many bytes each has: on a machine with another file of that name a worker sees that it is another."""
+
+    @staticmethod
+    def of(footers: Sequence[Footer], columns: Sequence[str]) -> ParquetFiles:
+        return ParquetFiles(
+            tuple(one.path for one in footers),
+            tuple(columns),
+            sum(one.rows for one in footers),
+            tuple(one.groups for one in footers),
+            tuple(one.size for one in footers),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """Holds what the end of a Parquet file tells of it."""
+
+    path: str
+    rows: int
+    groups: int
+    size: int
+    schema: pa.Schema
+
+
+def read_footer(path: str) -> Footer:
+    """Reads the footer of a file by its path or address. Raises Unopened."""
+    with open_file(path) as file:
+        found = pq.read_metadata(file)
+        rows, groups = int(found.num_rows), int(found.num_row_groups)
+        return Footer(path, rows, groups, int(file.size()), found.schema.to_arrow_schema())
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +108,14 @@ def bytes_on_each(one: Feed, workers: int) -> int:
     rows = one.source.rows
     share = rows if one.partitioned_by is None else -(-rows // workers)
     return 8 * len(one.types) * share * COPIES_IN_MEMORY
+
+
+class Unseen(Exception):
+    """Says why a worker cannot read the files of an input, which the driver can."""
+
+    def __init__(self, relation: str, why: str) -> None:
+        super().__init__(why)
+        self.relation = relation
 
 
 class Unfit(Exception):
@@ -144,9 +188,12 @@ def _share(
             table = pa.ipc.open_stream(data).read_all()
             begin, end = _bounds(table.num_rows, number, workers)
             return list(table.slice(begin, end - begin).columns)
-        case ParquetFiles(paths, columns, _):
+        case ParquetFiles(_, columns) as files:
             used = sorted(one.used) or [0]
-            read = _read_parquet(paths, [columns[place] for place in used], number, workers)
+            try:
+                read = _read_parquet(files, [columns[place] for place in used], number, workers)
+            except Unopened as problem:
+                raise Unseen(one.relation, str(problem)) from None
             by_place = dict(zip(used, read, strict=bool(read)))
             return [by_place.get(place, read[0]) for place in range(len(columns))] if read else []
         case StageRows(tag):
@@ -160,25 +207,30 @@ def _bounds(rows: int, number: int, workers: int) -> tuple[int, int]:
     return rows * number // workers, rows * (number + 1) // workers
 
 
-def _read_parquet(paths: Iterable[str], columns: Sequence[str], number: int, workers: int) -> list[pa.ChunkedArray]:
-    files = [pq.ParquetFile(path, memory_map=True) for path in paths]
-    groups = [(file, group) for file in files for group in range(file.num_row_groups)]
-    size = sum(file.metadata.row_group(group).total_byte_size for file, group in groups)
-    claim(size if len(groups) < workers else size // workers)
-    tables: list[pa.Table]
+def _read_parquet(files: ParquetFiles, columns: Sequence[str], number: int, workers: int) -> list[pa.ChunkedArray]:
+    """Reads this worker's part of the files: whole groups of rows where there are enough of them, so that each is read
+    once, else some rows of one or two."""
+    groups = [(file, group) for file, count in enumerate(files.groups) for group in range(count)]
+    first, last = _bounds(len(groups), number, workers)
     if len(groups) < workers:
-        # Too few to share: everyone reads all and takes its part, which costs no more time.
-        tables = [file.read_row_group(group, columns=list(columns), use_threads=False) for file, group in groups]
-        whole = pa.concat_tables(tables) if tables else None
-        begin, end = _bounds(whole.num_rows if whole else 0, number, workers)
-        tables = [whole.slice(begin, end - begin)] if whole else []
-    else:
-        begin, end = _bounds(len(groups), number, workers)
-        tables = [
-            file.read_row_group(group, columns=list(columns), use_threads=False) for file, group in groups[begin:end]
-        ]
-    for file in files:
-        file.close()
+        last = -(-len(groups) * (number + 1) // workers)
+    tables: list[pa.Table] = []
+    for number_of_file, own in groupby(enumerate(groups[first:last], first), lambda one: one[1][0]):
+        path = files.paths[number_of_file]
+        with open_file(path) as opened, said_why(path), pq.ParquetFile(opened, pre_buffer=True) as file:
+            if opened.size() != files.sizes[number_of_file]:
+                raise Unopened(f"`{path}` is another file here than where the run was started")
+            for place, (_, group) in own:
+                claim(file.metadata.row_group(group).total_byte_size)
+                table = file.read_row_group(group, columns=list(columns), use_threads=False)
+                if len(groups) < workers:
+                    rows = table.num_rows
+                    begin, end = (
+                        min(max(rows * (len(groups) * one - place * workers) // workers, 0), rows)
+                        for one in (number, number + 1)
+                    )
+                    table = table.slice(begin, end - begin)
+                tables.append(table)
     if not tables:
         return []
     table = pa.concat_tables(tables)
