@@ -138,6 +138,13 @@ def faults_full(arguments: list[str]) -> int:
     return module("pytest", "tests/spark/test_fault_suite.py", *arguments, EMBERLOG_FAULT_SEEDS="50")
 
 
+def cluster(arguments: list[str]) -> int:
+    """a standalone cluster in namespaces of its own, with everything on it broken in turn: about half an hour"""
+    everything = ("tests/cluster", "-m", "spark", *PATIENTLY)
+    table = {} if arguments else {"EMBERLOG_CLUSTER_TABLE": str(ROOT / "docs/benchmarks/cluster.md")}
+    return module("tests.cluster", *everything, *arguments, **table)
+
+
 def fuzz(arguments: list[str]) -> int:
     """20,000 mutated and random texts against the front end"""
     return module("pytest", "tests/property/test_fuzz.py", *PATIENTLY, *arguments, EMBERLOG_EXAMPLES="20000")
@@ -230,6 +237,7 @@ TASKS = {
     "door-full": door_full,
     "spark-full": spark_full,
     "faults-full": faults_full,
+    "cluster": cluster,
     "fuzz": fuzz,
     "pythons": pythons,
     "versions": versions,
