@@ -16,13 +16,13 @@ from emberlog.engines.spark.task import DONE, LOST, SAME_HASH, TaskRun
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import Fact
 from emberlog.workers.kernels.lanes import NULL
-from emberlog.workers.recover.checkpoints import FOLDER
 from emberlog.workers.recover.resuming import resumed
 from emberlog.workers.store import texts
+from emberlog.workers.store.folders import LocalFolder
 from emberlog.workers.store.texts import SpreadTexts
 from tests.oracle import evaluate as reference
 from tests.programs import checked
-from tests.unit.workers.task_runs import facts_in, job_for, run_tasks
+from tests.unit.workers.task_runs import facts_in, facts_of, job_for, run_tasks
 from tests.unit.workers.test_made_texts import LostInARound, colliding
 
 ARC = "declare arc(string a, string b).\n"
@@ -96,19 +96,14 @@ def test_after_a_lost_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """Checkpoints have codes only: all texts are in what is read again."""
     monkeypatch.setattr("emberlog.workers.recover.checkpoints.MOST_OF_THE_TIME", 1e9)
     execution = replace(SETUPS["bsp"], recovery=Recovery(checkpoint_seconds=1e-9))
-    first, second = tmp_path / "1", tmp_path / "2"
-    job = job_for(CLOSURE, {"arc": ARCS}, first, 2, execution)
-    for place in (first, second):
-        (place / FOLDER).mkdir(parents=True)
-        for number in range(len(job.handed_out)):
-            (place / f"relation-{number}").mkdir(exist_ok=True)
+    job = job_for(CLOSURE, {"arc": ARCS}, tmp_path, 2, execution)
     broken = run_tasks(replace(job, injector=LostInARound(4)), monkeypatch)
     assert broken[1].status == LOST
-    resume = resumed(first, second, 2)
+    resume = resumed(LocalFolder(tmp_path), 1, 2)
     assert resume is not None
-    again = replace(job, folder=str(second), attempt=2, resume=resume.manifests)
-    assert {summary.status for summary in run_tasks(again, monkeypatch)} == {DONE}
-    assert sorted(facts_in(second / "relation-0")) == expected(CLOSURE)
+    summaries = run_tasks(replace(job, attempt=2, resume=resume.manifests), monkeypatch)
+    assert {summary.status for summary in summaries} == {DONE}
+    assert sorted(facts_of(job, summaries)) == expected(CLOSURE)
 
 
 def test_what_each_worker_sends_falls_with_their_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
