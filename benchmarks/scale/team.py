@@ -20,8 +20,9 @@ from emberlog.semantics.analysis import analyze
 from emberlog.source import Source
 from emberlog.syntax.parser import parse
 from emberlog.workers.fixpoint.worker import Worker
-from emberlog.workers.wire.exchange import Exchange, Outgoing
+from emberlog.workers.wire.exchange import Exchange
 from emberlog.workers.wire.feeding import Feed, InlineRows
+from emberlog.workers.wire.frames import framed
 from emberlog.workers.wire.inline_rows import InlineLayout
 from emberlog.workers.wire.messages import Mail
 from emberlog.workers.wire.rendezvous import Met
@@ -71,7 +72,7 @@ class SimulatedExchange(Exchange):
     def swap(self, mail: Mail) -> Mail:
         for peer, message in enumerate(mail):
             if peer != self.number:
-                self.bytes_sent += Outgoing(1, message).size
+                self.bytes_sent += sum(map(len, framed(1, message)))
                 self.messages += 1
                 self.full_messages += bool(message.batches)
         return self.switchboard.swap(self.number, mail)

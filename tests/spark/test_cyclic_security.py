@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from ssl import TLSVersion
+from typing import Any, cast
 
 import pytest
 from pyspark.sql import SparkSession
 
 from emberlog.config import Execution
 from emberlog.database import Database
-from emberlog.diagnostics import EmberlogError
-from emberlog.engines.spark import launcher
+from emberlog.engines.spark import certificates, key_handover, launcher
+from emberlog.engines.spark.certificates import new_identity
+from emberlog.engines.spark.failures import NotHere
 from emberlog.engines.spark.slots import ENCRYPTION
 from emberlog.events import Event, ExecutorChosen
 from emberlog.places import existing_folders
 from emberlog.workers.wire.handshake import DRIVER
 from emberlog.workers.wire.rendezvous import Tracker
 from tests.spark.answers import facts_of
+from tests.unit.workers.test_encryption import OnTheWay
 from tests.unit.workers.test_strangers import ATTACKS, Stranger
 
 NEAR = "near(X, min<D>) :- X = 0, D = 0.\nnear(Y, min<D>) :- near(X, D1), arc(X, Y), D = D1 + 1.\n"
@@ -57,24 +62,52 @@ def test_all_strangers_at_once(arcs: Database, strangers: list[Stranger], monkey
 
 
 @pytest.mark.parametrize("name", ENCRYPTION)
-def test_encrypted_connections_are_not_for_workers(
+def test_workers_encrypt_their_connections_where_spark_does(
     arcs: Database, spark: SparkSession, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Those to the driver are seen here; between workers it is the same handshake."""
     set_before_the_session(spark, name, monkeypatch)
-    with pytest.raises(EmberlogError, match=f"DL333.*{name} is on, and connections between workers are not encrypted"):
-        arcs.datalog(NEAR, execution=CYCLIC)
+    recorders: list[OnTheWay] = []
+
+    class Recorded(Tracker):
+        def __init__(self, *arguments: object) -> None:
+            super().__init__(*arguments)  # type: ignore[arg-type]
+            recorders.append(OnTheWay(self.address.port))
+            self.address = replace(self.address, port=recorders[-1].port)
+
+    monkeypatch.setattr(launcher, "Tracker", Recorded)
+    events: list[Event] = []
+    with arcs.datalog(NEAR, execution=replace(CYCLIC, workers=1), listener=events.append) as result:
+        assert facts_of(result["near"]) == DISTANCES
+    (chosen,) = [event for event in events if isinstance(event, ExecutorChosen)]
+    assert chosen.executor == "cyclic" and "encrypted connections" in chosen.how
+    (recorder,) = recorders
+    recorder.close()
+    assert recorder.seen["there"] and b"EMBERLG1" not in recorder.seen["there"]
+    assert b"127.0.0.1" not in recorder.seen["there"] + recorder.seen["back"]
 
 
-def test_encrypted_connections_are_left_to_spark(
-    database: Database, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+def test_several_workers_with_encrypted_connections(
+    arcs: Database, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_before_the_session(spark, ENCRYPTION[0], monkeypatch)
-    database["arc"] = [(0, 1), (1, 2)]
-    events: list[Event] = []
-    with database.datalog(NEAR, listener=events.append) as result:
-        assert facts_of(result["near"]) == {(0, 0), (1, 1), (2, 2)}
-    (chosen,) = [event for event in events if isinstance(event, ExecutorChosen)]
-    assert chosen.executor == "dataframe" and chosen.why.startswith(f"{ENCRYPTION[0]} is on, and")
+    for mode in ("bsp", "async"):
+        with arcs.datalog(NEAR, execution=replace(CYCLIC, mode=mode)) as result:
+            assert facts_of(result["near"]) == DISTANCES
+
+
+def test_a_certificate_of_java(spark: SparkSession) -> None:
+    identity = new_identity(spark)
+    for context in (identity.dialing, identity.answering):
+        assert context.minimum_version is TLSVersion.TLSv1_3
+    assert new_identity(spark).certificate != identity.certificate
+
+
+def test_without_the_package_nobody_makes_keys_over_spark_connect(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(certificates, "is_connect", lambda _: True)
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives", None)
+    with pytest.raises(NotHere, match=r"pip install 'emberlog\[encryption\]'"):
+        new_identity(cast(SparkSession, None))
 
 
 def test_with_encrypted_files_facts_are_never_in_ours(
@@ -96,7 +129,7 @@ def set_before_the_session(spark: SparkSession, name: str, monkeypatch: pytest.M
 def test_the_key_is_in_no_file(database: Database, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """A function of more than 1 MiB is written to a file by Spark, and stays there."""
     key = b"the key of this run, all its 32 b"
-    monkeypatch.setattr(launcher, "new_key", lambda: key)
+    monkeypatch.setattr(key_handover, "new_key", lambda: key)
     texts = [f"{number} {'x' * 2_000}" for number in range(1_000)]
     database["arc"] = list(pairwise(texts))
     program = "far(X) :- arc(X, _). far(Y) :- far(X), arc(X, Y).\n"

@@ -17,7 +17,7 @@ from emberlog.workers.recover.checkpoints import FOLDER, Manifest
 from emberlog.workers.recover.resuming import resumed
 from emberlog.workers.store.folders import LocalFolder
 from emberlog.workers.wire.draining import check_files
-from emberlog.workers.wire.exchange import PeerLost
+from emberlog.workers.wire.frames import PeerLost
 from tests.unit.workers.task_runs import facts_of, job_for, run_tasks
 
 SIZE = 12

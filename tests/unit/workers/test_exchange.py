@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from emberlog.workers.wire import exchange as exchange_module
-from emberlog.workers.wire.exchange import Exchange, PeerLost
+from emberlog.workers.wire.exchange import Exchange
+from emberlog.workers.wire.frames import PeerLost
 from emberlog.workers.wire.messages import Mail, Message
 
 

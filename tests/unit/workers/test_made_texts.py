@@ -20,7 +20,7 @@ from emberlog.workers.kernels.lanes import Lane
 from emberlog.workers.recover.resuming import resumed
 from emberlog.workers.store import texts
 from emberlog.workers.store.folders import LocalFolder
-from emberlog.workers.wire.exchange import PeerLost
+from emberlog.workers.wire.frames import PeerLost
 from tests.oracle import evaluate as reference
 from tests.programs import checked
 from tests.unit.workers.task_runs import facts_in, facts_of, job_for, run_tasks

@@ -15,7 +15,7 @@ import pytest
 
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.wire import handshake as handshake_module
-from emberlog.workers.wire.exchange import PeerLost
+from emberlog.workers.wire.frames import PeerLost
 from emberlog.workers.wire.handshake import Address, Credentials, Newcomer, Refused, Unreachable, greet, new_key
 from emberlog.workers.wire.listener import ANY_PORT, Ports, SocketListener
 from emberlog.workers.wire.merged_progress import MergedProgress

@@ -67,8 +67,8 @@ class Stranger:
         for thread in self.visits:
             thread.join(timeout=20)
         for connection in self.connections:
-            connection.settimeout(0.001)
             with contextlib.suppress(OSError):
+                connection.settimeout(0.001)
                 while part := connection.recv(1 << 16):
                     heard += part
         return heard

@@ -1,4 +1,4 @@
-"""The key of a run on its way to the workers: a property of Spark's own tasks.
+"""What the workers of a run prove themselves with, and encrypt by, on its way to them: a property of Spark's own tasks.
 
 It is no part of the function that they run, because Spark writes a large one to a file, where it stays until the
 session ends.
@@ -6,14 +6,25 @@ session ends.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from pyspark.sql import SparkSession
 
+from emberlog.engines.spark.certificates import new_identity
 from emberlog.engines.spark.frames.resources import is_connect
-from emberlog.workers.wire.handshake import Credentials
+from emberlog.engines.spark.slots import encryption_of
+from emberlog.workers.wire.encryption import Identity
+from emberlog.workers.wire.handshake import Credentials, new_key
+
+
+def new_credentials(spark: SparkSession) -> Credentials:
+    """Returns a new key, and what encrypts connections where Spark's own are encrypted. Raises NotHere where nobody can
+    make that."""
+    identity = None if encryption_of(spark) is None else new_identity(spark)
+    return Credentials(uuid.uuid4().hex, 0, new_key(), identity)
 
 
 def property_of(run: str) -> str:
@@ -24,11 +35,13 @@ def property_of(run: str) -> str:
 @contextmanager
 def key_handed_over(spark: SparkSession, credentials: Credentials) -> Iterator[None]:
     """Gives the key to the tasks of the jobs that this thread starts while it is entered."""
-    name, key = property_of(credentials.run), credentials.key.hex()
+    name, secret = property_of(credentials.run), credentials.key.hex()
+    if credentials.identity is not None:
+        secret = f"{secret} {credentials.identity.to_text()}"
     if is_connect(spark):  # the settings of a session become properties of the tasks of its queries
-        spark.conf.set(name, key)
+        spark.conf.set(name, secret)
     else:
-        spark.sparkContext.setLocalProperty(name, key)
+        spark.sparkContext.setLocalProperty(name, secret)
     try:
         yield
     finally:
@@ -38,6 +51,7 @@ def key_handed_over(spark: SparkSession, credentials: Credentials) -> Iterator[N
             spark.sparkContext.setLocalProperty(name, None)  # type: ignore[arg-type]
 
 
-def key_for(task: Any, run: str) -> bytes:
-    """Returns the key of a run from the properties of one of its tasks."""
-    return bytes.fromhex(task.getLocalProperty(property_of(run)))
+def credentials_for(task: Any, run: str) -> Credentials:
+    """Returns what a worker of a run has, from the properties of its task."""
+    key, _, identity = task.getLocalProperty(property_of(run)).partition(" ")
+    return Credentials(run, 0, bytes.fromhex(key), Identity.from_text(identity) if identity else None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import tempfile
-import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -25,11 +24,11 @@ from emberlog.engines.spark.frames.faults import is_cancelled
 from emberlog.engines.spark.frames.job_tag import JobTag
 from emberlog.engines.spark.frames.resources import Kept, Resources
 from emberlog.engines.spark.handover import HandedOver, Outgrown, known_outputs
-from emberlog.engines.spark.key_handover import key_handed_over
+from emberlog.engines.spark.key_handover import key_handed_over, new_credentials
 from emberlog.engines.spark.plain_scan import parquet_files, rows_in_plan
 from emberlog.engines.spark.probe import is_local, probe
 from emberlog.engines.spark.run_folders import choose_store, delete_run
-from emberlog.engines.spark.slots import Slots, ports_for, wait_for_slots
+from emberlog.engines.spark.slots import Slots, encryption_of, ports_for, wait_for_slots
 from emberlog.engines.spark.task import (
     DONE,
     FAULT,
@@ -72,7 +71,7 @@ from emberlog.workers.wire.feeding import (
     bytes_on_each,
     read_footer,
 )
-from emberlog.workers.wire.handshake import Credentials, Unreachable, new_key
+from emberlog.workers.wire.handshake import Credentials, Unreachable
 from emberlog.workers.wire.inline_rows import (
     KINDS,
     NO_RELATION,
@@ -200,6 +199,8 @@ class Launcher:
             where = f", rows through Spark, no checkpoints: {self.why_store}"
         elif self.store is not None and self.why_store:
             where = f", {self.why_store}"
+        if encryption_of(self.spark) is not None:
+            workers += ", encrypted connections"
         if not self.worker_plan.main.is_recursive:
             return f"one job, {workers}{where}"
         return f"one job, {self.worker_plan.main.placement.mode.value}, {workers}{where}"
@@ -270,7 +271,7 @@ class Launcher:
             {one.tag: self.worker_plan.inputs[name] for name, one in sources.items() if isinstance(one, StageRows)},
             {} if folder is not None else {one.title: one.types for one in (*self.outputs, *self.known)},
         )
-        credentials = Credentials(uuid.uuid4().hex, 0, new_key())
+        credentials = new_credentials(self.spark)
         watchdog = Watchdog(self.jobs.stop)
         tracker = self._tracker(credentials, watchdog, resume) if self.shares_disk else None
         job = Job(

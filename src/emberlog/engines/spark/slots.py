@@ -113,13 +113,12 @@ def _obstacle(spark: SparkSession) -> str | None:
             "Spark runs no barrier stages with spark.dynamicAllocation.enabled; "
             "a session with that set to false and a fixed number of executors has the cyclic executor"
         )
-    for name in ENCRYPTION:
-        if _setting(spark, name) == "true":
-            return (
-                f"{name} is on, and connections between workers are not encrypted; "
-                "through Spark's own connections the facts are"
-            )
     return None
+
+
+def encryption_of(spark: SparkSession) -> str | None:
+    """Returns the setting by which connections are asked to be encrypted, if there is one."""
+    return next((name for name in ENCRYPTION if _setting(spark, name) == "true"), None)
 
 
 def _settings(spark: SparkSession) -> dict[str, str]:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from emberlog.config import Execution, Limits
 from emberlog.datatypes import DataType
 from emberlog.engines.spark.fault_injection import FaultInjector, Phase
-from emberlog.engines.spark.key_handover import key_for
+from emberlog.engines.spark.key_handover import credentials_for
 from emberlog.language.faults import Fault
 from emberlog.workers.fixpoint.asynchronous import AsyncWorker, drive_freely
 from emberlog.workers.fixpoint.definitions import DefinitionWorker
@@ -41,9 +41,10 @@ from emberlog.workers.store.partitioning import Hashed, Partitioning
 from emberlog.workers.store.stores import StaticStore, StreamedStatic
 from emberlog.workers.store.texts import SameHash, SpreadTexts, TextTable, texts_of
 from emberlog.workers.wire.draining import ResultFiles, relation_folder
-from emberlog.workers.wire.exchange import Exchange, PeerLost, PeerStopped
+from emberlog.workers.wire.exchange import Exchange
 from emberlog.workers.wire.feeding import Feed, MeetsNulls, Unfit, Unseen, feed, spread_rows
-from emberlog.workers.wire.handshake import Address, Credentials, Refused, Unreachable
+from emberlog.workers.wire.frames import PeerLost, PeerStopped
+from emberlog.workers.wire.handshake import Address, Refused, Unreachable
 from emberlog.workers.wire.inline_rows import InlineLayout
 from emberlog.workers.wire.listener import ANY_PORT, Ports
 from emberlog.workers.wire.messages import Mail, Progress
@@ -184,7 +185,7 @@ def run_task(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
     presence = Presence(number, job.workers, host, job.execution.recovery.stall_seconds, job.ports)
 
     def begin() -> Met:
-        return presence.begin(Credentials(job.run, 0, key_for(context, job.run)), job.tracker, context.allGather)
+        return presence.begin(credentials_for(context, job.run), job.tracker, context.allGather)
 
     try:
         yield from _ended_well_or_told(job, summary, begin, memory, batches)
@@ -366,7 +367,7 @@ class TaskRun:
         self.reached(Phase.RESULT_READ)
 
     def _new_carrier(self) -> Exchange:
-        return Exchange(self.number, self.met.peers)
+        return Exchange(self.number, self.met.peers, self.met.routes)
 
     def _new_checkpoints(self) -> Checkpoints | None:
         """Makes the place of checkpoints. They need a disk that the next attempt sees, too. Provenance records from the

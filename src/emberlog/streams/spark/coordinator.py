@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -19,7 +18,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from emberlog.diagnostics import EmberlogError
 from emberlog.engines.spark.frames.faults import Places, fault_of
-from emberlog.engines.spark.key_handover import key_handed_over
+from emberlog.engines.spark.key_handover import key_handed_over, new_credentials
 from emberlog.engines.spark.launcher import LOOPBACK
 from emberlog.engines.spark.slots import ports_for
 from emberlog.language.faults import Fault
@@ -41,7 +40,6 @@ from emberlog.streams.steps.progress import ProgressLog
 from emberlog.streams.steps.step import Measures, Spec, Step, merged
 from emberlog.workers.plan.faults import told
 from emberlog.workers.plan.mode import Mode
-from emberlog.workers.wire.handshake import Credentials, new_key
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.rendezvous import Tracker
 
@@ -176,7 +174,7 @@ class Coordinator:
     def _by_several(self, step: Step, rows: DataFrame) -> tuple[Record, Measures]:
         """Lets the tasks of a barrier stage take a step together, and merges what they tell."""
         workers = self.spec.options.workers
-        credentials = Credentials(uuid.uuid4().hex, 0, new_key())
+        credentials = new_credentials(self._spark)
         tracker, ports = None, ports_for(self._spark)
         if self._is_one_machine:
             progress = MergedProgress(workers, lambda _: None, Mode.BSP)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from emberlog.diagnostics import EmberlogError, fail
-from emberlog.engines.spark.key_handover import key_for
+from emberlog.engines.spark.key_handover import credentials_for
 from emberlog.language.faults import Fault
 from emberlog.streams.evaluate.evaluator import SlideEvaluator
 from emberlog.streams.evaluate.methods import slide_evaluator
@@ -23,8 +23,9 @@ from emberlog.streams.plan.slides import Schedule
 from emberlog.streams.steps.checkpoint import Record
 from emberlog.streams.steps.step import Measures, Spec, Step, forget_other_states, take_step, take_step_together
 from emberlog.workers.kernels.tuning import WAIT_SECONDS
-from emberlog.workers.wire.exchange import Exchange, PeerLost
-from emberlog.workers.wire.handshake import Address, Credentials, Unreachable
+from emberlog.workers.wire.exchange import Exchange
+from emberlog.workers.wire.frames import PeerLost
+from emberlog.workers.wire.handshake import Address, Unreachable
 from emberlog.workers.wire.listener import ANY_PORT, Ports
 from emberlog.workers.wire.presence import Presence
 
@@ -74,9 +75,8 @@ def run_partition(job: PartitionJob, batches: Iterator[pa.RecordBatch]) -> Itera
     presence = Presence(number, workers, host, WAIT_SECONDS, job.ports)
 
     def take() -> tuple[Record, Measures]:
-        credentials = Credentials(job.run, 0, key_for(context, job.run))
-        met = presence.begin(credentials, job.tracker, context.allGather)
-        exchange = Exchange(number, met.peers)
+        met = presence.begin(credentials_for(context, job.run), job.tracker, context.allGather)
+        exchange = Exchange(number, met.peers, met.routes)
         return take_step_together(job.spec, job.step, share, number, workers, exchange.swap)
 
     try:

@@ -170,6 +170,11 @@ BACKLOG = 128
 """Connections that wait in the system until a listener accepts them."""
 MOST_QUEUED = 1 << 28
 """Bytes on their way out before a worker waits for others to read them."""
+MOST_DIRECT = 32
+"""Workers that are all connected with each other, wherever they are. More of them on several hosts are connected host
+by host. `tests/unit/workers/test_routes.py` sets less."""
+READ_AHEAD = 1 << 13
+"""Bytes of a connection that are read at a time where fewer are wanted: most frames of late rounds are smaller."""
 BUFFERS_PER_CALL = 64
 """Buffers that are handed to the system in one call; every system has a limit."""
 MOST_ASKED = 64 << 20

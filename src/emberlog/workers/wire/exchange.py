@@ -1,286 +1,225 @@
 """Carries mail between workers: everyone's message to everyone, all at the same time.
 
-A frame is a fixed header, a directory of numbers and batches, and the raw lanes. Nothing that a peer sends is ever
-more than numbers in arrays. Sending and receiving go on together, so nobody waits for somebody who waits for him.
+Sending and receiving go on together, so nobody waits for somebody who waits for him. Where workers are connected host
+by host, mail goes in two steps: in bundles to a partner on the other host, who hands them on.
 """
 
 from __future__ import annotations
 
-import contextlib
 import selectors
 import socket
-import struct
 import time
-from collections import deque
 from collections.abc import Collection, Mapping
 
-import numpy as np
-import numpy.typing as npt
-
-from emberlog.workers.kernels.memory import claim
-from emberlog.workers.kernels.tuning import BUFFERS_PER_CALL, MOST_QUEUED
+from emberlog.workers.kernels.tuning import MOST_QUEUED
+from emberlog.workers.wire.frames import PeerLost
+from emberlog.workers.wire.link import Link
 from emberlog.workers.wire.messages import Mail, Message
+from emberlog.workers.wire.routes import Letter, Routes, bundled, unbundled
 
-_HEADER = struct.Struct("<4sIQ")
-_MAGIC = b"MAIL"
-_GOODBYE = b"STOP"
-"""In the place of a frame: the worker stops here."""
-MOST_WORDS = 1 << 16
-"""Of a directory."""
-MOST_LANES = 1 << 10
-MOST_BYTES = 1 << 38
-"""Of one frame; a worker that announces more is broken."""
-
-
-class PeerLost(Exception):
-    """Says that a worker is gone, or breaks the protocol."""
-
-
-class PeerStopped(PeerLost):
-    """Says that a worker has no memory left, and said so: what is known is worth keeping."""
-
-
-class Outgoing:
-    """Sends a frame bit by bit."""
-
-    def __init__(self, number: int, message: Message) -> None:
-        batches = {channel: np.ascontiguousarray(lanes) for channel, lanes in message.batches.items()}
-        words = [len(message.numbers), *message.numbers, len(batches)]
-        for channel, lanes in batches.items():
-            words += [channel, lanes.shape[0], lanes.shape[1]]
-        header = _HEADER.pack(_MAGIC, len(words), number)
-        self.pieces = [memoryview(header), np.array(words, np.int64).data.cast("B")]
-        self.pieces += [lanes.data.cast("B") for lanes in batches.values() if lanes.size]
-        self.size = sum(len(piece) for piece in self.pieces)
-
-    def send(self, connection: socket.socket) -> bool:
-        """Sends what the connection takes now; True when all is sent."""
-        while self.pieces:
-            try:
-                sent = connection.sendmsg(self.pieces[:BUFFERS_PER_CALL])
-            except BlockingIOError:
-                return False
-            while self.pieces and sent >= len(self.pieces[0]):
-                sent -= len(self.pieces.pop(0))
-            if self.pieces:
-                self.pieces[0] = self.pieces[0][sent:]
-        return True
-
-
-class Incoming:
-    """Receives a frame bit by bit: header, directory, then each batch straight into its array."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.numbers: tuple[int, ...] = ()
-        self.batches: dict[int, npt.NDArray[np.int64]] = {}
-        self.header = bytearray(_HEADER.size)
-        self.directory = np.empty(0, np.int64)
-        self.stage = 0
-        self.waiting: list[memoryview] = [memoryview(self.header)]
-
-    def receive(self, connection: socket.socket) -> bool:
-        """Takes what the connection has; True when the frame is complete."""
-        while True:
-            while self.waiting:
-                try:
-                    got = connection.recv_into(self.waiting[0])
-                except BlockingIOError:
-                    return False
-                if got == 0:
-                    raise PeerLost("a worker closed its connection")
-                if got == len(self.waiting[0]):
-                    self.waiting.pop(0)
-                else:
-                    self.waiting[0] = self.waiting[0][got:]
-            if not self._next_stage():
-                return True
-
-    def _next_stage(self) -> bool:
-        self.stage += 1
-        if self.stage == 1:
-            magic, words, number = _HEADER.unpack(self.header)
-            if magic == _GOODBYE:
-                raise PeerStopped("another worker has no memory left")
-            if magic != _MAGIC or not 2 <= words <= MOST_WORDS or number != self.number:
-                raise PeerLost("a frame that is not the next one")
-            self.directory = np.empty(words, np.int64)
-            self.waiting.append(self.directory.data.cast("B"))
-            return True
-        if self.stage == 2:
-            self._read_directory()
-            return bool(self.waiting)
-        return False
-
-    def _read_directory(self) -> None:
-        words: list[int] = self.directory.tolist()
-        count = words[0]
-        if not 0 <= count <= len(words) - 2 or len(words) != count + 2 + 3 * words[count + 1]:
-            raise PeerLost("a frame with a broken directory")
-        self.numbers = tuple(words[1 : count + 1])
-        size = 0
-        for place in range(count + 2, len(words), 3):
-            channel, width, rows = words[place : place + 3]
-            size += 8 * width * rows
-            if not 0 <= width <= MOST_LANES or rows < 0 or size > MOST_BYTES:
-                raise PeerLost("a frame that is too large")
-            claim(8 * width * rows)
-            lanes = np.empty((width, rows), np.int64)
-            self.batches[channel] = lanes
-            if lanes.size:
-                self.waiting.append(lanes.data.cast("B"))
-
-    @property
-    def message(self) -> Message:
-        return Message(self.numbers, self.batches)
+_READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 
 
 class Exchange:
-    """Holds this worker's connections to all others."""
+    """Holds this worker's connections to others."""
 
-    def __init__(self, number: int, connections: Mapping[int, socket.socket]) -> None:
+    def __init__(self, number: int, connections: Mapping[int, socket.socket], routes: Routes | None = None) -> None:
+        """Without `routes` everyone is connected with everyone."""
         self.number = number
         self.connections = dict(connections)
-        self.peers = tuple(sorted(connections))
+        self.routes = routes or Routes(number, ("",) * (len(connections) + 1))
+        self.peers = self.routes.peers
         """All other workers, however mail gets there."""
         self.bytes_sent = 0
-        self._sent = dict.fromkeys(self.connections, 0)
-        """Frames to each worker."""
-        self._newest: dict[int, Outgoing] = {}
-        """The last of them, which may still be under way."""
-        self._incoming = {peer: Incoming(1) for peer in self.connections}
-        """The next frame of each, as far as it has come."""
-        self._queued: dict[int, deque[Outgoing]] = {peer: deque() for peer in self.connections}
-        """Frames that nobody waits for until they are sent."""
+        """What is handed on for others is counted, too."""
         self._selector = selectors.DefaultSelector()
-        for peer, connection in self.connections.items():
-            connection.setblocking(False)
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._selector.register(connection, selectors.EVENT_READ, peer)
+        self._links = {peer: Link(peer, one, self._selector) for peer, one in self.connections.items()}
+        self._near = frozenset((number, *self.routes.locals))
+
+    # In rounds
 
     def swap(self, mail: Mail) -> Mail:
         """Sends everyone his message; gives what everyone has for this worker."""
-        received = list(mail)
-        outgoing = {peer: self._frame(peer, mail[peer]) for peer in self.connections}
-        incoming = dict(self._incoming)
-        try:
-            self._carry(outgoing, incoming, received)
-        except OSError as error:
-            raise PeerLost(f"a worker is gone: {error}") from error
+        if self.routes.is_direct:
+            found = self._carry({peer: mail[peer] for peer in self.peers}, self.peers)
+        else:
+            found = self._swap_by_partners(mail)
+        found[self.number] = mail[self.number]
+        if len(found) < len(mail):
+            raise PeerLost("a bundle that is not complete")
+        return [found[worker] for worker in range(len(mail))]
+
+    def _swap_by_partners(self, mail: Mail) -> dict[int, Message]:
+        own, routes = self.number, self.routes
+        abroad = {partner: bundled((own, one, mail[one]) for one in group) for partner, group in routes.abroad.items()}
+        letters: dict[int, list[Letter]] = {local: [(own, local, mail[local])] for local in routes.locals}
+        letters[own] = []
+        for peer, bundle in self._carry(abroad, routes.served).items():
+            for letter in unbundled(bundle, {peer}, self._near):
+                letters[letter[1]].append(letter)
+        found = {origin: message for origin, _, message in letters.pop(own)}
+        for peer, bundle in self._carry({local: bundled(all_) for local, all_ in letters.items()}, letters).items():
+            found |= {origin: message for origin, _, message in unbundled(bundle, routes.origins[peer], {own})}
+        return found
+
+    def _carry(self, outgoing: Mapping[int, Message], senders: Collection[int]) -> dict[int, Message]:
+        """Sends a message to each of some neighbours, and gives the next one of each of some."""
+        received: dict[int, Message] = {}
+        for peer, message in outgoing.items():
+            self._queue(peer, message)
+        unsent = {peer for peer in outgoing if self._links[peer].queued}
+        missing = set(senders)
+        for peer in senders:
+            link = self._links[peer]
+            if link.has_ahead and (ahead := link.receive()) is not None:
+                received[peer] = ahead
+                missing.remove(peer)
+        for peer in missing | unsent:
+            self._links[peer].watch((_READ if peer in missing else 0) | (_WRITE if peer in unsent else 0))
+        while missing or unsent:
+            for key, events in self._selector.select():
+                link, peer = key.data, key.data.peer
+                if events & _WRITE:
+                    link.send()
+                if not link.queued:
+                    unsent.discard(peer)
+                if events & _READ and peer in missing:
+                    if (complete := link.receive()) is not None:
+                        received[peer] = complete
+                        missing.remove(peer)
+                    link.watch(_READ | (_WRITE if link.queued else 0))
+                elif events:
+                    # Who is a round ahead is not listened to: its next frame stays where it is until it is wanted.
+                    link.watch((_READ if peer in missing else 0) | (_WRITE if link.queued else 0))
         return received
 
-    def _carry(self, outgoing: dict[int, Outgoing], incoming: dict[int, Incoming], received: Mail) -> None:
-        for peer in tuple(outgoing):
-            if outgoing[peer].send(self.connections[peer]):
-                del outgoing[peer]
-            else:
-                self._watch(peer, selectors.EVENT_READ | selectors.EVENT_WRITE)
-        while outgoing or incoming:
-            for key, events in self._selector.select():
-                peer = key.data
-                if events & selectors.EVENT_WRITE and peer in outgoing and outgoing[peer].send(self.connections[peer]):
-                    del outgoing[peer]
-                    self._watch(peer, selectors.EVENT_READ)
-                if events & selectors.EVENT_READ:
-                    if peer not in incoming:
-                        # It is a round ahead already: its next frame stays in the connection until it is wanted.
-                        self._watch(peer, selectors.EVENT_WRITE if peer in outgoing else 0)
-                    elif incoming[peer].receive(self.connections[peer]):
-                        received[peer] = self._complete(peer)
-                        del incoming[peer]
-        for peer in self.connections:
-            self._watch(peer, selectors.EVENT_READ)
+    # Without rounds
 
     def trade(self, mail: Mail, senders: Collection[int], patience: float | None) -> Mail:
         """Sends messages that have numbers, and gives the next message of each of the senders, empty where there is
         none. Where nobody has any, it waits for one, but no longer than so many seconds; what cannot be sent at once
-        goes on its way with the next call."""
-        for peer in self.connections:
+        goes on its way with the next call, as does what is handed on for others."""
+        own, routes = self.number, self.routes
+        for peer in routes.locals:
             if mail[peer].numbers:
-                self._queued[peer].append(self._frame(peer, mail[peer]))
+                self._queue(peer, mail[peer] if routes.is_direct else bundled([(own, peer, mail[peer])]))
+        for partner, group in routes.abroad.items():
+            # All for one host in one frame: who has the last message for himself has all that he is to hand on.
+            letters = [(own, one, mail[one]) for one in group if mail[one].numbers]
+            if letters:
+                self._queue(partner, bundled(letters))
         received = [Message() for _ in mail]
-        received[self.number] = mail[self.number]
-        try:
-            self._carry_some(received, senders, 0.0 if mail[self.number].numbers else patience)
-        except OSError as error:
-            raise PeerLost(f"a worker is gone: {error}") from error
+        received[own] = mail[own]
+        _Trading(self, received, senders).go_on(0.0 if mail[own].numbers else patience)
         return received
-
-    def _carry_some(self, received: Mail, senders: Collection[int], patience: float | None) -> None:
-        until = None if patience is None else time.monotonic() + patience
-        for peer in self.connections:
-            self._send_queued(peer)
-            self._watch(peer, self._wanted(peer, peer in senders))
-        while True:
-            # Who sends much faster than others read waits for them; whoever waits reads, so they cannot all wait.
-            is_behind = sum(frame.size for frames in self._queued.values() for frame in frames) > MOST_QUEUED
-            left = None if until is None or is_behind else max(0.0, until - time.monotonic())
-            ready = self._selector.select(left)
-            for key, events in ready:
-                peer = key.data
-                if events & selectors.EVENT_WRITE:
-                    self._send_queued(peer)
-                if events & selectors.EVENT_READ and self._incoming[peer].receive(self.connections[peer]):
-                    received[peer] = self._complete(peer)
-                is_wanted = peer in senders and not received[peer].numbers
-                self._watch(peer, self._wanted(peer, is_wanted))
-            if any(message.numbers for message in received) or (not is_behind and not ready and left is not None):
-                return
-
-    def _wanted(self, peer: int, reads: bool) -> int:
-        return (selectors.EVENT_READ if reads else 0) | (selectors.EVENT_WRITE if self._queued[peer] else 0)
-
-    def _send_queued(self, peer: int) -> None:
-        queue = self._queued[peer]
-        while queue and queue[0].send(self.connections[peer]):
-            queue.popleft()
 
     def flush(self) -> None:
         """Sends what is queued; all connections are open again for everything afterwards."""
-        try:
-            while any(self._queued.values()):
-                for peer in self.connections:
-                    self._watch(peer, self._wanted(peer, reads=False))
-                for key, _ in self._selector.select():
-                    self._send_queued(key.data)
-        except OSError as error:
-            raise PeerLost(f"a worker is gone: {error}") from error
-        for peer in self.connections:
-            self._watch(peer, selectors.EVENT_READ)
+        while any(link.queued for link in self._links.values()):
+            for link in self._links.values():
+                link.watch(_WRITE if link.queued else 0)
+            for key, _ in self._selector.select():
+                key.data.send()
+        for link in self._links.values():
+            link.watch(_READ)
 
-    def _frame(self, peer: int, message: Message) -> Outgoing:
-        self._sent[peer] += 1
-        self._newest[peer] = frame = Outgoing(self._sent[peer], message)
-        self.bytes_sent += frame.size
-        return frame
-
-    def _complete(self, peer: int) -> Message:
-        """Returns the frame that has come; the next one is expected."""
-        message = self._incoming[peer].message
-        self._incoming[peer] = Incoming(self._incoming[peer].number + 1)
-        return message
-
-    def _watch(self, peer: int, events: int) -> None:
-        connection = self.connections[peer]
-        watched = connection in self._selector.get_map()
-        if not events:
-            if watched:
-                self._selector.unregister(connection)
-        elif watched:
-            self._selector.modify(connection, events, peer)
-        else:
-            self._selector.register(connection, events, peer)
+    def _queue(self, peer: int, message: Message) -> None:
+        link = self._links[peer]
+        self.bytes_sent += link.put(message)
+        link.send()
 
     def stop(self) -> None:
-        """Tells the others that this worker has no memory left. Those to whom a frame is under way see it end early,
-        which tells them less."""
-        header = _HEADER.pack(_GOODBYE, 0, 0)
-        for peer, connection in self.connections.items():
-            if peer not in self._newest or not self._newest[peer].pieces:
-                with contextlib.suppress(OSError):
-                    connection.send(header)
+        """Tells the others that this worker has no memory left; they tell those whom they know."""
+        for link in self._links.values():
+            link.say_goodbye()
 
     def close(self) -> None:
         self._selector.close()
-        for connection in self.connections.values():
-            connection.close()
+        for link in self._links.values():
+            link.close()
+
+
+class _Trading:
+    """Is one call of `trade`."""
+
+    def __init__(self, exchange: Exchange, received: Mail, senders: Collection[int]) -> None:
+        self._exchange = exchange
+        self._links = exchange._links
+        self._received = received
+        self._has_any = bool(received[exchange.number].numbers)
+        self._has_delivered: set[int] = set()
+        """Neighbours from whom something came in this call: the next is for the next one."""
+        routes = exchange.routes
+        origins = routes.origins
+        self._heard = {peer for peer in self._links if any(origin in senders for origin in origins[peer])}
+        """Neighbours by whom one of the senders may say something."""
+        self._served = frozenset(routes.served)
+        self._is_full = False
+
+    def go_on(self, patience: float | None) -> None:
+        until = None if patience is None else time.monotonic() + patience
+        for link in self._links.values():
+            if link.queued:
+                link.send()
+            self._watch(link)
+        while True:
+            is_behind = self._look_at_queues()
+            left = None if until is None or is_behind else max(0.0, until - time.monotonic())
+            # What was read ahead is not seen by the selector.
+            ready = [(link, _READ) for link in self._links.values() if link.has_ahead and self._reads(link)]
+            if not ready:
+                ready = [(key.data, events) for key, events in self._exchange._selector.select(left)]
+            for link, events in ready:
+                if events & _WRITE:
+                    link.send()
+                if events & _READ and (message := link.receive()) is not None:
+                    self._deliver(link, message)
+                self._watch(link)
+            if self._has_any or (not is_behind and not ready and left is not None):
+                return
+
+    def _look_at_queues(self) -> bool:
+        """Tells whether this worker sends much faster than others read: it waits for them then. Whoever waits reads, so
+        they cannot all wait."""
+        queued = sum(link.queued for link in self._links.values())
+        # What others have to hand on is not taken from them while this worker cannot hand it on either. Mail within a
+        # host always gets on, so mail between hosts does.
+        is_full = bool(self._served) and queued > MOST_QUEUED and self._local_queue() > MOST_QUEUED
+        if is_full != self._is_full:
+            self._is_full = is_full
+            for peer in self._served:
+                self._watch(self._links[peer])
+        return queued > MOST_QUEUED
+
+    def _local_queue(self) -> int:
+        return sum(self._links[peer].queued for peer in self._exchange.routes.locals)
+
+    def _reads(self, link: Link) -> bool:
+        if link.peer not in self._heard or link.peer in self._has_delivered:
+            return False
+        return not (self._is_full and link.peer in self._served)
+
+    def _watch(self, link: Link) -> None:
+        link.watch((_READ if self._reads(link) else 0) | (_WRITE if link.queued else 0))
+
+    def _deliver(self, link: Link, message: Message) -> None:
+        exchange = self._exchange
+        if exchange.routes.is_direct:
+            self._take(link, link.peer, message)
+            return
+        if link.peer in self._served:
+            letters = unbundled(message, {link.peer}, exchange._near)
+        else:
+            letters = unbundled(message, exchange.routes.origins[link.peer], {exchange.number})
+        for letter in letters:
+            origin, receiver, content = letter
+            if receiver == exchange.number:
+                self._take(link, origin, content)
+            else:
+                exchange._queue(receiver, bundled([letter]))
+                self._watch(self._links[receiver])
+
+    def _take(self, link: Link, origin: int, message: Message) -> None:
+        self._received[origin] = message
+        self._has_delivered.add(link.peer)
+        self._has_any = self._has_any or bool(message.numbers)

@@ -13,6 +13,7 @@ import os
 import secrets
 import selectors
 import socket
+import ssl
 import struct
 import time
 from collections.abc import Generator
@@ -20,6 +21,7 @@ from dataclasses import dataclass, field
 from errno import EINPROGRESS
 
 from emberlog.workers.kernels.tuning import CONNECT_SECONDS, HANDSHAKE_SECONDS
+from emberlog.workers.wire.encryption import Identity
 
 DRIVER = -1
 """The number of the driver's end."""
@@ -28,6 +30,17 @@ _NONCE = 16
 _PROOF = 32
 _HELLO = struct.Struct(f"<8sqq{_NONCE}s")
 _MAGIC = b"EMBERLG1"
+
+
+WAITS = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+"""What a connection raises that cannot go on without waiting, plain or encrypted."""
+
+
+def waits_for(wait: OSError, otherwise: int) -> int:
+    """Returns the events that it waits for."""
+    if isinstance(wait, ssl.SSLWantWriteError):
+        return selectors.EVENT_WRITE
+    return selectors.EVENT_READ if isinstance(wait, ssl.SSLWantReadError) else otherwise
 
 
 class Refused(Exception):
@@ -54,6 +67,8 @@ class Credentials:
     run: str
     attempt: int
     key: bytes = field(repr=False)
+    identity: Identity | None = field(default=None, repr=False)
+    """What encrypts connections, if they are to be encrypted."""
 
     def proof(self, role: bytes, dialer: int, listener: int, first: bytes, second: bytes) -> bytes:
         ends = struct.pack("<qqq", self.attempt, dialer, listener)
@@ -89,6 +104,23 @@ class Handshake:
     def _run(self) -> Generator[int, None, int]:
         raise NotImplementedError
 
+    def _encrypt(self, *, is_dialing: bool) -> Generator[int, None, None]:
+        """Encrypts the connection from here on, if it is to be encrypted."""
+        identity = self._credentials.identity
+        if identity is None:
+            return
+        context = identity.dialing if is_dialing else identity.answering
+        self.connection = encrypted = context.wrap_socket(
+            self.connection, server_side=not is_dialing, do_handshake_on_connect=False
+        )
+        while True:
+            try:
+                return encrypted.do_handshake()
+            except WAITS as wait:
+                yield waits_for(wait, selectors.EVENT_READ)
+            except ssl.SSLError as problem:
+                raise Refused(f"the connection is not encrypted as this run does: {problem.reason}") from None
+
     def _send(self, data: bytes) -> None:
         # So few bytes always fit into the buffer of a connection on which little was sent.
         self.connection.sendall(data)
@@ -98,8 +130,8 @@ class Handshake:
         while len(said) < size:
             try:
                 part = self.connection.recv(size - len(said))
-            except BlockingIOError:
-                yield selectors.EVENT_READ
+            except WAITS as wait:
+                yield waits_for(wait, selectors.EVENT_READ)
                 continue
             if not part:
                 raise Refused("the connection was closed during the handshake")
@@ -115,6 +147,7 @@ class Newcomer(Handshake):
         self._listener = listener
 
     def _run(self) -> Generator[int, None, int]:
+        yield from self._encrypt(is_dialing=False)
         magic, attempt, number, theirs = _HELLO.unpack((yield from self._receive(_HELLO.size)))
         if magic != _MAGIC or attempt != self._credentials.attempt:
             raise Refused("a connection that does not belong to this run")
@@ -144,6 +177,7 @@ class Dialer(Handshake):
     def _run(self) -> Generator[int, None, int]:
         if self.to is not None:
             yield from self._connect(self.to)
+        yield from self._encrypt(is_dialing=True)
         mine = secrets.token_bytes(_NONCE)
         self._send(_HELLO.pack(_MAGIC, self._credentials.attempt, self._number, mine))
         answer = yield from self._receive(_NONCE + _PROOF)
@@ -170,14 +204,19 @@ def name_of(number: int) -> str:
 
 
 def greet(connection: socket.socket, credentials: Credentials, number: int, listener: int) -> socket.socket:
-    """Proves who this is, at the dialing end, and waits for it. Returns the connection to go on with."""
+    """Proves who this is, at the dialing end, and waits for it. Returns the connection to go on with; after an error it
+    is closed."""
     dialer = Dialer(connection, credentials, number, listener)
-    with selectors.DefaultSelector() as selector:
-        selector.register(connection.fileno(), dialer.events)
-        while dialer.go_on() is None:
-            selector.modify(dialer.connection.fileno(), dialer.events)
-            if not selector.select(dialer.until - time.monotonic()):
-                raise TimeoutError("timed out")
+    try:
+        with selectors.DefaultSelector() as selector:
+            selector.register(connection.fileno(), dialer.events)
+            while dialer.go_on() is None:
+                selector.modify(dialer.connection.fileno(), dialer.events)
+                if not selector.select(dialer.until - time.monotonic()):
+                    raise TimeoutError("timed out")
+    except BaseException:
+        dialer.connection.close()
+        raise
     dialer.connection.setblocking(True)
     return dialer.connection
 

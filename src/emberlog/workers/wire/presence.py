@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 
 from emberlog.workers.kernels.tuning import BEATS_PER_STALL, SLOWEST_BEAT
-from emberlog.workers.wire.exchange import PeerLost
+from emberlog.workers.wire.frames import PeerLost
 from emberlog.workers.wire.handshake import Address, Credentials
 from emberlog.workers.wire.listener import ANY_PORT, Ports
 from emberlog.workers.wire.rendezvous import Gathering, Met, meet

@@ -27,9 +27,10 @@ from emberlog.workers.kernels.tuning import (
     SILENT_SECONDS,
     WAIT_SECONDS,
 )
-from emberlog.workers.wire.exchange import PeerLost
+from emberlog.workers.wire.frames import PeerLost
 from emberlog.workers.wire.handshake import (
     DRIVER,
+    WAITS,
     Address,
     Credentials,
     Refused,
@@ -41,6 +42,7 @@ from emberlog.workers.wire.handshake import (
 from emberlog.workers.wire.listener import ANY_PORT, Ports, SocketListener, unreachable
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Progress
+from emberlog.workers.wire.routes import Routes
 
 _log = logging.getLogger("emberlog")
 
@@ -181,7 +183,10 @@ class Tracker:
 
     def _hear(self, guest: _Guest) -> bool:
         """Takes what a worker says; False when it has left."""
-        part = guest.connection.recv(_AT_ONCE)
+        try:
+            part = guest.connection.recv(_AT_ONCE)
+        except WAITS:
+            return True
         if not part:
             raise Refused("it was closed")
         guest.said += part
@@ -294,7 +299,7 @@ class _Guest:
         while self.unsent:
             try:
                 sent = self.connection.send(self.unsent)
-            except BlockingIOError:
+            except WAITS:
                 return
             del self.unsent[:sent]
 
@@ -310,6 +315,8 @@ class Met:
     tracker: socket.socket | None
     hosts: tuple[str, ...] = ()
     """Of all workers, in their order."""
+    routes: Routes | None = None
+    """By whom mail gets to those without a connection."""
     _speaking: threading.Lock = field(default_factory=threading.Lock)
 
     def tell(self, progress: Progress) -> None:
@@ -347,7 +354,8 @@ class Met:
         """Wakes whoever waits in `is_heard_for`."""
         with self._speaking, contextlib.suppress(OSError):
             if self.tracker is not None:
-                self.tracker.shutdown(socket.SHUT_RD)
+                # Not by the method of an encrypted connection, which would go on in the clear.
+                socket.socket.shutdown(self.tracker, socket.SHUT_RD)
 
     def leave_peers(self) -> None:
         for connection in self.peers.values():
@@ -369,8 +377,8 @@ def meet(
     gather: Gathering,
     ports: Ports = ANY_PORT,
 ) -> Met:
-    """Connects this worker with all others: it dials those with smaller numbers and is dialed by the rest, all at the
-    same time."""
+    """Connects this worker with all others, or with those by whom mail gets to the others: it dials those with smaller
+    numbers and is dialed by the rest, all at the same time."""
     met = Met({}, None)
     with contextlib.closing(SocketListener(host, number, ports, workers)) as listener:
         # Spark may try a stage again: what one attempt said is worth nothing in the next.
@@ -386,8 +394,9 @@ def meet(
             if len(addresses) != workers:
                 raise Refused(f"{len(addresses):,} workers came, and {workers:,} were called")
             met.hosts = tuple(address.host for address in addresses)
+            met.routes = routes = Routes(number, met.hosts)
             credentials = replace(credentials, attempt=json.loads(everyone[0])[2])
-            _Meeting(number, addresses, listener, met).hold(credentials)
+            _Meeting(addresses, routes, listener, met).hold(credentials)
         except BaseException:
             met.close()
             raise
@@ -410,25 +419,21 @@ def _dial_tracker(tracker: Address, credentials: Credentials, number: int, host:
         connection = socket.create_connection((tracker.host, tracker.port), timeout=CONNECT_SECONDS)
     except OSError as problem:
         raise unreachable(DRIVER, tracker, number, host, problem) from None
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    # The driver says when it has waited long enough for the others; a machine that is gone says nothing.
+    _notice_silence(connection)
     try:
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection = greet(connection, credentials, number, DRIVER)
-        # The driver says when it has waited long enough for the others; a machine that is gone says nothing.
-        _notice_silence(connection)
+        return greet(connection, credentials, number, DRIVER)
     except OSError as problem:
-        connection.close()
         raise unreachable(DRIVER, tracker, number, host, problem) from None
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 class _Meeting:
     """Connects one worker with the others, once everyone knows everyone's address."""
 
-    def __init__(self, number: int, addresses: list[Address], listener: SocketListener, met: Met) -> None:
-        self._number = number
+    def __init__(self, addresses: list[Address], routes: Routes, listener: SocketListener, met: Met) -> None:
+        self._number = routes.number
+        self._neighbours = routes.neighbours
         self._addresses = addresses
         self._listener = listener
         self._met = met
@@ -437,11 +442,11 @@ class _Meeting:
         tracker, peers = self._met.tracker, self._met.peers
         if tracker is not None:
             self._listener.watch(tracker, selectors.EVENT_READ, self._hear_driver)
-        for peer in range(self._number):
+        for peer in sorted(peer for peer in self._neighbours if peer < self._number):
             self._listener.dial(peer, self._addresses[peer], credentials)
         # Those who do not dial may have to find out first that they cannot.
         until = time.monotonic() + CONNECT_SECONDS + HANDSHAKE_SECONDS
-        while len(peers) < len(self._addresses) - 1:
+        while len(peers) < len(self._neighbours):
             for peer, connection in self._listener.turn(credentials, until - time.monotonic()):
                 self._welcome(peer, connection)
             if until < time.monotonic():
@@ -450,7 +455,7 @@ class _Meeting:
             self._listener.watch(connection, 0, lambda _: None)
 
     def _welcome(self, peer: int, connection: socket.socket) -> None:
-        if not 0 <= peer < len(self._addresses) or peer in self._met.peers or peer == self._number:
+        if peer not in self._neighbours or peer in self._met.peers:
             connection.close()
             return
         self._met.peers[peer] = connection
@@ -459,7 +464,7 @@ class _Meeting:
 
     def _look_after(self, peer: int) -> None:
         connection = self._met.peers[peer]
-        if not connection.recv(1, socket.MSG_PEEK):
+        if not socket.socket.recv(connection, 1, socket.MSG_PEEK):  # the plain bytes of an encrypted one, too
             raise PeerLost(f"{name_of(peer)} at {self._addresses[peer]} left before everyone had met")
         self._listener.watch(connection, 0, lambda _: None)  # it is at work already
 
@@ -469,7 +474,7 @@ class _Meeting:
         raise PeerLost("the driver told twice who is where")
 
     def _not_dialed(self) -> Unreachable:
-        missing = [peer for peer in range(len(self._addresses)) if peer not in (*self._met.peers, self._number)]
+        missing = sorted(self._neighbours - self._met.peers.keys())
         own = self._addresses[self._number]
         problem = TimeoutError()
         return unreachable(self._number, own, missing[0], self._addresses[missing[0]].host, problem)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from emberlog.workers.kernels.lanes import Lane
 from emberlog.workers.store.texts import SpreadTexts, TextTable, packed, unpacked
-from emberlog.workers.wire.exchange import PeerLost
+from emberlog.workers.wire.frames import PeerLost
 from emberlog.workers.wire.messages import Carrier, Mail, Message
 
 _TEXTS = 1 << 20

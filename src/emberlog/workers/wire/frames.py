@@ -1,0 +1,110 @@
+"""Puts messages into frames and takes them out again: a fixed header, a directory of numbers and batches, and the raw
+lanes. Nothing that a peer sends is ever more than numbers in arrays.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+import numpy as np
+
+from emberlog.workers.kernels.lanes import Lanes
+from emberlog.workers.kernels.memory import claim
+from emberlog.workers.wire.messages import Message
+
+HEADER = struct.Struct("<4sIQ")
+_MAGIC = b"MAIL"
+GOODBYE = HEADER.pack(b"STOP", 0, 0)
+"""In the place of a frame: the worker stops here."""
+MOST_WORDS = 1 << 20
+"""Of a directory."""
+MOST_LANES = 1 << 10
+MOST_BYTES = 1 << 38
+"""Of one frame; a worker that announces more is broken."""
+
+
+class PeerLost(Exception):
+    """Says that a worker is gone, or breaks the protocol."""
+
+
+class PeerStopped(PeerLost):
+    """Says that a worker has no memory left, and said so: what is known is worth keeping."""
+
+
+def framed(number: int, message: Message) -> list[memoryview]:
+    """Returns the bytes of a frame in pieces; none of them is a copy of lanes that lie in one piece."""
+    batches = {channel: np.ascontiguousarray(lanes) for channel, lanes in message.batches.items()}
+    words = [len(message.numbers), *message.numbers, len(batches)]
+    for channel, lanes in batches.items():
+        words += (channel, *lanes.shape)
+    head = struct.pack(f"<4sIQ{len(words)}q", _MAGIC, len(words), number, *words)
+    return [memoryview(head), *(lanes.data.cast("B") for lanes in batches.values() if lanes.size)]
+
+
+class Incoming:
+    """Takes the frames of one peer apart, bit by bit: header, directory, then each batch straight into its array."""
+
+    def __init__(self, sender: str, read: Callable[[memoryview], int]) -> None:
+        """`read` fills as much as it can, and returns how much; it raises BlockingIOError or the like if that is
+        nothing, and returns 0 at the end."""
+        self._sender = sender
+        self._read = read
+        self._number = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        """Expects the next frame."""
+        self._number += 1
+        self._numbers: tuple[int, ...] = ()
+        self._batches: dict[int, Lanes] = {}
+        self._part = bytearray(HEADER.size)
+        self._continue: Callable[[], None] | None = self._read_header
+        self._waiting = [memoryview(self._part)]
+
+    def next(self) -> Message:
+        """Returns the next message. Raises what `read` raises while it is not complete, and goes on with the next
+        call."""
+        while True:
+            while self._waiting:
+                got = self._read(self._waiting[0])
+                if got == 0:
+                    raise PeerLost(f"{self._sender} closed its connection")
+                if got == len(self._waiting[0]):
+                    self._waiting.pop(0)
+                else:
+                    self._waiting[0] = self._waiting[0][got:]
+            if self._continue is None:
+                message = Message(self._numbers, self._batches)
+                self._begin()
+                return message
+            self._continue()
+
+    def _read_header(self) -> None:
+        if self._part == GOODBYE:
+            raise PeerStopped(f"{self._sender} has no memory left")
+        magic, words, number = HEADER.unpack(self._part)
+        if magic != _MAGIC or not 2 <= words <= MOST_WORDS or number != self._number:
+            raise PeerLost(f"{self._sender} sent a frame that is not the next one")
+        self._part = bytearray(8 * words)
+        self._waiting.append(memoryview(self._part))
+        self._continue = self._read_directory
+
+    def _read_directory(self) -> None:
+        words = struct.unpack(f"<{len(self._part) // 8}q", self._part)
+        count = words[0]
+        if not 0 <= count <= len(words) - 2 or len(words) != count + 2 + 3 * words[count + 1]:
+            raise PeerLost(f"{self._sender} sent a frame with a broken directory")
+        self._numbers = words[1 : count + 1]
+        size = 0
+        for place in range(count + 2, len(words), 3):
+            channel, width, rows = words[place : place + 3]
+            size += 8 * width * rows
+            if not 0 <= width <= MOST_LANES or rows < 0 or size > MOST_BYTES:
+                raise PeerLost(f"{self._sender} sent a frame that is too large")
+            claim(8 * width * rows)
+            lanes = np.empty((width, rows), np.int64)
+            self._batches[channel] = lanes
+            if lanes.size:
+                self._waiting.append(lanes.data.cast("B"))
+        self._continue = None
