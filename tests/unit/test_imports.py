@@ -57,7 +57,7 @@ MOST_MODULES = 20
 MAY_HOLD_MORE = {"optimize": "a file is a pass", "cli": "a file is a command", "language": "a file is a kind of value"}
 
 HEAVY = {
-    "cryptography": ("engines/spark",),
+    "cryptography": ("engines/spark", "workers/store"),
     "deltalake": ("io/table_formats",),
     "pyiceberg": ("io/table_formats",),
     "pyspark": ("language", "engines/spark", "streams/spark", "io", "stream_run", "result", "database", "daemon"),

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import errno
+import os
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ from emberlog.workers.kernels.memory import TooLarge
 from emberlog.workers.plan.rules import ColumnLane, Combine, RelationLayout
 from emberlog.workers.store.relations import WorkerRelation
 from emberlog.workers.store.sectioned_store import SectionedStore
-from emberlog.workers.store.spilled_rows import SpilledRows, SpillFile
+from emberlog.workers.store.spilled_rows import SpilledRows, SpillFile, SpillPlace, local_folders, spilling_to
 from emberlog.workers.store.stores import KeyedStore, SetStore
 from tests.oracle.evaluate import evaluate
 from tests.programs import checked
@@ -189,3 +192,60 @@ def test_what_is_known_of_a_relation_in_sections_has_all_that_waits() -> None:
     resident.add(rows((7, 7)))
     known = as_set(resident.known())
     assert {(1, 3), (2, 5), (7, 7)} <= known
+
+
+LANES = np.arange(3 * 1001, dtype=np.int64).reshape(3, 1001)
+
+
+def test_files_are_where_spark_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path}/one,{tmp_path}/two,{tmp_path}/none")
+    assert local_folders() == (f"{tmp_path}/one", f"{tmp_path}/two")
+    monkeypatch.delenv("SPARK_LOCAL_DIRS")
+    monkeypatch.setenv("LOCAL_DIRS", f"{tmp_path}/two")
+    assert local_folders() == (f"{tmp_path}/two",)
+    chosen: list[object] = []
+    made = tempfile.TemporaryFile
+
+    def note(**options: Any) -> object:
+        chosen.append(options["dir"])
+        return made(**options)
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", note)
+    with spilling_to(SpillPlace(local_folders())):
+        SpillFile()
+    SpillFile()
+    assert chosen == [f"{tmp_path}/two", None]
+
+
+def test_a_folder_that_is_gone_is_too_little_memory(tmp_path: Path) -> None:
+    with spilling_to(SpillPlace((f"{tmp_path}/gone",))), pytest.raises(TooLarge, match="cannot be written to disk"):
+        SpillFile()
+
+
+def test_without_the_package_nothing_is_written_that_had_to_be_encrypted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers", None)
+    with (
+        spilling_to(SpillPlace(is_encrypted=True)),
+        pytest.raises(TooLarge, match=r"encryption\.enabled is on, and workers have no package cryptography"),
+    ):
+        SpillFile()
+
+
+def test_what_is_written_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("cryptography", reason="the extra emberlog[encryption] is not installed")
+    written = []
+    for _ in range(2):
+        with spilling_to(SpillPlace(is_encrypted=True)):
+            file = SpillFile()
+        first, second = file.append(LANES), file.append(LANES[:2] + 7)
+        assert file.read(second, 2, 1001).tolist() == (LANES[:2] + 7).tolist()
+        assert file.read(first, 3, 1001).tolist() == LANES.tolist()
+        written.append(os.pread(file._file.fileno(), LANES.nbytes, first))
+        file.clear()
+        assert file.append(LANES) == first
+        assert file.read(first, 3, 1001).tolist() == LANES.tolist()
+        written.append(os.pread(file._file.fileno(), LANES.nbytes, first))
+    assert len({LANES.tobytes(), *written}) == 5
+    assert not any(LANES.tobytes()[begin : begin + 16] in one for one in written for begin in range(0, 800, 8))

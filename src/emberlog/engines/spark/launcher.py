@@ -293,6 +293,7 @@ class Launcher:
             resume.manifests if resume else (),
             self.injector,
             self.ports,
+            encrypts_files=self.slots.encrypts_files,
         )
         last_words = 0.0
         try:

@@ -38,6 +38,7 @@ from emberlog.workers.recover.checkpoints import Checkpoints, Stale, attempt_fol
 from emberlog.workers.store.folders import Unopened, folder_at
 from emberlog.workers.store.history import KeepsHistory
 from emberlog.workers.store.partitioning import Hashed, Partitioning
+from emberlog.workers.store.spilled_rows import SpillPlace, local_folders, spilling_to
 from emberlog.workers.store.stores import StaticStore, StreamedStatic
 from emberlog.workers.store.texts import SameHash, SpreadTexts, TextTable, texts_of
 from emberlog.workers.wire.draining import ResultFiles, relation_folder
@@ -125,6 +126,8 @@ class Job:
     injector: FaultInjector | None = None
     ports: Ports = ANY_PORT
     """On which workers listen for each other."""
+    encrypts_files: bool = False
+    """Whether what Spark writes to local disks is encrypted: what workers write there is then, too."""
 
     @property
     def handed_out(self) -> tuple[Output, ...]:
@@ -208,7 +211,7 @@ def _ended_well_or_told(
         clock.lap("meet")
         load_libraries()
         hold_freed(memory)
-        with allowed(memory):
+        with allowed(memory), spilling_to(SpillPlace(local_folders(), job.encrypts_files)):
             yield from TaskRun(job, summary, met, clock, memory).run(batches)
     except Fault as fault:
         summary.status, summary.code, summary.message = FAULT, fault.code, fault.message

@@ -1,11 +1,20 @@
-"""Keeps rows on disk instead of in memory, in files without a name, which go with the process however it ends."""
+"""Keeps rows on disk instead of in memory, in files without a name, which go with the process however it ends.
+
+They are where Spark has its own, in a task of Spark, and encrypted if Spark's are: each with a key that is in memory
+only. The package `cryptography` does that; without it nothing is written.
+"""
 
 from __future__ import annotations
 
 import os
+import secrets
 import tempfile
+import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,40 +23,118 @@ from emberlog.workers.kernels.memory import TooLarge
 from emberlog.workers.kernels.tuning import SPILL_BLOCK, WORTH_WRITING
 
 
+@dataclass(frozen=True, slots=True)
+class SpillPlace:
+    """Says where the files of a worker are, and whether others may be able to read the disk."""
+
+    folders: Sequence[str] = ()
+    """The disks of the machine, in turn; none for the temporary directory."""
+    is_encrypted: bool = False
+
+
+_NOWHERE_ELSE = SpillPlace()
+_own = threading.local()
+
+
+@contextmanager
+def spilling_to(place: SpillPlace) -> Iterator[None]:
+    """Lets the files that this thread makes be there while this is entered."""
+    before = getattr(_own, "place", _NOWHERE_ELSE)
+    _own.place = place
+    try:
+        yield
+    finally:
+        _own.place = before
+
+
+def local_folders() -> tuple[str, ...]:
+    """Returns the folders that Spark has on the disks of this machine for what does not fit into memory, in a task."""
+    found = os.environ.get("SPARK_LOCAL_DIRS") or os.environ.get("LOCAL_DIRS") or ""
+    return tuple(folder for folder in found.split(",") if os.access(folder, os.W_OK | os.X_OK))
+
+
 class SpillFile:
     """Holds blocks of rows, one behind the other."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile(prefix="emberlog-", buffering=0)  # noqa: SIM115
+        place: SpillPlace = getattr(_own, "place", _NOWHERE_ELSE)
+        self._cipher = _Cipher() if place.is_encrypted else None
+        folder = secrets.choice(place.folders) if place.folders else None
+        with _no_memory_else():
+            self._file = tempfile.TemporaryFile(prefix="emberlog-", buffering=0, dir=folder)  # noqa: SIM115
         weakref.finalize(self, self._file.close)
         self._end = 0
 
     def append(self, lanes: Lanes) -> int:
         """Returns the place where they are."""
         begin = self._end
-        try:
+        seal = self._cipher.from_place(begin) if self._cipher is not None else None
+        with _no_memory_else():
             self._file.seek(begin)
             for lane in lanes:
-                left = np.ascontiguousarray(lane).data.cast("B")
-                while len(left):
-                    left = left[self._file.write(left) :]
-        except OSError as error:
-            why = os.strerror(error.errno) if error.errno else str(error)
-            raise TooLarge(f"there is no memory left, and facts cannot be written to disk: {why}") from error
-        self._end += lanes.nbytes
+                for block in _blocks(np.ascontiguousarray(lane).data.cast("B")):
+                    left = memoryview(seal.update(block)) if seal is not None else block
+                    while len(left):
+                        left = left[self._file.write(left) :]
+        self._end += -(-lanes.nbytes // CIPHER_BLOCK) * CIPHER_BLOCK
         return begin
 
     def read(self, begin: int, width: int, rows: int) -> Lanes:
         lanes = np.empty((width, rows), np.int64)
         self._file.seek(begin)
-        left = lanes.reshape(-1).data.cast("B")
+        whole = left = lanes.reshape(-1).data.cast("B")
         while len(left):
             left = left[self._file.readinto(left) :]
+        if self._cipher is not None:
+            unseal = self._cipher.from_place(begin)
+            for block in _blocks(whole):
+                block[:] = unseal.update(block)
         return lanes
 
     def clear(self) -> None:
         self._file.truncate(0)
         self._end = 0
+        if self._cipher is not None:
+            self._cipher = _Cipher()  # no two things are ever written with the same key in the same place
+
+
+CIPHER_BLOCK = 16
+_AT_ONCE = 1 << 20
+
+
+class _Cipher:
+    """Encrypts a file with AES in counter mode and a key of its own, so that any part of it can be read by itself."""
+
+    def __init__(self) -> None:
+        try:
+            from cryptography.hazmat.primitives.ciphers import algorithms
+        except ImportError:
+            raise TooLarge(
+                "there is no memory left, and facts are not written to disk: spark.io.encryption.enabled is on, and "
+                "workers have no package cryptography, which emberlog[encryption] brings"
+            ) from None
+        self._algorithm = algorithms.AES(secrets.token_bytes(32))
+
+    def from_place(self, begin: int) -> Any:
+        """Returns what encrypts from this place of the file on, or decrypts, which is the same."""
+        from cryptography.hazmat.primitives.ciphers import Cipher, modes
+
+        counter = (begin // CIPHER_BLOCK).to_bytes(CIPHER_BLOCK, "big")
+        return Cipher(self._algorithm, modes.CTR(counter)).encryptor()
+
+
+def _blocks(data: memoryview) -> Iterator[memoryview]:
+    for begin in range(0, len(data), _AT_ONCE):
+        yield data[begin : begin + _AT_ONCE]
+
+
+@contextmanager
+def _no_memory_else() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else str(error)
+        raise TooLarge(f"there is no memory left, and facts cannot be written to disk: {why}") from error
 
 
 class SpilledRows:
