@@ -293,6 +293,7 @@ class Launcher:
             resume.manifests if resume else (),
             self.injector,
             self.ports,
+            is_moved=resume is not None and resume.is_moved,
             encrypts_files=self.slots.encrypts_files,
         )
         last_words = 0.0

@@ -126,6 +126,8 @@ class Job:
     injector: FaultInjector | None = None
     ports: Ports = ANY_PORT
     """On which workers listen for each other."""
+    is_moved: bool = False
+    """Whether these checkpoints are of more or fewer workers, and each takes its own rows from all of them."""
     encrypts_files: bool = False
     """Whether what Spark writes to local disks is encrypted: what workers write there is then, too."""
 
@@ -378,9 +380,10 @@ class TaskRun:
         job = self.job
         if self.folder is None or job.execution.provenance:
             return None
-        resume = job.resume[self.number] if job.resume else None
+        resume = job.resume[self.number] if job.resume and not job.is_moved else None
+        moved = [name for name in job.resume if name is not None] if job.is_moved else []
         reached = partial(self.reached, Phase.CHECKPOINT)
-        return Checkpoints(self.folder, job.attempt, self.number, job.execution.recovery, resume, reached)
+        return Checkpoints(self.folder, job.attempt, self.number, job.execution.recovery, resume, reached, moved)
 
     def reached(self, phase: Phase) -> None:
         if self.job.injector is not None:

@@ -84,9 +84,11 @@ class AsyncWorker(GrowingWorker):
 
     def run(self) -> Running:
         self._distribute(self.seed_contributions())
+        for moved in self.task.moved_states:
+            self._go_on_from(moved, is_mine=False)
         saved = self.task.saved_state
         if saved is not None:
-            self._go_on_from(saved)
+            self._go_on_from(saved, is_mine=True)
         while True:
             if self._has_work:
                 self._work()
@@ -104,12 +106,15 @@ class AsyncWorker(GrowingWorker):
     def is_alone(self) -> bool:
         return True
 
-    def _go_on_from(self, saved: SavedState) -> None:
+    def _go_on_from(self, saved: SavedState, *, is_mine: bool) -> None:
         """Refills the relations from a checkpoint. What was known is true, whenever each worker wrote it down: it is
-        all new now, and rules fill the gaps."""
+        all new now, and rules fill the gaps. Of one that is not its own a worker takes the rows that it owns."""
         for name, relation in self.relations.items():
-            refill_relation(saved, name, relation)
-        self.iteration = saved.iteration
+            if is_mine:
+                refill_relation(saved, name, relation)
+            else:
+                refill_relation(saved, name, relation, self.saving.is_mine(name, relation))
+        self.iteration = max(self.iteration, saved.iteration)
 
     # At work
 

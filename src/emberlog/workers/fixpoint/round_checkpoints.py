@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 import numpy as np
 
 from emberlog.workers.fixpoint.worker import WorkerTask
-from emberlog.workers.kernels.lanes import Lane
+from emberlog.workers.kernels.lanes import Lane, Lanes
 from emberlog.workers.recover.checkpoints import SavedState, StateToSave
-from emberlog.workers.recover.store_states import restore_relation, restore_rest, save_relation
+from emberlog.workers.recover.store_states import IsMine, move_relation, restore_relation, restore_rest, save_relation
+from emberlog.workers.store.partitioning import Hashed
 from emberlog.workers.store.relations import WorkerRelation
 from emberlog.workers.store.stores import SetStore, Store
 
@@ -129,8 +130,25 @@ class RoundCheckpoints:
     def _saving(self, iteration: int, *, is_agreed: bool) -> AbstractContextManager[StateToSave]:
         assert self._task.checkpoints is not None
         return self._task.checkpoints.saving(
-            iteration, self.swaps, is_alone=self.is_alone, is_agreed=is_agreed, rows=self._rows_to_save
+            iteration,
+            self.swaps,
+            is_alone=self.is_alone,
+            is_agreed=is_agreed,
+            rows=self._rows_to_save,
+            can_move=self._can_move,
         )
+
+    @property
+    def _can_move(self) -> bool:
+        """Tells whether the rows are all there is to it, and any number of workers knows which of them it owns."""
+        task, relations = self._task, list(self._relations())
+        is_hashed = task.partitioning is None or isinstance(task.partitioning, Hashed)
+        return is_hashed and not task.placement.copies and all(one.largest is None for _, one in relations)
+
+    def is_mine(self, name: str, relation: WorkerRelation) -> IsMine:
+        """Returns which rows of a relation this worker owns."""
+        lane = relation.layout.columns[self._task.placement.homes[name]].lane
+        return lambda rows: Hashed(self._task.workers).owners(rows[lane]) == self._task.number
 
     def _save_state(self, state: StateToSave, iteration: int) -> None:
         state.grown(_TOLD, np.array(self.told, np.int64).reshape(-1, 2).T)
@@ -139,6 +157,20 @@ class RoundCheckpoints:
             save_relation(state, name, relation)
         for name, store in self._outgoing.items():
             state.grown(_leaving(name, iteration), store.all)
+
+    def restore_moved(self, states: Sequence[SavedState], relations: Mapping[str, WorkerRelation]) -> int:
+        """Fills the relations from the checkpoints of more or fewer workers; returns the number of rows of the delta.
+        Each begins its round anew, and what they had for each other is derived again."""
+        told = [state.lanes(_TOLD).T for state in states]
+        if all(state.is_alone for state in states):
+            # Each tells of its own facts only, and some are ahead of others; the first one tells of all that were.
+            rounds = min(map(len, told)) if self._task.number == 0 else 0
+            told = [sum((_first_rounds(one, rounds) for one in told), np.zeros((rounds, 2), np.int64))]
+        self.told = [(changed, total) for changed, total in told[0].tolist()]
+        for name, relation in relations.items():
+            move_relation(states, name, relation, self.is_mine(name, relation))
+        self._round_began = time.monotonic()
+        return sum(relation.store.delta.shape[1] for relation in relations.values())
 
     def restore(self, saved: SavedState, relations: Mapping[str, WorkerRelation]) -> int:
         """Fills the relations of the recursion, and their copies; returns the number of rows of the delta."""
@@ -158,6 +190,14 @@ class RoundCheckpoints:
                 self._outgoing[name] = store = SetStore(len(lanes))
                 store.take_over(lanes, lanes.shape[1])
         return sum(relation.store.delta.shape[1] for relation in relations.values())
+
+
+def _first_rounds(told: Lanes, rounds: int) -> Lanes:
+    """Returns what is told of the first rounds, with what came later in the last of them."""
+    first = told[:rounds].copy()
+    if rounds:
+        first[-1] = told[rounds - 1 :, 0].sum(), told[-1, 1]
+    return first
 
 
 def _drained(relation: str) -> str:

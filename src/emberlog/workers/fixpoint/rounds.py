@@ -14,7 +14,6 @@ from emberlog.workers.kernels.memory import TooLarge, give_back
 from emberlog.workers.kernels.tuning import PORTIONS
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.plan.rules import Probe, RelationLayout
-from emberlog.workers.recover.checkpoints import SavedState
 from emberlog.workers.store.joined import Contribution
 from emberlog.workers.store.relations import WorkerRelation
 from emberlog.workers.store.stores import SetStore, StaticStore
@@ -50,12 +49,15 @@ class RoundsWorker(GrowingWorker):
 
     def settle(self, contributions: Iterable[tuple[str, Contribution]]) -> Running:
         """Enters contributions, and runs the rules until nothing changes."""
-        saved = self.task.saved_state
-        if saved is None:
+        moved, saved = self.task.moved_states, self.task.saved_state
+        if moved:
+            changed = self._resumed(self.saving.restore_moved(moved, self.relations))
+            iteration = min(state.iteration for state in moved)
+        elif saved is None:
             yield from self._deliver(contributions, self.advance(), 0)
             changed, iteration = self.advance(), 0
         else:
-            changed, iteration = self._resume(saved), saved.iteration
+            changed, iteration = self._resumed(self.saving.restore(saved, self.relations)), saved.iteration
             if self.task.placement.is_decomposed and self.task.workers > 1:
                 # A worker without a checkpoint begins anew, and needs the seeds of all. Here they are known already.
                 yield from self._deliver(contributions, changed, iteration)
@@ -103,9 +105,8 @@ class RoundsWorker(GrowingWorker):
         for name, contribution in contributions:
             self.keep(self.relations[name], contribution)
 
-    def _resume(self, saved: SavedState) -> int:
-        """Restores a checkpoint; returns the number of rows of the delta."""
-        changed = self.saving.restore(saved, self.relations)
+    def _resumed(self, changed: int) -> int:
+        """Tells what a checkpoint says of earlier rounds; returns the number of rows of the delta, as it was given."""
         if self.task.placement.is_decomposed:
             # The driver puts the rounds of such workers together, and did not hear of these in this attempt.
             for iteration, (new, total) in enumerate(self.saving.told, 1):

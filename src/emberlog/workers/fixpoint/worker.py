@@ -73,6 +73,11 @@ class WorkerTask:
         """Returns the checkpoint to resume from, or None. A second call returns None."""
         return None if self.checkpoints is None else self.checkpoints.resume_state()
 
+    @property
+    def moved_states(self) -> list[SavedState]:
+        """Returns the checkpoints of an attempt with more or fewer workers to resume from; none a second time."""
+        return [] if self.checkpoints is None else self.checkpoints.moved_states()
+
     def is_checkpoint_due(self, iteration: int, rows: int | None = None) -> bool:
         """Tells whether it is time for a checkpoint. `rows` is how many there are to save, where rows only come."""
         return self.checkpoints is not None and self.checkpoints.is_due(iteration, rows)

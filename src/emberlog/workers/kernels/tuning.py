@@ -107,6 +107,9 @@ SECONDS_PER_ROW = 1e-8
 """Seconds that a row of a checkpoint takes, until a run has measured it."""
 ENOUGH_TO_TELL = 1 << 17
 """Rows that a checkpoint has to write to tell how long one takes."""
+MOST_READ_BY_ALL = 4 << 30
+"""Bytes of a checkpoint that each worker reads through for its own rows, when it is of more or fewer workers: with much
+more than that to read, to begin again is as fast."""
 
 # Workers without rounds
 SHIP_ROWS = 1 << 18

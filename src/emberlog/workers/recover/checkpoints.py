@@ -15,7 +15,7 @@ import logging
 import secrets
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
@@ -64,7 +64,7 @@ class Pace:
             self._seconds_per_row = seconds / written
 
 
-FOLDER, OVER = "checkpoints", "over"
+FOLDER, MOVED, OVER = "checkpoints", "moved", "over"
 _TEXTS = "texts"
 
 Piece = TypeVar("Piece")
@@ -120,6 +120,8 @@ class Manifest:
     pieces: dict[str, list[Part]] = field(default_factory=dict)
     results: dict[str, int] = field(default_factory=dict)
     """Files of results that are complete, below the folder of the run, and how many bytes each has."""
+    can_move: bool = False
+    """Whether other workers, more or fewer, can go on from it: each takes the rows that it owns from all of them."""
 
     @property
     def name(self) -> str:
@@ -129,9 +131,12 @@ class Manifest:
     def files(self) -> list[str]:
         return [part.file for parts in self.pieces.values() for part in parts]
 
-    def write(self, folder: Folder, attempt: int) -> None:
-        text = json.dumps(asdict(self))
-        folder.write(f"{attempt_folder(attempt)}/{FOLDER}/{self.name}", text.encode())
+    @property
+    def bytes(self) -> int:
+        return sum(part.bytes for parts in self.pieces.values() for part in parts)
+
+    def write(self, folder: Folder, place: str) -> None:
+        folder.write(f"{place}/{self.name}", json.dumps(asdict(self)).encode())
 
     @staticmethod
     def read(folder: Folder, path: str) -> Manifest:
@@ -151,9 +156,10 @@ class Checkpoints:
         recovery: Recovery,
         resume: str | None = None,
         reached: Callable[[], None] = lambda: None,
+        moved: Sequence[str] = (),
     ) -> None:
-        """`folder` is that of the run. `resume` names the manifest to go on from. `reached` is called when a checkpoint
-        is written and not valid."""
+        """`folder` is that of the run. `resume` names the manifest to go on from; or `moved` does those of all workers,
+        if there were more or fewer. `reached` is called when a checkpoint is written and not valid."""
         self.folder = folder
         self.attempt = attempt
         self.place = f"{attempt_folder(attempt)}/{FOLDER}"
@@ -168,6 +174,8 @@ class Checkpoints:
         )
         """Those that are on disk, the oldest first."""
         self._resume = self._last
+        place = f"{attempt_folder(attempt)}/{MOVED}"
+        self._moved = [SavedState(folder, Manifest.read(folder, f"{place}/{name}")) for name in moved]
         self._marks: dict[str, int] = {}
         self._pace = Pace(recovery.checkpoint_seconds)
         self._round_of_last = self._last.iteration if self._last is not None else 0
@@ -184,15 +192,24 @@ class Checkpoints:
 
     def resume_state(self) -> SavedState | None:
         """Returns the checkpoint to resume from, or None. A second call returns None."""
+        if self._moved:
+            raise Stale("the last checkpoint is of another number of workers")
         state = SavedState(self.folder, self._resume) if self._resume is not None else None
         self._resume = None
         return state
 
+    def moved_states(self) -> list[SavedState]:
+        """Returns the checkpoints of all workers of an attempt with more or fewer, to take one's own rows from; none if
+        there was no such. A second call returns none."""
+        states, self._moved = self._moved, []
+        return states
+
     def keep_texts(self, texts: TextTable) -> None:
         """Saves texts that come from now on with the facts that may have them; those of the checkpoint to resume from
         are read back."""
-        if self._resume is not None and (saved := SavedState(self.folder, self._resume)).has(_TEXTS):
-            for part in unpacked(saved.lanes(_TEXTS)[0]):
+        own = [SavedState(self.folder, self._resume)] if self._resume is not None else []
+        for saved in (*own, *self._moved):
+            for part in unpacked(saved.lanes(_TEXTS)[0]) if saved.has(_TEXTS) else ():
                 texts.add(part)
         self._texts, self._texts_saved = texts, texts.count
 
@@ -213,12 +230,19 @@ class Checkpoints:
 
     @contextmanager
     def saving(
-        self, iteration: int, swaps: int = 0, *, is_alone: bool, is_agreed: bool = True, rows: int | None = None
+        self,
+        iteration: int,
+        swaps: int = 0,
+        *,
+        is_alone: bool,
+        is_agreed: bool = True,
+        rows: int | None = None,
+        can_move: bool = False,
     ) -> Iterator[StateToSave]:
         """Opens a checkpoint, which is valid when this is left. One that cannot be written is the last: the run goes
         on."""
         since = time.monotonic()
-        manifest = Manifest(self.worker, iteration, swaps, is_alone, is_agreed)
+        manifest = Manifest(self.worker, iteration, swaps, is_alone, is_agreed, can_move=can_move)
         manifest.is_agreed |= any(one.is_agreed for one in self._kept if one.name == manifest.name)
         self._saved += 1
         stem = f"{self.place}/{self.worker}-{self._token}-{self._saved}"
@@ -242,7 +266,7 @@ class Checkpoints:
         self._round_of_last = iteration
 
     def _commit(self, manifest: Manifest) -> None:
-        manifest.write(self.folder, self.attempt)
+        manifest.write(self.folder, self.place)
         known = [*(one for one in self._kept if one.name != manifest.name), manifest]
         needed = _still_needed(known)
         old = self._files_of(self._kept) - self._files_of(needed)
@@ -340,6 +364,7 @@ class SavedState:
         self._manifest = manifest
         self.iteration = manifest.iteration
         self.swaps = manifest.swaps
+        self.is_alone = manifest.is_alone
 
     def number(self, name: str) -> int:
         return _known(self._manifest.numbers, name)

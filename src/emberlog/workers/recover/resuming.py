@@ -6,12 +6,14 @@ Only their lists are written anew, in the folder of the next attempt: the files 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import pyarrow as pa
 
-from emberlog.workers.recover.checkpoints import FOLDER, OVER, Manifest, attempt_folder
+from emberlog.workers.kernels.tuning import MOST_READ_BY_ALL
+from emberlog.workers.recover.checkpoints import FOLDER, MOVED, OVER, Manifest, attempt_folder
 from emberlog.workers.store.folders import Folder
 
 _log = logging.getLogger("emberlog")
@@ -25,22 +27,28 @@ class Resume:
     """0 if a worker begins anew."""
     is_in_step: bool
     """Whether all workers are at the same iteration."""
+    is_moved: bool = False
+    """Whether the checkpoints are of more or fewer workers, and each has to take its own rows from all of them."""
 
 
 FROM_THE_BEGINNING = 0
 
 
-def resumed(folder: Folder, attempt: int, workers: int) -> Resume | None:
-    """Returns what an attempt left behind, brought to the next one; None if nothing is complete. `folder` is that of
-    the run."""
+def resumed(folder: Folder, attempt: int, workers: int, go_on: int | None = None) -> Resume | None:
+    """Returns what an attempt of so many workers left behind, brought to the next one; None if nothing is complete.
+    `folder` is that of the run. `go_on` is the number of workers that go on, if it is another."""
+    earlier, later = attempt_folder(attempt), attempt_folder(attempt + 1)
     try:
         # Before anything is listed: what is found stays from now on, whoever is still at work.
-        folder.write(f"{attempt_folder(attempt)}/{OVER}", b"")
-        chosen = _latest(_manifests(folder, attempt), workers)
-        folder.each(
-            partial(Manifest.write, folder=folder, attempt=attempt + 1),
-            [one for one in chosen or () if one is not None],
-        )
+        folder.write(f"{earlier}/{OVER}", b"")
+        chosen = _latest(_manifests(folder, f"{earlier}/{FOLDER}"), workers)
+        is_moved = chosen is None or go_on not in (None, workers)
+        if is_moved:
+            # This attempt may have come to no checkpoint of its own, but gone on from those of others.
+            chosen = _that_can_move(chosen or _manifests(folder, f"{earlier}/{MOVED}"))
+        place = f"{later}/{MOVED if is_moved else FOLDER}"
+        folder.make(place)
+        folder.each(partial(Manifest.write, folder=folder, place=place), [one for one in chosen or () if one])
     except (OSError, ValueError, TypeError, KeyError, pa.ArrowException) as error:
         _log.warning("the last checkpoint cannot be used: %s", error)
         return None
@@ -50,12 +58,21 @@ def resumed(folder: Folder, attempt: int, workers: int) -> Resume | None:
         tuple(None if one is None else one.name for one in chosen),
         min(FROM_THE_BEGINNING if one is None else one.iteration for one in chosen),
         all(one is not None and not one.is_alone for one in chosen),
+        is_moved,
     )
 
 
-def _manifests(folder: Folder, attempt: int) -> list[Manifest]:
-    found = folder.sizes(f"{attempt_folder(attempt)}/{FOLDER}")
-    return folder.each(partial(Manifest.read, folder), [name for name in found if name.endswith(".json")])
+def _manifests(folder: Folder, place: str) -> list[Manifest]:
+    names = sorted(name for name in folder.sizes(place) if name.endswith(".json"))
+    return folder.each(partial(Manifest.read, folder), names)
+
+
+def _that_can_move(chosen: Sequence[Manifest | None]) -> list[Manifest | None] | None:
+    """Returns the checkpoints if other workers can go on from them. All of them read all of it, so it must not be
+    much."""
+    can_move = all(one is not None and one.can_move and not one.swaps for one in chosen)
+    size = sum(one.bytes for one in chosen if one is not None)
+    return list(chosen) if chosen and can_move and size <= MOST_READ_BY_ALL else None
 
 
 def _latest(manifests: list[Manifest], workers: int) -> list[Manifest | None] | None:

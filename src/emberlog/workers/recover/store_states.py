@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
 import numpy as np
 
+from emberlog.workers.kernels.lanes import Lanes, joined
 from emberlog.workers.recover.checkpoints import SavedState, StateToSave
 from emberlog.workers.store.relations import WorkerRelation
 from emberlog.workers.store.stores import KeyedStore, SetStore, Store, ample_rows
+
+IsMine: TypeAlias = Callable[[Lanes], Any]
+"""Says which rows a worker owns, as numpy selects them."""
 
 _FACTS, _DELTA, _DELTA_END, _LARGEST = "facts", "delta", "delta end", "largest"
 
@@ -39,13 +46,49 @@ def restore_rest(state: SavedState, name: str, relation: WorkerRelation, first: 
             raise _unknown(store)
 
 
-def refill_relation(state: SavedState, name: str, relation: WorkerRelation) -> None:
+def move_relation(states: Sequence[SavedState], name: str, relation: WorkerRelation, is_mine: IsMine) -> None:
+    """Fills an empty relation with the rows that are this worker's, from the checkpoints of more or fewer workers, as
+    they were when the last round of each began."""
+    piece = f"{name}.{_FACTS}"
+    known: list[Lanes] = []
+    new: list[Lanes] = []
+    for state in states:
+        rows = state.lanes(piece)
+        is_new = np.zeros(rows.shape[1], np.bool_)
+        match relation.store:
+            case SetStore():
+                rows = rows[:, : state.number(f"{piece}.{_DELTA_END}")]
+                is_new = np.arange(rows.shape[1]) >= state.number(f"{piece}.{_DELTA}")
+            case KeyedStore():
+                is_new[state.lanes(f"{piece}.{_DELTA}")[0]] = True
+            case store:
+                raise _unknown(store)
+        mine = is_mine(rows)
+        known.append(rows[:, mine & ~is_new])
+        new.append(rows[:, mine & is_new])
+    rows = joined([*known, *new], relation.layout.width)
+    first = sum(part.shape[1] for part in known)
+    match relation.store:
+        case SetStore() as store:
+            store.take_over(rows, rows.shape[1])
+            store.delta_begin, store.delta_end = first, store.count
+        case KeyedStore() as store:
+            store.take_over(rows)
+            store.delta_rows = np.arange(first, rows.shape[1])
+        case store:
+            raise _unknown(store)
+
+
+def refill_relation(
+    state: SavedState, name: str, relation: WorkerRelation, is_mine: IsMine = lambda rows: slice(None)
+) -> None:
     """Contributes all that was known: it is new once more, and joins what is there already."""
     if relation.largest is not None:
         # The last lane says how much of the largest value is counted: here nothing is.
         relation.add(state.lanes(f"{name}.{_LARGEST}")[:-1])
     else:
-        relation.store.add(state.lanes(f"{name}.{_FACTS}"))
+        rows = state.lanes(f"{name}.{_FACTS}")
+        relation.store.add(np.ascontiguousarray(rows[:, is_mine(rows)]))
 
 
 def _save_store(state: StateToSave, name: str, store: Store, *, is_new: bool) -> None:
