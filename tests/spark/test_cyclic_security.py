@@ -18,7 +18,7 @@ from emberlog.database import Database
 from emberlog.engines.spark import certificates, key_handover, launcher
 from emberlog.engines.spark.certificates import new_identity
 from emberlog.engines.spark.failures import NotHere
-from emberlog.engines.spark.slots import ENCRYPTION
+from emberlog.engines.spark.session_settings import ENCRYPTION
 from emberlog.events import Event, ExecutorChosen
 from emberlog.places import existing_folders
 from emberlog.workers.wire.handshake import DRIVER

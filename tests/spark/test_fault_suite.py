@@ -19,9 +19,10 @@ from pyspark import cloudpickle
 from emberlog.config import Execution, Recovery
 from emberlog.database import Database
 from emberlog.diagnostics import EmberlogError
+from emberlog.engines.spark import launcher
 from emberlog.engines.spark.fault_injection import Phase
 from emberlog.engines.spark.launcher import Launcher
-from emberlog.events import Event, IterationFinished, Listener, RecursionRetried
+from emberlog.events import Event, ExecutorChosen, IterationFinished, Listener, RecursionRetried
 from tests.spark import saboteurs
 from tests.spark.answers import facts_of
 from tests.spark.leftovers import nothing_but, traces
@@ -192,6 +193,37 @@ def test_rows_that_go_through_spark(arcs: Database, monkeypatch: pytest.MonkeyPa
     outcome, retries = run(arcs, monkeypatch, TC, execution, Break("hang up", Phase.READ))
     assert outcome == CLOSURE
     assert len(retries) == 1
+
+
+@pytest.mark.parametrize("through_spark", [False, True])
+def test_workers_that_do_not_reach_the_driver(
+    arcs: Database, monkeypatch: pytest.MonkeyPatch, through_spark: bool
+) -> None:
+    """They meet through Spark, which would repeat a stage of its own accord if something waited for it."""
+    monkeypatch.setattr(Launcher, "_why_through_spark", lambda _: "executors do not reach the driver")
+    chosen: list[str] = []
+
+    def hear(event: Event, /) -> None:
+        if isinstance(event, ExecutorChosen):
+            chosen.append(event.how)
+
+    with arcs.datalog(TC, execution=Execution("cyclic", through_spark=through_spark), listener=hear) as result:
+        assert facts_of(result["tc"]) == CLOSURE
+        assert result["tc"].limit(3).count() == 3
+    assert "without live progress, because executors do not reach the driver" in chosen[0]
+    execution = Execution("cyclic", "bsp", through_spark=through_spark, recovery=Recovery(retries=0))
+    error, retries = run(arcs, monkeypatch, TC, execution, Break("kill", Phase.EXCHANGE, times=4))
+    assert "error[DL521]: a recursion lost a worker: the process of a worker ended" in str(error)
+    assert not retries
+
+
+def test_slots_that_are_gone_are_done_without(arcs: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launcher, "slots_after_a_loss", lambda *_: 1)
+    outcome, (retry,) = run(arcs, monkeypatch, TC, Execution("cyclic", "bsp"), Break("kill", Phase.EXCHANGE, times=4))
+    assert outcome == CLOSURE
+    assert "the process of a worker ended" in retry.reason
+    assert retry.reason.endswith("; it goes on with 1 worker instead of 2")
+    assert retry.since == 0
 
 
 LONG = "n(X) :- X = 0.\nn(Y) :- n(X), Y = X + 1, Y < 90000.\n"

@@ -12,7 +12,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-EVERYTHING = ("tests/spark/other_sessions", "--ignore=tests/spark/other_sessions/test_workers.py")
+SUITES = "tests/spark/other_sessions"
+OF_ONE_KIND = ("test_workers", "test_lost_executors", "test_restless", "test_bare")
+EVERYTHING = (SUITES, *(f"--ignore={SUITES}/{name}.py" for name in OF_ONE_KIND))
 each_kind = pytest.mark.parametrize("kind", ["local-cluster", "connect"])
 
 
@@ -22,7 +24,19 @@ def test_suite(kind: str) -> None:
 
 
 def test_many_workers() -> None:
-    run_suite("five-slots", "tests/spark/other_sessions/test_workers.py")
+    run_suite("five-slots", f"{SUITES}/test_workers.py")
+
+
+def test_executors_that_come_and_go() -> None:
+    run_suite("restless", f"{SUITES}/test_restless.py")
+
+
+def test_lost_executors() -> None:
+    run_suite("local-cluster", f"{SUITES}/test_lost_executors.py")
+
+
+def test_executors_without_the_package() -> None:
+    run_suite("bare", f"{SUITES}/test_bare.py")
 
 
 @pytest.mark.slow

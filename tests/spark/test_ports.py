@@ -11,7 +11,7 @@ from emberlog.config import Execution
 from emberlog.database import Database
 from emberlog.diagnostics import EmberlogError
 from emberlog.engines.spark import launcher
-from emberlog.engines.spark.slots import PORTS
+from emberlog.engines.spark.session_settings import PORTS
 from emberlog.workers.wire.rendezvous import Tracker
 from tests.spark.answers import facts_of
 

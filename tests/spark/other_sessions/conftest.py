@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -21,11 +23,19 @@ collect_ignore_glob = [] if KIND else ["test_*.py"]
 LOCAL_CLUSTER = "local-cluster"
 CONNECT = "connect"
 FIVE_SLOTS = "five-slots"
+RESTLESS = "restless"
+BARE = "bare"
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    start = {LOCAL_CLUSTER: _local_cluster, CONNECT: _connect, FIVE_SLOTS: _five_slots}
+    start = {
+        LOCAL_CLUSTER: _local_cluster,
+        CONNECT: _connect,
+        FIVE_SLOTS: _five_slots,
+        RESTLESS: _restless,
+        BARE: _bare,
+    }
     session = start[KIND or CONNECT]()
     yield session
     session.stop()
@@ -39,6 +49,34 @@ def _five_slots() -> SparkSession:
 def _local_cluster() -> SparkSession:
     """Two workers with an executor each, in processes of their own."""
     return start_session("local-cluster[2,1,1024]", memory="1g", conf={"spark.sql.shuffle.partitions": "2"})
+
+
+def _restless() -> SparkSession:
+    """Executors that come when tasks wait for them, tasks that are started twice, and fair pools."""
+    settings = {
+        "spark.dynamicAllocation.enabled": "true",
+        "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+        "spark.dynamicAllocation.minExecutors": "0",
+        "spark.dynamicAllocation.initialExecutors": "0",
+        "spark.dynamicAllocation.maxExecutors": "3",
+        "spark.executor.cores": "1",
+        "spark.scheduler.mode": "FAIR",
+        "spark.speculation": "true",
+        "spark.speculation.interval": "100ms",
+        "spark.speculation.multiplier": "1.1",
+        "spark.speculation.quantile": "0.5",
+        "spark.sql.shuffle.partitions": "2",
+    }
+    return start_session("local-cluster[3,1,1024]", memory="1g", conf=settings)
+
+
+def _bare() -> SparkSession:
+    """An executor whose Python has something else under the name of the package."""
+    folder = Path(tempfile.mkdtemp(prefix="bare-"))
+    (folder / "emberlog").mkdir()
+    (folder / "emberlog" / "__init__.py").write_text("")
+    settings = {"spark.executorEnv.PYTHONPATH": str(folder), "spark.python.daemon.module": "pyspark.daemon"}
+    return start_session("local-cluster[1,1,1024]", memory="1g", conf=settings)
 
 
 def _connect() -> SparkSession:

@@ -120,7 +120,8 @@ class Barrier:
 def run_tasks(job: Job, monkeypatch: pytest.MonkeyPatch, barrier: Barrier | None = None) -> list[Summary]:
     """What the workers say at their end."""
     context = barrier or Barrier(job.workers)
-    monkeypatch.setattr("pyspark.BarrierTaskContext.get", lambda: context)
+    for kind in ("BarrierTaskContext", "TaskContext"):
+        monkeypatch.setattr(f"pyspark.{kind}.get", lambda: context)
 
     def work(number: int) -> Summary:
         context.own.number = number

@@ -15,6 +15,7 @@ import pytest
 
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.wire import handshake as handshake_module
+from emberlog.workers.wire import rendezvous
 from emberlog.workers.wire.frames import PeerLost
 from emberlog.workers.wire.handshake import Address, Credentials, Newcomer, Refused, Unreachable, greet, new_key
 from emberlog.workers.wire.listener import ANY_PORT, Ports, SocketListener
@@ -92,7 +93,36 @@ def test_a_second_task_of_a_worker_waits_until_the_end() -> None:
         tracker.close()
 
 
-def test_one_that_has_not_started_is_waited_for_and_one_that_is_lost_is_not() -> None:
+@pytest.mark.parametrize("comes_late", [False, True])
+def test_a_second_task_after_the_first_has_left_says_that_its_end_was_not_heard(
+    monkeypatch: pytest.MonkeyPatch, comes_late: bool
+) -> None:
+    """As when the executor is gone before it could hand on what the worker gave it."""
+    monkeypatch.setattr(rendezvous, "SECOND_TASK_SECONDS", 0.2)
+    problems: list[str] = []
+    tracker = Tracker("127.0.0.1", 1, OURS, MergedProgress(1, lambda _: None, Mode.BSP), problems.append)
+    try:
+        with ThreadPoolExecutor(1) as threads:
+            met = by_tracker(0, 1, tracker)
+            met.beat()
+            if comes_late:
+                met.close()
+                wait_until(lambda: not tracker._guests)
+            second = threads.submit(by_tracker, 0, 1, tracker)
+            wait_until(lambda: len(tracker._waiting) == 1)
+            if not comes_late:
+                assert not problems
+                met.close()
+            wait_until(lambda: problems == ["Spark began worker 0 anew, because it did not hear how it ended"])
+            tracker.close()
+            with pytest.raises(Taken):
+                second.result(timeout=20)
+    finally:
+        tracker.close()
+
+
+def test_one_that_has_not_started_is_waited_for_and_one_that_is_lost_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rendezvous, "HANDSHAKE_SECONDS", 0.1)
     problems: list[str] = []
     tracker = Tracker("127.0.0.1", 2, OURS, MergedProgress(2, lambda _: None, Mode.BSP), problems.append, 0.05)
     try:
@@ -100,7 +130,7 @@ def test_one_that_has_not_started_is_waited_for_and_one_that_is_lost_is_not() ->
         greet(connection, OURS, 0, -1)
         connection.sendall(b"\x02\0\0\0[]")
         wait_until(lambda: tracker.arrived == 1)
-        time.sleep(0.3)  # several times as long as a worker may be silent
+        time.sleep(0.3)  # several times as long as a worker may be silent, or its handshake may take
         assert not problems
         connection.close()
         wait_until(lambda: problems == ["the connection to worker 0 was lost"])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.engines.spark.frames.faults import Places, fault_of
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 
 _PROCESS_ENDED = "Python worker exited unexpectedly"
+_NO_MEMORY_LEFT = "the process of a worker ended, as it does when the machine has no memory left"
 _EXECUTOR_LOST = re.compile(
     r"ExecutorLostFailure|executor \S+ exited|[Ll]ost executor|Executor heartbeat timed out|Worker lost|"
-    r"Remote RPC client disassociated|Could not recover from a failed barrier",
+    r"Remote RPC client disassociated|Could not recover from a failed barrier|Checkpoint block \S+ not found",
 )
 
 
@@ -31,6 +33,10 @@ _MEMORY = (
     "or ask for less, with constants in the query"
 )
 _LONGEST_REASON = 300
+CAUSE_SECONDS = 2.0
+"""For which Spark may take to notice that an executor is gone, when a worker is."""
+MOST_TASKS = 2_000
+"""Of a stage that are looked at for the one that failed."""
 
 
 class NotHere(Refused):
@@ -46,7 +52,7 @@ def failure_of(error: Exception) -> Exception:
     if missing is not None:
         return NotHere(f"the Python of Spark's executors has no module {missing[1]}")
     if _PROCESS_ENDED in text:
-        return Lost("the process of a worker ended, as it does when the machine has no memory left")
+        return Lost(_NO_MEMORY_LEFT)
     reason = _last_line_of_traceback(text)
     if reason is not None:
         return fail("DL520", f"a worker stopped: {reason}", None, "the dataframe executor does without workers")
@@ -55,10 +61,43 @@ def failure_of(error: Exception) -> Exception:
     return error
 
 
+def cause_of_loss(spark: SparkSession, tag: str) -> str | None:
+    """Returns what Spark says of the task of a lost worker, which it may notice a little later than we do; None if it
+    says nothing."""
+    until = time.monotonic() + CAUSE_SECONDS
+    while True:
+        for task in _failed_tasks(spark.sparkContext._jsc.sc(), tag):
+            text = str(task.errorMessage().get())
+            if (lost := _EXECUTOR_LOST.search(text)) is not None:
+                reason = text.partition("Reason: ")[2].strip().splitlines()[:1] or [lost[0]]
+                return f"Spark lost executor {task.executorId()} on {task.host()}: {_shortened(reason[0])}"
+            if _PROCESS_ENDED in text:
+                return f"{_NO_MEMORY_LEFT} (executor {task.executorId()} on {task.host()})"
+            return f"a task on {task.host()} failed: {_shortened(text.splitlines()[0])}"
+        if time.monotonic() >= until:
+            return None
+        time.sleep(0.1)
+
+
+def _failed_tasks(context: Any, tag: str) -> Iterator[Any]:
+    store = context.statusStore()
+    for job in context.statusTracker().getJobIdsForTag(tag):
+        stages: str = store.job(job).stageIds().mkString(" ")
+        for stage in map(int, stages.split()):
+            tasks = store.taskList(stage, 0, MOST_TASKS)
+            for place in range(tasks.size()):
+                if (task := tasks.apply(place)).errorMessage().isDefined() and task.status() == "FAILED":
+                    yield task
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
+
+
 def _last_line_of_traceback(text: str) -> str | None:
     """Returns what a worker said that did something unforeseen. Trying again would only repeat it."""
     before, traceback, after = text.partition("Traceback (most recent call last)")
-    if not traceback or "barrier" not in before:
+    if not traceback or not ("barrier" in before or "Job aborted due to stage failure" in before):
         return None
     lines = [line for line in after.split("\n\n")[0].splitlines() if line and not line.startswith((" ", "\t"))]
     return lines[-1] if len(lines) > 1 else None
@@ -105,5 +144,4 @@ def _failure(error: Exception) -> EmberlogError | None:
 
 
 def _reason(text: str) -> str:
-    reason = cause_in(text) or "it did not say why"
-    return reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]}…"
+    return _shortened(cause_in(text) or "it did not say why")

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from emberlog.engines.spark.certificates import new_identity
 from emberlog.engines.spark.frames.resources import is_connect
-from emberlog.engines.spark.slots import encryption_of
+from emberlog.engines.spark.session_settings import encryption_of
 from emberlog.workers.wire.encryption import Identity
 from emberlog.workers.wire.handshake import Credentials, new_key
 

@@ -1,10 +1,11 @@
-"""The driver's side: a whole recursion as one barrier job of Spark, from frames to frames."""
+"""The driver's side: a whole recursion as one job of Spark, from frames to frames."""
 
 from __future__ import annotations
 
 import logging
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import ClassVar
@@ -18,18 +19,21 @@ from emberlog.datatypes import INT, DataType
 from emberlog.diagnostics import fail
 from emberlog.engines.recording import has_history, is_one_with_result
 from emberlog.engines.runner import Outcome
-from emberlog.engines.spark.failures import NotHere, failure_of
+from emberlog.engines.spark.failures import NotHere, cause_of_loss, failure_of
 from emberlog.engines.spark.fault_injection import FaultInjector
 from emberlog.engines.spark.frames.faults import is_cancelled
 from emberlog.engines.spark.frames.job_tag import JobTag
 from emberlog.engines.spark.frames.resources import Kept, Resources
+from emberlog.engines.spark.gathering import ROOM, Lookout, Situation, TooFewSlots
 from emberlog.engines.spark.handover import HandedOver, Outgrown, known_outputs
 from emberlog.engines.spark.key_handover import key_handed_over, new_credentials
 from emberlog.engines.spark.plain_scan import parquet_files, rows_in_plan
-from emberlog.engines.spark.probe import is_local, probe
+from emberlog.engines.spark.probe import Findings, driver_addresses, is_local, probe
 from emberlog.engines.spark.run_folders import choose_store, delete_run
-from emberlog.engines.spark.slots import Slots, encryption_of, ports_for, wait_for_slots
+from emberlog.engines.spark.session_settings import encryption_of, ports_for, setting
+from emberlog.engines.spark.slots import Slots, ended_tasks, jobs_with, slots_after_a_loss, slots_now
 from emberlog.engines.spark.task import (
+    BROKEN,
     DONE,
     FAULT,
     LOST,
@@ -119,7 +123,7 @@ class StaticInput:
 
 
 class Launcher:
-    """Runs one stratum as a barrier job, in several attempts if workers are lost."""
+    """Runs one stratum as a job, in several attempts if workers are lost."""
 
     injector: ClassVar[FaultInjector | None] = None
     """Tests have one, nobody else."""
@@ -134,9 +138,10 @@ class Launcher:
         limits: Limits,
         hear: Callable[[Progress], None],
         retried: Callable[[int, str, int], None],
+        check: Callable[[], None] = lambda: None,
     ) -> None:
         """`retried` is told the number of an attempt that begins, why the last one ended, and from which iteration it
-        goes on."""
+        goes on. `check` raises if there is no time left."""
         self.spark = spark
         self.worker_plan = worker_plan
         self.inputs = {name: inputs[name] for name in worker_plan.inputs}
@@ -146,21 +151,24 @@ class Launcher:
         self.hear = hear
         self.retried = retried
         self.jobs = JobTag(spark)
+        self.check = check
         self.slots = Slots.of(spark)
         self.ports = ports_for(spark)
-        if self.slots.obstacle is not None:
-            raise NotHere(self.slots.obstacle)
+        self.findings = self._probed()
+        self.meets_through_spark = self._why_through_spark()
+        if self.meets_through_spark is not None and self.slots.barrier_obstacle is not None:
+            raise NotHere(f"{self.meets_through_spark}, and {self.slots.barrier_obstacle}")
         if self.slots.count == 0:
             raise NotHere(
                 "Spark has no room for a task: no executor has come, or spark.task.cpus is more than one has cores"
             )
-        if self.slots.is_classic and not is_local(str(spark.sparkContext.master)):
-            probe(spark, self.slots.count).check()
-        self.workers = execution.workers or self.slots.count
-        if self.workers > self.slots.count:
+        self.wanted = self.workers = execution.workers or self.slots.unasked
+        self.capacity = self.slots.most
+        """Slots that workers may have together, as far as is known; None where Spark sets no limit."""
+        if self.slots.most is not None and self.workers > self.slots.most:
             raise fail(
                 "DL331",
-                f"{self.workers:,} workers are asked for, and Spark can run {self.slots.count:,} tasks at once",
+                f"{self.workers:,} workers are asked for, and Spark can run {self.slots.most:,} tasks at once",
                 None,
                 "ask for fewer workers, or give the session more cores",
             )
@@ -168,8 +176,6 @@ class Launcher:
         self.known = known_outputs(worker_plan.main.program)
         self.shares_disk = self.slots.is_one_machine and not execution.through_spark and not self.slots.encrypts_files
         self.store, self.why_store = choose_store(spark, self.slots, execution, self._unseen)
-        # Workers share this machine if they share a disk; on others they see for themselves.
-        self.memory = execution.memory or (memory_for_each(self.workers) if self.shares_disk else None)
         self.unseen: set[str] = set()
         """Inputs that are files which not all workers can read."""
         self._check_recovery()
@@ -180,6 +186,30 @@ class Launcher:
     def _unseen(self, location: str) -> str | None:
         """Returns why not all executors can use a folder."""
         return probe(self.spark, self.slots.count if self.slots.is_classic else None, location).unseen_store
+
+    def _probed(self) -> Findings | None:
+        """Asks the executors of a cluster whether workers can run there. With dynamic allocation the question brings
+        the first of them."""
+        if is_local(setting(self.spark, "spark.master") or ""):
+            return None
+        findings = probe(self.spark, max(self.slots.count, 1) if self.slots.is_classic else None)
+        findings.check()
+        if self.slots.count == 0:
+            self.slots = Slots.of(self.spark)
+        return findings
+
+    def _why_through_spark(self) -> str | None:
+        """Returns why workers cannot meet by the driver; None if they can."""
+        if not self.slots.is_classic:
+            return "over Spark Connect workers may not reach the driver"
+        beyond = self.findings.beyond_reach if self.findings is not None else None
+        return None if beyond is None else f"executors do not reach the driver ({beyond})"
+
+    @property
+    def memory(self) -> int | None:
+        """Returns what the facts of each worker may use, where they share this machine; on others they see for
+        themselves."""
+        return self.execution.memory or (memory_for_each(self.workers) if self.shares_disk else None)
 
     def _check_recovery(self) -> None:
         """Raises an error if checkpoints are asked for that nobody will write."""
@@ -193,8 +223,14 @@ class Launcher:
 
     @property
     def how(self) -> str:
-        workers = f"{self.workers:,} worker{'' if self.workers == 1 else 's'}"
+        workers = _counted(self.workers, "worker")
         where = ""
+        if self.findings is not None:
+            workers += f", on {_counted(len(self.findings.executors), 'executor')}"
+            if self.workers > self.slots.count:
+                workers += f" and those that Spark brings for {self.workers - self.slots.count:,} more"
+        if self.meets_through_spark is not None:
+            workers += f", without live progress, because {self.meets_through_spark}"
         if self.store is None and not self.slots.is_one_machine:
             where = f", rows through Spark, no checkpoints: {self.why_store}"
         elif self.store is not None and self.why_store:
@@ -235,14 +271,22 @@ class Launcher:
                 if seed == MOST_SEEDS:
                     raise NotHere(str(problem)) from None
                 resume = None
-            except (Lost, Stale) as problem:
-                lost += 1
-                self._may_go_on(lost, problem)
+            except (Lost, Stale, TooFewSlots) as problem:
+                before = self.workers
+                reason = str(problem)
+                if isinstance(problem, TooFewSlots):
+                    self.capacity = problem.slots
+                    self._go_on_with(problem.slots, reason)
+                else:
+                    lost += 1
+                    self._may_go_on(lost, problem)
+                if self.workers != before:
+                    reason += f"; it goes on with {_counted(self.workers, 'worker')} instead of {before:,}"
                 self._new_place(folder, attempt + 1)
                 # A profile counts from the first round on, or is wrong.
-                may_resume = isinstance(problem, Lost) and not self.execution.profile
+                may_resume = isinstance(problem, Lost) and not self.execution.profile and self.workers == before
                 resume = resumed(folder, attempt, self.workers) if folder is not None and may_resume else None
-                self.retried(attempt + 1, str(problem), resume.iteration if resume else 0)
+                self.retried(attempt + 1, reason, resume.iteration if resume else 0)
             attempt += 1
 
     def _may_go_on(self, lost: int, problem: Lost | Stale) -> None:
@@ -254,13 +298,22 @@ class Launcher:
                 None,
                 "give the machine less to do, or the workers more memory; the dataframe executor does without workers",
             ) from None
-        if not wait_for_slots(self.spark, self.workers):
+        if self.slots.is_dynamic:  # tasks that wait bring executors
+            self._go_on_with(self.wanted, str(problem))
+        else:
+            self.capacity = slots_after_a_loss(self.spark, self.wanted)
+            self._go_on_with(self.capacity, str(problem))
+
+    def _go_on_with(self, slots: int, reason: str) -> None:
+        """Takes as many workers as there is room for: fewer where slots have gone, all of them where they are back."""
+        if slots == 0:
             raise fail(
                 "DL521",
-                f"a recursion lost a worker, and Spark has no longer room for {self.workers:,}: {problem}",
+                f"a recursion lost a worker, and Spark has no longer room for any: {reason}",
                 None,
-                "run it again when Spark has all its executors",
+                "run it again when Spark has executors",
             ) from None
+        self.workers = min(self.wanted, slots)
 
     def _attempt(self, folder: Folder | None, attempt: int, resume: Resume | None, seed: int) -> Outcome[DataFrame]:
         """Runs the job once. `folder` is that of the run."""
@@ -273,7 +326,7 @@ class Launcher:
         )
         credentials = new_credentials(self.spark)
         watchdog = Watchdog(self.jobs.stop)
-        tracker = self._tracker(credentials, watchdog, resume) if self.shares_disk else None
+        tracker = self._tracker(credentials, watchdog, resume) if self.meets_through_spark is None else None
         job = Job(
             credentials.run,
             self.worker_plan,
@@ -297,22 +350,34 @@ class Launcher:
             encrypts_files=self.slots.encrypts_files,
         )
         last_words = 0.0
+        lookout: Lookout | None = None
         try:
             self.jobs.begin()
             with key_handed_over(self.spark, credentials):
                 run = partial(run_task, job)
-                frame = self._stage_input(sources).mapInArrow(run, layout.output_schema, barrier=True)
-                # Rows go through an exchange: a barrier stage that failed is tried again then, and they are plain rows.
-                kept = self.resources.keep(frame.repartition(self.workers)) if folder is None else None
-                summaries = _summaries(frame if kept is None else kept.frame.where(F.col(TAG) == NO_RELATION))
+                stage = self._stage_input(sources).mapInArrow(run, layout.output_schema, barrier=tracker is None)
+                if tracker is None:
+                    summaries, kept = self._told_at_a_barrier(stage, has_rows=folder is None)
+                else:
+                    with ROOM.taken(self.workers, self.capacity or self.workers, self.check):
+                        look = partial(self._situation, jobs_with(self.spark, self.jobs.name))
+                        lookout = Lookout(tracker, self.workers, look, self.jobs.stop)
+                        kept = self.resources.keep(stage) if folder is None else None
+                        summaries = _summaries(stage if kept is None else kept.frame.where(F.col(TAG) == NO_RELATION))
             last_words = LAST_WORDS_SECONDS
         except Exception as error:
+            if lookout is not None and lookout.problem is not None and is_cancelled(error):
+                raise lookout.problem from None
             if watchdog.reason is not None and is_cancelled(error):
-                raise Lost(watchdog.reason) from None
+                # On one machine Spark stops the job itself where it knows the cause.
+                cause = cause_of_loss(self.spark, self.jobs.name) if self.findings is not None else None
+                raise Lost(cause or watchdog.reason) from None
             raise failure_of(error) from None
         finally:
             self.jobs.end()
             watchdog.close()
+            if lookout is not None:
+                lookout.close()
             if tracker is not None:
                 tracker.close(last_words)
         try:
@@ -363,6 +428,24 @@ class Launcher:
             _profile(summaries),
         )
 
+    def _situation(self, earlier: frozenset[int]) -> Situation:
+        """Looks at Spark while workers come. `earlier` are the jobs of earlier attempts."""
+        ended = ended_tasks(self.spark, jobs_with(self.spark, self.jobs.name) - earlier)
+        return Situation(slots_now(self.spark), ROOM.in_use, ended)
+
+    def _told_at_a_barrier(self, stage: DataFrame, *, has_rows: bool) -> tuple[tuple[Summary, ...], Kept | None]:
+        """Runs the stage so that Spark never repeats it by itself: nothing comes behind it that Spark would have to
+        wait for. Rows are kept where they are first, and become plain rows by an exchange of their own."""
+        if not has_rows:
+            return _summaries(stage), None
+        held = stage.persist()
+        try:
+            summaries = _summaries(held.where(F.col(TAG) == NO_RELATION))
+            return summaries, self.resources.keep(held.repartition(self.workers))
+        finally:
+            with suppress(Exception):  # the session may be gone
+                held.unpersist()
+
     def _new_place(self, folder: Folder | None, attempt: int) -> None:
         """Makes the folder of an attempt. A worker of an earlier one may live a little longer: it finds nothing here
         that it could spoil."""
@@ -387,10 +470,9 @@ class Launcher:
         since = resume.iteration if resume is not None and resume.is_in_step else 0
         progress = MergedProgress(self.workers, self.hear, self.worker_plan.main.placement.mode, since)
         stall_seconds = self.execution.recovery.stall_seconds
+        bind, host = (LOOPBACK, LOOPBACK) if self.findings is None else driver_addresses(self.spark)
         try:
-            return Tracker(
-                LOOPBACK, self.workers, credentials, progress, watchdog.lost, stall_seconds, None, self.ports
-            )
+            return Tracker(bind, self.workers, credentials, progress, watchdog.lost, stall_seconds, host, self.ports)
         except Unreachable as problem:
             raise NotHere(str(problem)) from None
 
@@ -445,7 +527,7 @@ class Launcher:
 
     def _check(self, summaries: tuple[Summary, ...]) -> None:
         # A worker that stops takes the others with it: the one with a reason of its own counts.
-        order = (FAULT, NULLS, UNSEEN, UNFIT, SAME_HASH, UNWRITTEN, UNREACHABLE, STALE, LOST, DONE)
+        order = (FAULT, NULLS, UNSEEN, UNFIT, SAME_HASH, UNWRITTEN, UNREACHABLE, STALE, BROKEN, LOST, DONE)
         for summary in sorted(summaries, key=lambda one: order.index(one.status)):
             match summary.status:
                 case "fault":
@@ -468,6 +550,9 @@ class Launcher:
                     )
                 case "stale":
                     raise Stale(summary.message)
+                case "broken":
+                    hint = "the dataframe executor does without workers"
+                    raise fail("DL520", f"a worker stopped: {summary.message}", None, hint)
                 case "lost":
                     raise Lost(summary.message)
         if len(summaries) != self.workers:
@@ -512,6 +597,10 @@ def _outputs(worker_plan: WorkerPlan, *, provenance: bool) -> Iterator[Output]:
         if is_recorded:
             nullable = worker_plan.nullable.get(name, frozenset())
             yield Output(name, (*types, INT), is_history=True, nullable=nullable)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _history_first(output: Output) -> bool:

@@ -27,7 +27,7 @@ from emberlog import __version__
 from emberlog.engines.spark.failures import NotHere
 from emberlog.engines.spark.frames.faults import is_cancelled
 from emberlog.engines.spark.frames.resources import is_connect
-from emberlog.engines.spark.slots import ports_for
+from emberlog.engines.spark.session_settings import ports_for
 from emberlog.workers.kernels.tuning import BACKLOG
 from emberlog.workers.wire.handshake import DRIVER, Unreachable
 from emberlog.workers.wire.listener import ANY_PORT, Ports

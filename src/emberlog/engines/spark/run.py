@@ -1,5 +1,5 @@
 """Runs a logical plan on Spark: strata without recursion as one lazy query, recursive ones on the executor that suits
-them, as one barrier job or as a series of ordinary ones."""
+them, as one job of workers or as a series of ordinary ones."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def run(
 
 
 class SparkBackend(Backend[DataFrame]):
-    """Computes strata on Spark: by workers in one barrier job, or by queries."""
+    """Computes strata on Spark: by workers in one job, or by queries."""
 
     without_workers = ("dataframe", "a series of jobs")
 
@@ -202,6 +202,7 @@ class SparkBackend(Backend[DataFrame]):
             watch.remaining(),
             lambda heard: watch.hear(heard.iteration, heard.changed, heard.total, heard.bytes_sent),
             lambda attempt, reason, since: self.listener(RecursionRetried(index, names, attempt, reason, since)),
+            watch.check_time,
         )
         self.listener(ExecutorChosen(index, names, "cyclic", launcher.how, why))
         return launcher.run()

@@ -1,33 +1,26 @@
-"""What a session offers to a barrier stage: how many tasks run at once, and whether it can run one at all."""
+"""What a session offers to workers: how many tasks run at once, now and when Spark has brought more executors."""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from emberlog.diagnostics import fail
 from emberlog.engines.spark.frames.resources import is_connect
-from emberlog.workers.wire.listener import ANY_PORT, Ports
+from emberlog.engines.spark.probe import forget, is_local, probe
+from emberlog.engines.spark.session_settings import number_in, setting
 
 WAIT_SECONDS = 30.0
-"""For the first executor."""
+"""For executors of a young session, and for those that replace others."""
+SETTLED_SECONDS = 1.0
+"""For which the number of slots of a young session has to stay the same, where nobody said how many there will be."""
+MOST_UNASKED = 32
+"""Workers for which Spark is made to bring executors that it has not yet, if nobody asks for more."""
 
-ENCRYPTION = (
-    "spark.network.crypto.enabled",
-    "spark.authenticate.enableSaslEncryption",
-    "spark.ssl.enabled",
-    "spark.ssl.rpc.enabled",
-)
-"""Settings by which people ask for encrypted connections."""
-
-PORTS = "spark.emberlog.ports"
-"""The setting that says on which ports workers, and the driver, listen for workers."""
 
 MEMORY_SETTINGS = (
     "spark.master",
@@ -40,94 +33,137 @@ MEMORY_SETTINGS = (
     "spark.executor.pyspark.memory",
 )
 
-_LOCAL = re.compile(r"local(\[([0-9]+|\*)(,[0-9]+)?\])?")
+_CORES = re.compile(r"local\[([0-9]+)(,.*)?\]")
+_NO_LIMIT = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Slots:
     count: int
+    """How many tasks run at once now."""
+    most: int | None
+    """How many Spark could run at once if it brought all executors that it may; None where it sets no limit."""
+    is_dynamic: bool
+    """Whether Spark brings executors when tasks wait for them."""
     is_classic: bool
     is_one_machine: bool
     """Whether workers and driver share a disk for sure."""
     encrypts_files: bool
     """Whether what Spark writes to local disks is encrypted: facts are not written there as they are then."""
-    obstacle: str | None
-    """Why no barrier stage can run."""
+    barrier_obstacle: str | None
+    """Why none can meet through Spark."""
     settings: Mapping[str, str]
     """What the session says of the memory of executors."""
 
     @staticmethod
     def of(spark: SparkSession) -> Slots:
+        # Spark itself takes no notice of it where it has no executors to bring.
+        is_alone = is_local(setting(spark, "spark.master") or "")
+        is_dynamic = setting(spark, "spark.dynamicAllocation.enabled") == "true" and not is_alone
         if is_connect(spark):
-            return _connected(spark)
-        master = str(spark.sparkContext.master)
+            count = _connected(spark)
+            most: int | None = count
+        else:
+            count = _tasks_at_once(spark, 0 if is_dynamic else None)
+            most = _most(spark, count) if is_dynamic else count
         return Slots(
-            _tasks_at_once(spark.sparkContext._jsc.sc()),
-            True,
-            master.startswith("local"),
-            _setting(spark, "spark.io.encryption.enabled") == "true",
-            _obstacle(spark),
-            _settings(spark),
+            count,
+            most,
+            is_dynamic,
+            not is_connect(spark),
+            not is_connect(spark) and str(spark.sparkContext.master).startswith("local"),
+            not is_connect(spark) and setting(spark, "spark.io.encryption.enabled") == "true",
+            _BARRIERS_REFUSED if is_dynamic else None,
+            {name: value for name in MEMORY_SETTINGS if (value := setting(spark, name)) is not None},
         )
 
-
-def ports_for(spark: SparkSession) -> Ports:
-    """Returns the ports that workers and driver may listen on, for each other."""
-    text = _setting(spark, PORTS)
-    if text is None:
-        return ANY_PORT
-    try:
-        return Ports.of(text)
-    except ValueError:
-        hint = "it is one port or a range, as in 40000-40100"
-        raise fail("DL508", f"{PORTS} is no range of ports: `{text}`", None, hint) from None
+    @property
+    def unasked(self) -> int:
+        """Returns how many workers there are if nobody says how many."""
+        if self.most is None or self.most <= self.count:
+            return self.count
+        return max(self.count, min(self.most, MOST_UNASKED))
 
 
-def wait_for_slots(spark: SparkSession, wanted: int) -> bool:
-    """Tells whether Spark can run so many tasks at once, perhaps after a while: executors that are gone are
-    replaced."""
-    return is_connect(spark) or _tasks_at_once(spark.sparkContext._jsc.sc(), wanted) >= wanted
+_BARRIERS_REFUSED = (
+    "Spark runs no barrier stages with spark.dynamicAllocation.enabled; a session with that set to false and a fixed "
+    "number of executors does"
+)
 
 
-def _tasks_at_once(context: Any, wanted: int = 1) -> int:
+def slots_now(spark: SparkSession) -> int:
+    """Returns how many tasks Spark runs at once at the moment."""
+    if is_connect(spark):
+        return _connected(spark)
+    context: Any = spark.sparkContext._jsc.sc()
+    return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
+
+
+def jobs_with(spark: SparkSession, tag: str) -> frozenset[int]:
+    """Returns the numbers of all jobs so far with that tag."""
+    return frozenset(spark.sparkContext._jsc.sc().statusTracker().getJobIdsForTag(tag))
+
+
+def ended_tasks(spark: SparkSession, jobs: Collection[int]) -> int:
+    """Returns how many tasks have ended of the last stage of these jobs."""
+    tracker: Any = spark.sparkContext._jsc.sc().statusTracker()
+    infos = [tracker.getJobInfo(job) for job in jobs]
+    stages = [stage for info in infos if info.isDefined() for stage in info.get().stageIds()]
+    found = tracker.getStageInfo(max(stages)) if stages else None
+    return int(found.get().numCompletedTasks()) if found is not None and found.isDefined() else 0
+
+
+def slots_after_a_loss(spark: SparkSession, wanted: int) -> int:
+    """Returns how many tasks Spark runs at once, as soon as there are so many, or when it had time to replace executors
+    that are gone."""
+    forget(spark)
+    return _connected(spark) if is_connect(spark) else _tasks_at_once(spark, wanted)
+
+
+def _tasks_at_once(spark: SparkSession, wanted: int | None) -> int:
     """Returns how many tasks Spark runs at once. Executors of a cluster may still be on their way when a session is
-    young."""
-    profile = context.resourceProfileManager().defaultResourceProfile()
-    until = time.monotonic() + WAIT_SECONDS
-    while (count := int(context.maxNumConcurrentTasks(profile))) < wanted and time.monotonic() < until:
+    young: without a number that is wanted, all that were asked for are waited for, or until no more come."""
+    context: Any = spark.sparkContext._jsc.sc()
+    began = since = time.monotonic()
+    age = time.time() - int(context.startTime()) / 1000
+    until = began + (WAIT_SECONDS if wanted is not None else max(WAIT_SECONDS - age, 0.0))
+    asked = _asked_for(spark) if wanted is None else wanted
+    last = -1
+    while True:
+        count, now = slots_now(spark), time.monotonic()
+        if count != last:
+            last, since = count, now
+        is_settled = wanted is None and asked is None and now - since >= SETTLED_SECONDS
+        is_enough = asked is not None and count >= asked
+        if is_enough or (count and is_settled) or is_local(str(spark.sparkContext.master)):
+            return count
+        if now >= until and (count or wanted is not None or now >= began + WAIT_SECONDS):
+            return count
         time.sleep(0.1)
-    return count
 
 
-def _connected(spark: SparkSession) -> Slots:
-    found = _LOCAL.fullmatch(_setting(spark, "spark.master") or "")
-    cores = found[2] if found else None
-    # A cluster behind a server does not tell its size: one worker always fits, and more can be asked for.
-    count = int(cores) if cores and cores.isdigit() else 1
-    return Slots(count, False, False, False, _obstacle(spark), _settings(spark))
+def _asked_for(spark: SparkSession) -> int | None:
+    """Returns how many slots the executors have that the session was asked to start with; None if it was not."""
+    instances = number_in(spark, "spark.executor.instances")
+    return None if instances is None else instances * _slots_of_one(spark)
 
 
-def _obstacle(spark: SparkSession) -> str | None:
-    if _setting(spark, "spark.dynamicAllocation.enabled") == "true":
-        return (
-            "Spark runs no barrier stages with spark.dynamicAllocation.enabled; "
-            "a session with that set to false and a fixed number of executors has the cyclic executor"
-        )
-    return None
+def _slots_of_one(spark: SparkSession) -> int:
+    return max((number_in(spark, "spark.executor.cores") or 1) // (number_in(spark, "spark.task.cpus") or 1), 1)
 
 
-def encryption_of(spark: SparkSession) -> str | None:
-    """Returns the setting by which connections are asked to be encrypted, if there is one."""
-    return next((name for name in ENCRYPTION if _setting(spark, name) == "true"), None)
-
-
-def _settings(spark: SparkSession) -> dict[str, str]:
-    found = {name: _setting(spark, name) for name in MEMORY_SETTINGS}
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _setting(spark: SparkSession, name: str) -> str | None:
-    try:
-        return spark.conf.get(name, None)
-    except PySparkException:
+def _most(spark: SparkSession, count: int) -> int | None:
+    executors = number_in(spark, "spark.dynamicAllocation.maxExecutors")
+    if executors is None or executors >= _NO_LIMIT:
         return None
+    return max(executors * _slots_of_one(spark), count)
+
+
+def _connected(spark: SparkSession) -> int:
+    """Returns what the executors behind a server say: the server itself does not tell its size."""
+    master = setting(spark, "spark.master") or ""
+    if (found := _CORES.fullmatch(master)) is not None:
+        return int(found[1])
+    if is_local(master):  # as many cores as the machine of the server has, which nobody tells
+        return 1
+    return probe(spark, None).slots(number_in(spark, "spark.task.cpus") or 1) or 1

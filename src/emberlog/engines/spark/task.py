@@ -1,12 +1,15 @@
-"""What runs in a task of the barrier stage: a worker from its input to its results."""
+"""What runs in a task of the stage: a worker from its input to its results."""
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import resource
+import socket
 import sys
 import time
+import traceback
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -50,13 +53,15 @@ from emberlog.workers.wire.inline_rows import InlineLayout
 from emberlog.workers.wire.listener import ANY_PORT, Ports
 from emberlog.workers.wire.messages import Mail, Progress
 from emberlog.workers.wire.presence import Presence
-from emberlog.workers.wire.rendezvous import Met
+from emberlog.workers.wire.rendezvous import Met, Taken
 from emberlog.workers.wire.text_exchange import OwnedTexts, TextExchange, ToldTexts
+
+_log = logging.getLogger("emberlog")
 
 PACE = 0.05
 """Seconds between two accounts of local rounds."""
 
-DONE, FAULT, NULLS, UNSEEN, UNFIT, SAME_HASH, UNWRITTEN, UNREACHABLE, STALE, LOST = (
+DONE, FAULT, NULLS, UNSEEN, UNFIT, SAME_HASH, UNWRITTEN, UNREACHABLE, STALE, BROKEN, LOST = (
     "done",
     "fault",
     "nulls",
@@ -66,6 +71,7 @@ DONE, FAULT, NULLS, UNSEEN, UNFIT, SAME_HASH, UNWRITTEN, UNREACHABLE, STALE, LOS
     "unwritten",
     "unreachable",
     "stale",
+    "broken",
     "lost",
 )
 
@@ -178,22 +184,19 @@ class Summary:
 
 def run_task(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yields the function that Spark runs once per worker."""
-    from pyspark import BarrierTaskContext
+    from pyspark import BarrierTaskContext, TaskContext
 
-    context: Any = BarrierTaskContext.get()
+    context: Any = BarrierTaskContext.get() if job.tracker is None else TaskContext.get()
     number: int = context.partitionId()
-    own_address = context.getTaskInfos()[number].address.rpartition(":")[0] or "localhost"
-    # There is a tracker only on one machine, and then its address is enough for everyone.
-    host = job.tracker.host if job.tracker is not None else own_address
-    memory = job.memory or _own_memory(job, context)
     summary = Summary(number)
-    presence = Presence(number, job.workers, host, job.execution.recovery.stall_seconds, job.ports)
+    presence = Presence(number, job.workers, _own_host(job, context), job.execution.recovery.stall_seconds, job.ports)
 
     def begin() -> Met:
-        return presence.begin(credentials_for(context, job.run), job.tracker, context.allGather)
+        gather = context.allGather if job.tracker is None else _no_gathering
+        return presence.begin(credentials_for(context, job.run), job.tracker, gather)
 
     try:
-        yield from _ended_well_or_told(job, summary, begin, memory, batches)
+        yield from _ended_well_or_told(job, summary, begin, batches)
         presence.leave_peers()
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         summary.peak_bytes = peak if sys.platform == "darwin" else peak * 1024
@@ -204,14 +207,15 @@ def run_task(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
 
 
 def _ended_well_or_told(
-    job: Job, summary: Summary, begin: Callable[[], Met], memory: int | None, batches: Iterator[pa.RecordBatch]
+    job: Job, summary: Summary, begin: Callable[[], Met], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Runs the worker. What went wrong is in the summary then, as far as it can be foreseen."""
+    """Runs the worker. What went wrong is in the summary then: Spark would try a task again that fails."""
     clock = Clock(summary.seconds)
     try:
         met = begin()
         clock.lap("meet")
         load_libraries()
+        memory = job.memory or _own_memory(job, met, summary.worker)
         hold_freed(memory)
         with allowed(memory), spilling_to(SpillPlace(local_folders(), job.encrypts_files)):
             yield from TaskRun(job, summary, met, clock, memory).run(batches)
@@ -234,14 +238,32 @@ def _ended_well_or_told(
         summary.status, summary.message = STALE, str(problem)
     except Unreachable as problem:
         summary.status, summary.message = UNREACHABLE, str(problem)
-    except (PeerLost, Refused) as problem:
+    except (PeerLost, Refused, Taken) as problem:
         summary.status, summary.message = LOST, str(problem)
+    except Exception as error:
+        _log.exception("worker %s stopped", summary.worker)
+        summary.status, summary.message = BROKEN, "".join(traceback.format_exception_only(error)).strip()
 
 
-def _own_memory(job: Job, context: Any) -> int | None:
+def _own_host(job: Job, context: Any) -> str:
+    """Returns the address at which this worker listens: the one from which it reaches the driver, or its executor's."""
+    if job.tracker is None:
+        return context.getTaskInfos()[context.partitionId()].address.rpartition(":")[0] or "localhost"
+    family, kind, protocol, _, address = socket.getaddrinfo(job.tracker.host, job.tracker.port, type=socket.SOCK_DGRAM)[
+        0
+    ]
+    with socket.socket(family, kind, protocol) as towards:
+        towards.connect(address)  # nothing is sent: the system only chooses the way
+        return str(towards.getsockname()[0])
+
+
+def _no_gathering(_: str, /) -> list[str]:
+    raise PeerLost("there is no barrier in an ordinary stage")
+
+
+def _own_memory(job: Job, met: Met, number: int) -> int | None:
     """Bytes for the facts of this worker: its share of what its machine, its container and Spark leave to it."""
-    hosts = [info.address.rpartition(":")[0] for info in context.getTaskInfos()]
-    found = [memory_for_each(hosts.count(hosts[context.partitionId()]))]
+    found = [memory_for_each(met.hosts.count(met.hosts[number]))]
     if job.memory_from_spark is not None:
         found.append(max(job.memory_from_spark - used_memory(), 1))
     return min((one for one in found if one is not None), default=None)

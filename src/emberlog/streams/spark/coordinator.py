@@ -20,7 +20,7 @@ from emberlog.diagnostics import EmberlogError
 from emberlog.engines.spark.frames.faults import Places, fault_of
 from emberlog.engines.spark.key_handover import key_handed_over, new_credentials
 from emberlog.engines.spark.launcher import LOOPBACK
-from emberlog.engines.spark.slots import ports_for
+from emberlog.engines.spark.session_settings import ports_for
 from emberlog.language.faults import Fault
 from emberlog.streams.evaluate.window_facts import WindowFacts
 from emberlog.streams.spark.sinks import Answer, Sink

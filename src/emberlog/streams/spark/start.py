@@ -142,7 +142,8 @@ class StreamAnswers(Outputs[DataFrame]):
         if options.workers == 1:
             return slots
         is_simple = options.evaluation == "simple"
-        reason = "evaluation is simple" if is_simple else self._maintenance.why_one_partition or slots.obstacle
+        obstacle = self._maintenance.why_one_partition or slots.barrier_obstacle
+        reason = "evaluation is simple" if is_simple else obstacle
         if reason is not None:
             raise fail("DL331", f"this program runs with one worker only: {reason}", None, "leave `workers` out")
         if options.workers > slots.count:

@@ -163,6 +163,8 @@ CONNECT_SECONDS = 5.0
 again after one and three. `tests/unit/workers/test_rendezvous.py` sets less."""
 WAIT_SECONDS = 120.0
 """Seconds to wait for workers that Spark has started already, but that may still be importing."""
+SECOND_TASK_SECONDS = 5.0
+"""Seconds for which Spark may still have a second task of a worker after the first has ended well."""
 LAST_WORDS_SECONDS = 1.0
 """Seconds for which the driver reads the last reports of workers when an attempt is over."""
 SILENT_SECONDS = 60

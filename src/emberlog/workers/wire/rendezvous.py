@@ -24,6 +24,7 @@ from emberlog.workers.kernels.tuning import (
     CONNECT_SECONDS,
     HANDSHAKE_SECONDS,
     LAST_WORDS_SECONDS,
+    SECOND_TASK_SECONDS,
     SILENT_SECONDS,
     WAIT_SECONDS,
 )
@@ -82,7 +83,8 @@ class Tracker:
 
     How long workers are waited for is not decided here: Spark may have to find room for them first. Who comes first
     under a number is that worker; a second one is kept waiting until the tracker closes, because Spark would stop the
-    first as soon as the second ends.
+    first as soon as the second ends. If it still waits a while after the first has left in good order, Spark does not
+    have what that one told, and the worker is lost all the same.
     """
 
     def __init__(
@@ -133,6 +135,13 @@ class Tracker:
         self._thread.join(timeout=last_words + 5)
 
     def _run(self) -> None:
+        try:
+            self._attend_all()
+        except Exception as error:
+            _log.exception("the tracker stopped")
+            self._lost(f"the tracker stopped: {error}")  # or everyone would wait for ever
+
+    def _attend_all(self) -> None:
         with contextlib.closing(self._listener):
             while self._closes_at is None or (self._guests and time.monotonic() < self._closes_at):
                 for number, connection in self._listener.turn(self._credentials, self._patience()):
@@ -156,6 +165,10 @@ class Tracker:
         self._expect_word(guest, HANDSHAKE_SECONDS)
         if number in self._guests or number in self._addresses:
             self._waiting.append(guest)
+            if number in self._guests:
+                guest.until = float("inf")
+            else:
+                self._expect_word(guest, SECOND_TASK_SECONDS)
             self._say(guest, json.dumps(None))
         else:
             self._guests[number] = guest
@@ -247,7 +260,12 @@ class Tracker:
             if guest.until < now:
                 problem = f"worker {guest.number:,} gave no sign of life for {self._stall_seconds:,g} seconds"
                 self._lose(guest, problem)
-        self._next_look = min((guest.until for guest in self._guests.values()), default=None)
+        for guest in self._waiting:
+            if guest.until < now and self._closes_at is None:
+                guest.until = float("inf")
+                self._lost(f"Spark began worker {guest.number:,} anew, because it did not hear how it ended")
+        ends = [guest.until for guest in (*self._guests.values(), *self._waiting)]
+        self._next_look = min((end for end in ends if end < float("inf")), default=None)
 
     def _lose(self, guest: _Guest, problem: str) -> None:
         is_known = guest.number in self._addresses and guest not in self._waiting
@@ -264,6 +282,9 @@ class Tracker:
             self._waiting.remove(guest)
         elif self._guests.pop(guest.number, None) is not None and guest.number in self._addresses:
             self._progress.finish(guest.number)
+            for second in self._waiting:
+                if second.number == guest.number:
+                    self._expect_word(second, SECOND_TASK_SECONDS)
 
 
 @dataclass(slots=True, eq=False)

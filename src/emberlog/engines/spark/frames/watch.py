@@ -90,6 +90,11 @@ class Watch:
         rows = None if limits.max_rows is None else max(1, limits.max_rows - self._rows_before)
         return replace(limits, max_rows=rows, timeout=None)
 
+    def check_time(self) -> None:
+        """Raises an error if time is up: for those who wait without a job that could be stopped."""
+        if self._timed_out.is_set():
+            raise self._timeout()
+
     def hear(self, iteration: int, delta_rows: int, total_rows: int, bytes_sent: int) -> None:
         """Takes note of progress that was made elsewhere, where the limits are watched, too."""
         now = time.monotonic()
@@ -113,8 +118,7 @@ class Watch:
             raise self._passed("DL510", f"the limit of {limits.max_iterations:,} iterations", "max_iterations")
         if limits.max_rows is not None and self._rows_before + total_rows > limits.max_rows:
             raise self._passed("DL511", f"the limit of {limits.max_rows:,} rows", "max_rows")
-        if self._timed_out.is_set():
-            raise self._timeout()
+        self.check_time()
 
     def _stop_for_time(self) -> None:
         self._timed_out.set()
