@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from emberlog.diagnostics import EmberlogError
+from emberlog.diagnostics import EmberlogError, fail
 from emberlog.engines.spark.frames.faults import Places, fault_of
 from emberlog.engines.spark.key_handover import key_handed_over, new_credentials
 from emberlog.engines.spark.launcher import LOOPBACK
@@ -40,6 +40,7 @@ from emberlog.streams.steps.progress import ProgressLog
 from emberlog.streams.steps.step import Measures, Spec, Step, merged
 from emberlog.workers.plan.faults import told
 from emberlog.workers.plan.mode import Mode
+from emberlog.workers.wire.handshake import Unreachable
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.rendezvous import Tracker
 
@@ -178,7 +179,10 @@ class Coordinator:
         tracker, ports = None, ports_for(self._spark)
         if self._is_one_machine:
             progress = MergedProgress(workers, lambda _: None, Mode.BSP)
-            tracker = Tracker(LOOPBACK, workers, credentials, progress, ports=ports)
+            try:
+                tracker = Tracker(LOOPBACK, workers, credentials, progress, ports=ports)
+            except Unreachable as problem:
+                raise fail("DL520", f"the workers of a step cannot meet: {problem}") from None
         try:
             job = PartitionJob(self.spec, step, credentials.run, tracker.address if tracker else None, ports)
             # An exchange behind it, so that Spark tries a stage that failed again as a whole.

@@ -74,8 +74,10 @@ class Exchange:
             if link.has_ahead and (ahead := link.receive()) is not None:
                 received[peer] = ahead
                 missing.remove(peer)
-        for peer in missing | unsent:
-            self._links[peer].watch((_READ if peer in missing else 0) | (_WRITE if peer in unsent else 0))
+        for peer in missing:
+            self._links[peer].watch(_READ)
+        for peer in unsent:
+            self._links[peer].watch(_READ | _WRITE)
         while missing or unsent:
             for key, events in self._selector.select():
                 link, peer = key.data, key.data.peer
@@ -88,9 +90,10 @@ class Exchange:
                         received[peer] = complete
                         missing.remove(peer)
                     link.watch(_READ | (_WRITE if link.queued else 0))
-                elif events:
-                    # Who is a round ahead is not listened to: its next frame stays where it is until it is wanted.
-                    link.watch((_READ if peer in missing else 0) | (_WRITE if link.queued else 0))
+                elif events & _READ:  # it is a round ahead
+                    link.watch((_READ if link.read_ahead() else 0) | (_WRITE if link.queued else 0))
+                else:
+                    link.watch(_READ | (_WRITE if link.queued else 0))
         return received
 
     # Without rounds

@@ -34,8 +34,12 @@ class PeerStopped(PeerLost):
 
 def framed(number: int, message: Message) -> list[memoryview]:
     """Returns the bytes of a frame in pieces; none of them is a copy of lanes that lie in one piece."""
+    numbers = message.numbers
+    if not message.batches:
+        count = len(numbers)
+        return [memoryview(struct.pack(f"<4sIQ{count + 2}q", _MAGIC, count + 2, number, count, *numbers, 0))]
     batches = {channel: np.ascontiguousarray(lanes) for channel, lanes in message.batches.items()}
-    words = [len(message.numbers), *message.numbers, len(batches)]
+    words = [len(numbers), *numbers, len(batches)]
     for channel, lanes in batches.items():
         words += (channel, *lanes.shape)
     head = struct.pack(f"<4sIQ{len(words)}q", _MAGIC, len(words), number, *words)

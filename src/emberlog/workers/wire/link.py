@@ -43,7 +43,7 @@ class Link:
         """Takes a message to be sent; returns how many bytes it is."""
         self._sent += 1
         pieces = framed(self._sent, message)
-        size = sum(map(len, pieces))
+        size = sum(map(len, pieces)) if len(pieces) > 1 else len(pieces[0])
         self._pieces += pieces
         self.queued += size
         return size
@@ -93,6 +93,19 @@ class Link:
     def has_ahead(self) -> bool:
         """Tells whether something is here already that a selector does not see."""
         return self._begin < self._end or (self._encrypted is not None and self._encrypted.pending() > 0)
+
+    def read_ahead(self) -> bool:
+        """Takes a part of what is not wanted yet, so that a selector does not tell of it again; False if there was
+        no room for it: it stays where it is."""
+        if self._begin < self._end:
+            return False
+        try:
+            self._begin, self._end = 0, self.connection.recv_into(self._ahead)
+        except WAITS:
+            return True
+        except OSError as error:
+            raise PeerLost(f"{name_of(self.peer)} is gone: {error}") from error
+        return self._end > 0
 
     def _read(self, into: memoryview) -> int:
         if self._begin == self._end:
