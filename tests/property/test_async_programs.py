@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -19,7 +20,7 @@ from emberlog.workers.plan.mode import needs_rounds
 from tests.local_runs import run_locally
 from tests.property.programs import RandomProgram
 from tests.property.shapes import programs
-from tests.property.test_programs import assert_same, by_reference, outcome, properties, read
+from tests.property.test_programs import SURE_DIGITS, assert_same, by_reference, outcome, properties, read
 from tests.simulated_post import simulated
 
 LIMITS = Limits(max_iterations=20_000, max_rows=200_000)
@@ -41,9 +42,9 @@ def test_without_rounds_the_answer_is_that_of_the_reference(random: RandomProgra
     program = read(random)
     plan = plan_program(program).plan
     assume(is_monotone(plan))
-    expected = by_reference(program, random)
+    expected = by_reference(program, random, SURE_DIGITS)
     for workers in (1, 2, 3, 5):
         execution = Execution(workers=workers, mode="async")
         with simulated(seed):
-            found = outcome(lambda execution=execution: run_locally(plan, random.facts, LIMITS, execution))  # type: ignore[misc]
+            found = outcome(partial(run_locally, plan, random.facts, LIMITS, execution), SURE_DIGITS)
         assert_same(found, expected, f"{workers} workers")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +13,7 @@ from tests.interrupted_runs import broken_off, broken_off_within
 from tests.local_runs import run_locally
 from tests.property.programs import RandomProgram
 from tests.property.shapes import programs
-from tests.property.test_programs import LIMITS, assert_same, by_reference, outcome, properties, read
+from tests.property.test_programs import LIMITS, SURE_DIGITS, assert_same, by_reference, outcome, properties, read
 
 SETUPS = {
     "one worker": Execution(workers=1),
@@ -29,8 +31,8 @@ def test_an_interrupted_program_gives_the_answer_of_the_reference(
     program = read(random)
     plan = plan_program(program).plan
     with broken_off(after, every):
-        found = outcome(lambda: run_locally(plan, random.facts, LIMITS, SETUPS[setup]))
-    assert_same(found, by_reference(program, random), setup)
+        found = outcome(partial(run_locally, plan, random.facts, LIMITS, SETUPS[setup]), SURE_DIGITS)
+    assert_same(found, by_reference(program, random, SURE_DIGITS), setup)
 
 
 @given(
@@ -47,5 +49,5 @@ def test_a_program_that_is_interrupted_within_rounds(
     program = read(random)
     plan = plan_program(program).plan
     with broken_off_within(checkpoints, batch, portion):
-        found = outcome(lambda: run_locally(plan, random.facts, LIMITS, SETUPS[setup]))
-    assert_same(found, by_reference(program, random), setup)
+        found = outcome(partial(run_locally, plan, random.facts, LIMITS, SETUPS[setup]), SURE_DIGITS)
+    assert_same(found, by_reference(program, random, SURE_DIGITS), setup)

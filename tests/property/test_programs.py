@@ -39,8 +39,11 @@ properties = settings(
 
 Answers = dict[str, frozenset[Fact]]
 
+ALL_DIGITS, SURE_DIGITS = 17, 12
+"""Of floats that are compared: all, and those that the order of a sum does not touch."""
 
-def outcome(run_it: Callable[[], Answers]) -> Answers | str:
+
+def outcome(run_it: Callable[[], Answers], digits: int = ALL_DIGITS) -> Answers | str:
     """The answers with the types of their values (1 and 1.0 are equal, but not the same), or that there was an error.
 
     Which one comes first, when a program has several, is up to the executor.
@@ -52,20 +55,20 @@ def outcome(run_it: Callable[[], Answers]) -> Answers | str:
             reject()  # a recursion over floats can go on for ever, and says nothing about plans
         assert all(diagnostic.code.startswith("DL50") for diagnostic in error.diagnostics), error
         return AN_ERROR
-    return {name: frozenset(_typed(fact) for fact in facts) for name, facts in answers.items()}
+    return {name: frozenset(_typed(fact, digits) for fact in facts) for name, facts in answers.items()}
 
 
-def _typed(fact: Fact) -> Fact:
-    return tuple(repr(value) for value in fact)
+def _typed(fact: Fact, digits: int) -> Fact:
+    return tuple(f"float {value:.{digits}g}" if isinstance(value, float) else repr(value) for value in fact)
 
 
 AN_ERROR, PERHAPS_AN_ERROR = "an error", "an error, if anybody computes what it is in"
 
 
-def by_reference(program: CheckedProgram, random: RandomProgram) -> Answers | str:
+def by_reference(program: CheckedProgram, random: RandomProgram, digits: int = ALL_DIGITS) -> Answers | str:
     """What the oracle says. It computes everything, also what a query with constants does not ask for: an error there
     need not show."""
-    found = outcome(lambda: evaluate(program, random.facts, LIMITS))
+    found = outcome(lambda: evaluate(program, random.facts, LIMITS), digits)
     return PERHAPS_AN_ERROR if found == AN_ERROR and any(map(_restricts, program.queries)) else found
 
 
