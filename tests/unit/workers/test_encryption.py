@@ -26,6 +26,7 @@ from emberlog.workers.wire.messages import Message, Progress
 from emberlog.workers.wire.presence import Heartbeat
 from emberlog.workers.wire.rendezvous import Met, Tracker, meet
 from tests.unit.workers.identities import OURS, THEIRS
+from tests.unit.workers.test_strangers import ATTACKS
 
 PLAIN = Credentials("run", 0, new_key())
 ENCRYPTED = replace(PLAIN, identity=OURS)
@@ -205,6 +206,27 @@ def test_strangers_are_refused(stranger: Credentials) -> None:
             opened.stop()
             assert admitted.result(timeout=20) == []
         opened.close()
+
+
+def test_strangers_at_an_encrypted_door() -> None:
+    """They come first and stay; ours gets in, and they hear nothing but what TLS says to everyone."""
+    opened = SocketListener("127.0.0.1", 0, guests=1)
+    strangers = [attack() for attack in ATTACKS.values()]
+    admitted = opened.let_in(ENCRYPTED, time.monotonic() + 60)
+    with ThreadPoolExecutor(1) as threads:
+        for stranger in strangers:
+            stranger.visit(opened.port, 0)
+        dialed = threads.submit(
+            lambda: greet(socket.create_connection(("127.0.0.1", opened.port)), ENCRYPTED, 2, 0).close()
+        )
+        number, connection = next(admitted)
+        assert number == 2
+        connection.close()
+        dialed.result(timeout=20)
+    opened.close()
+    for stranger in strangers:
+        assert b"EMBERLG1" not in stranger.heard()
+        stranger.leave()
 
 
 @contextlib.contextmanager

@@ -301,6 +301,15 @@ def test_a_peer_whose_machine_answers_nothing_is_named(monkeypatch: pytest.Monke
             one.close()
 
 
+def test_a_peer_that_is_reached_and_says_nothing_is_not_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is stuck: another attempt may do better."""
+    monkeypatch.setattr(handshake_module, "HANDSHAKE_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        text = f'["127.0.0.1", {silent.getsockname()[1]}, 7]'
+        with pytest.raises(Refused, match=r"worker 0 at 127.0.0.1:[0-9]+: timed out"):
+            meet(1, 2, "127.0.0.1", OURS, None, lambda mine: [text, mine])
+
+
 def test_a_driver_that_cannot_be_reached_is_named() -> None:
     address = Address("127.0.0.1", closed_port())
     with pytest.raises(Unreachable, match=f"the driver at {address} could not be reached from worker 3 .*refused"):

@@ -175,7 +175,7 @@ class SocketListener:
         if not isinstance(handshake, Dialer):
             _log.debug("a connection was refused: %s", problem)
             return
-        if handshake.is_connected and not isinstance(problem, TimeoutError):
+        if handshake.is_connected:  # it could be reached, and is stuck or gone
             raise Refused(f"{name_of(handshake.listener)} at {handshake.to}: {problem}")
         assert isinstance(problem, OSError)
         raise unreachable(handshake.listener, handshake.to, self._number, self._host, problem) from None

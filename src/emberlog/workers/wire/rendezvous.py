@@ -35,7 +35,6 @@ from emberlog.workers.wire.handshake import (
     Address,
     Credentials,
     Refused,
-    Unreachable,
     greet,
     name_of,
     receive_exactly,
@@ -494,11 +493,11 @@ class _Meeting:
         _table(_receive_text(self._met.tracker))
         raise PeerLost("the driver told twice who is where")
 
-    def _not_dialed(self) -> Unreachable:
+    def _not_dialed(self) -> PeerLost:
+        """Returns the error for those who did not come. If they cannot reach this worker they know that better."""
         missing = sorted(self._neighbours - self._met.peers.keys())
-        own = self._addresses[self._number]
-        problem = TimeoutError()
-        return unreachable(self._number, own, missing[0], self._addresses[missing[0]].host, problem)
+        own, host = self._addresses[self._number], self._addresses[missing[0]].host
+        return PeerLost(f"{name_of(missing[0])} at {host} did not dial {name_of(self._number)} at {own}")
 
 
 def _told(number: int, text: str) -> Address:
