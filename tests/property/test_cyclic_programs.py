@@ -5,13 +5,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
+from unittest.mock import patch
 
 from hypothesis import given
 
-from emberlog.logical.nodes import Fixpoint
+from emberlog.config import Execution
+from emberlog.logical.nodes import Fixpoint, PlannedStratum
+from emberlog.logical.statistics import Statistics
 from emberlog.optimize.pipeline import plan_program
+from emberlog.semantics.model import RecursionCase
 from emberlog.workers.plan.capabilities import obstacles
+from emberlog.workers.plan.compile import CyclicProgram
+from emberlog.workers.plan.placement import Copies
+from emberlog.workers.plan.worker_plan import WorkerPlanner
 from tests.local_runs import SETUPS, run_locally
 from tests.property.programs import RandomProgram
 from tests.property.shapes import programs
@@ -28,6 +36,30 @@ def test_every_set_up_gives_the_answer_of_the_reference(random: RandomProgram) -
     for name, execution in SETUPS.items():
         found = outcome(partial(run_locally, plan, random.facts, LIMITS, execution), SURE_DIGITS)
         assert_same(found, expected, name)
+
+
+def counts_rounds(stratum: PlannedStratum) -> bool:
+    cases = (RecursionCase.STAGED, RecursionCase.BOUNDED)
+    return isinstance(stratum.root, Fixpoint) and stratum.root.recursion.case in cases
+
+
+def nothing_fits(_: WorkerPlanner, compiled: Iterable[CyclicProgram], __: Statistics) -> Copies:
+    return Copies({name: 1 << 40 for one in compiled for name in one.statics}, 0)
+
+
+@given(programs())
+@properties
+def test_what_is_read_may_be_too_large_to_be_everywhere(random: RandomProgram) -> None:
+    program = read(random)
+    expected = by_reference(program, random)
+    plan = plan_program(program).plan
+    with patch.object(WorkerPlanner, "_copies", nothing_fits):
+        for workers, mode in ((2, "auto"), (3, "bsp"), (2, "async")):
+            if mode == "async" and any(map(counts_rounds, plan.strata)):
+                continue
+            execution = Execution(workers=workers, mode=mode)
+            found = outcome(lambda execution=execution: run_locally(plan, random.facts, LIMITS, execution))  # type: ignore[misc]
+            assert_same(found, expected, f"{workers} workers, {mode}")
 
 
 @given(programs())

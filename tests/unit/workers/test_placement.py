@@ -6,7 +6,7 @@ from emberlog.engines.spark.description import described
 from emberlog.optimize.pipeline import RULE_PASSES, plan_program
 from emberlog.workers.plan.compile import compile_fixpoint
 from emberlog.workers.plan.mode import Mode
-from emberlog.workers.plan.placement import Placement, place
+from emberlog.workers.plan.placement import Copies, Placement, place
 from emberlog.workers.plan.rules import Send
 from tests.local_runs import SETUPS, run_locally
 from tests.oracle.evaluate import evaluate
@@ -60,6 +60,56 @@ def test_a_join_of_two_deltas_keeps_a_copy_by_the_other_column() -> None:
 def test_valuations_move_to_the_rows_that_they_look_for() -> None:
     placement = placed(EXIT + "tc(X, Y) :- tc(X, Z), tc(Z, W), tc(W, Y).")
     assert moves(placement) > 0
+
+
+LARGE = Copies({"arc": 3 << 30}, 1 << 30)
+
+
+def placed_large(text: str, mode: Mode | None = None) -> Placement:
+    return place(compile_fixpoint(fixpoint(text)), mode=mode, copies=LARGE)
+
+
+def test_what_is_too_large_is_not_copied_to_every_worker() -> None:
+    placement = placed_large(EXIT + "tc(X, Y) :- tc(X, Z), arc(Z, Y).")
+    assert (placement.is_decomposed, placement.homes, placement.statics) == (False, {"tc": 1}, {"arc": 0})
+    assert moves(placement) == 0
+    assert placement.why == (
+        "every recursive rule keeps tc[1], but a copy of arc takes 3.0 GiB on each worker, where one may take 1.0 GiB"
+    )
+
+
+def test_what_fits_is_and_the_reason_says_how_large_it_is() -> None:
+    copies = Copies({"arc": 1 << 20}, 1 << 30)
+    placement = place(compile_fixpoint(fixpoint(EXIT + "tc(X, Y) :- tc(X, Z), arc(Z, Y).")), copies=copies)
+    assert placement.is_decomposed
+    assert placement.why == "every recursive rule keeps tc[1]; copies of arc take 1.0 MiB on each worker"
+
+
+def test_who_asks_for_copies_gets_them() -> None:
+    placement = placed_large(EXIT + "tc(X, Y) :- tc(X, Z), arc(Z, Y).", Mode.DECOMPOSED)
+    assert (placement.is_decomposed, placement.statics) == (True, {"arc": None})
+
+
+def test_valuations_move_to_what_is_too_large() -> None:
+    rules = "sg(X, Y) :- arc(P, X), arc(P, Y), X != Y. sg(X, Y) :- arc(A, X), sg(A, B), arc(B, Y)."
+    assert placed(rules, decompose=False).statics == {"arc": None}
+    placement = placed_large(rules)
+    assert placement.statics == {"arc": 0}
+    assert moves(placement) == 1
+
+
+def test_valuations_move_to_what_is_too_large_and_negated() -> None:
+    rules = EXIT + "tc(X, Y) :- tc(X, Z), step(Z, Y), !arc(Y, X)."
+    assert place(compile_fixpoint(fixpoint(rules)), mode=Mode.BSP).statics["arc"] is None
+    placement = placed_large(rules, Mode.BSP)
+    assert placement.statics["arc"] is not None
+    assert moves(placement) == 1
+
+
+def test_what_no_column_spreads_stays_everywhere_and_is_told() -> None:
+    placement = placed_large("p(X, Y) :- arc(X, Y). p(X, Y) :- p(Z, W), arc(X, Z), arc(W, Y).")
+    assert placement.statics == {"arc": None}
+    assert "no column spreads arc" in placement.why
 
 
 def test_a_mark_in_a_head_says_where_facts_live() -> None:

@@ -15,7 +15,7 @@ from emberlog.workers.plan.multiway import multiway_of
 from emberlog.workers.plan.placement import Placement, has_one_group
 from emberlog.workers.plan.split_rule_by_location import located_rules
 from emberlog.workers.plan.static_placement import NO_HOME
-from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerPlanner, WorkerStratum
+from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerPlanner, WorkerStratum, room_for_copies
 
 _MODES = {
     Mode.DECOMPOSED: "decomposed, no exchange",
@@ -25,11 +25,23 @@ _MODES = {
 
 
 def planner_of(
-    plan: LogicalPlan, execution: Execution = DEFAULT_EXECUTION, *, without_data: bool = False
+    plan: LogicalPlan,
+    execution: Execution = DEFAULT_EXECUTION,
+    *,
+    without_data: bool = False,
+    memory: int | None = None,
 ) -> WorkerPlanner:
-    """Makes the planner of a run on Spark, where relations without recursion are queries that nobody has run yet."""
+    """Makes the planner of a run on Spark, where relations without recursion are queries that nobody has run yet.
+    `memory` is what each worker has, as far as it is known."""
     strata, _ = needed_strata(plan)
-    return WorkerPlanner(strata, plan.outputs, execution, functions=plan.functions, without_data=without_data)
+    return WorkerPlanner(
+        strata,
+        plan.outputs,
+        execution,
+        functions=plan.functions,
+        without_data=without_data,
+        room_for_copies=None if execution.workers == 1 else room_for_copies(execution.memory or memory),
+    )
 
 
 def described(plan: LogicalPlan, planner: WorkerPlanner | None = None) -> tuple[str, ...]:

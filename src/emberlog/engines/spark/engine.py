@@ -23,6 +23,7 @@ from emberlog.engines.spark.plain_scan import parquet_files, rows_in_plan
 from emberlog.engines.spark.run import SparkRun, run
 from emberlog.engines.spark.session import active_session, start_session
 from emberlog.engines.spark.shelves import shelf_of_frame
+from emberlog.engines.spark.slots import memory_of_worker
 from emberlog.engines.worker_counts import WorkerCounts
 from emberlog.io.intake import NoRows, Source, register
 from emberlog.io.matching import free_name
@@ -107,7 +108,7 @@ class SparkEngine(Engine[DataFrame]):
         return self._registered[name].repeated_rows(relation)
 
     def planner(self, plan: LogicalPlan, execution: Execution, *, without_data: bool) -> WorkerPlanner:
-        return planner_of(plan, execution, without_data=without_data)
+        return planner_of(plan, execution, without_data=without_data, memory=memory_of_worker(self.spark))
 
     def choices(self, plan: LogicalPlan, planner: WorkerPlanner) -> tuple[str, ...]:
         return described(plan, planner)

@@ -25,6 +25,7 @@ from emberlog.engines.spark.frames.resources import Kept, Resources
 from emberlog.engines.spark.frames.watch import Watch
 from emberlog.engines.spark.handover import Outgrown
 from emberlog.engines.spark.launcher import Launcher, StaticInput
+from emberlog.engines.spark.slots import memory_of_worker
 from emberlog.events import ExecutorChosen, Listener, RecursionRetried, ignore
 from emberlog.language.comparisons import COMPARISONS
 from emberlog.language.registry import BUILT_IN, Functions
@@ -95,7 +96,7 @@ def run(
     places = places or {}
     resources = Resources(spark)
     watch = Watch(spark, limits, listener, places)
-    planner = planner or planner_of(plan, execution)
+    planner = planner or planner_of(plan, execution, memory=memory_of_worker(spark))
     execution = planner.execution
     try:
         with watch.guarded(), coded_errors(places):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Collection, Mapping
@@ -13,6 +14,7 @@ from pyspark.sql import SparkSession
 from emberlog.engines.spark.frames.resources import is_connect
 from emberlog.engines.spark.probe import forget, is_local, probe
 from emberlog.engines.spark.session_settings import number_in, setting
+from emberlog.workers.kernels.machine_memory import memory_for_each, memory_from_spark
 
 WAIT_SECONDS = 30.0
 """For executors of a young session, and for those that replace others."""
@@ -167,3 +169,14 @@ def _connected(spark: SparkSession) -> int:
     if is_local(master):  # as many cores as the machine of the server has, which nobody tells
         return 1
     return probe(spark, None).slots(number_in(spark, "spark.task.cpus") or 1) or 1
+
+
+def memory_of_worker(spark: SparkSession) -> int | None:
+    """Returns the bytes that a worker will have, as far as the session tells before it starts any."""
+    settings = {name: value for name in MEMORY_SETTINGS if (value := setting(spark, name)) is not None}
+    if (found := memory_from_spark(settings)) is not None:
+        return found
+    if (local := _LOCAL.fullmatch(settings.get("spark.master", ""))) is None:
+        return None
+    cores = local[2] or "1"
+    return memory_for_each(int(cores) if cores.isdigit() else os.cpu_count() or 1)

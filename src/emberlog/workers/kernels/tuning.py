@@ -31,6 +31,11 @@ MEMORY_SHARE = 0.8
 COPIES_IN_MEMORY = 4
 """How many times its own size a relation takes while it is fed: its rows, their order by key, and columns in that
 order. Decides whether it fits before it is read."""
+COPY_SHARE = 0.25
+"""Share of the memory of a worker that a copy of a relation may take. One that takes more is spread, even where that
+means an exchange in each round."""
+UNKNOWN_MEMORY = 4 << 30
+"""Bytes that a worker is taken to have where nobody says how much it has."""
 BYTES_IN_TABLE = 32
 """Bytes of a row beside its lanes, in the tables that combine what leaves a worker."""
 PORTIONS = 16

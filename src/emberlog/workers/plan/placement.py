@@ -8,16 +8,17 @@ is another column, a copy partitioned by the key is kept, and valuations move to
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from emberlog.semantics.model import Compare
 from emberlog.syntax.ast import ComparisonOperator, Constant, Expression, Variable
+from emberlog.workers.kernels.memory import in_words
 from emberlog.workers.plan.compile import CyclicProgram
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.plan.rules import Assign, Keep, Probe, RelationLayout, RuleChain, Start
-from emberlog.workers.plan.split_rule_by_location import split_rule_by_location
-from emberlog.workers.plan.static_placement import NO_HOME, spread_statics
+from emberlog.workers.plan.split_rule_by_location import Split, split_rule_by_location
+from emberlog.workers.plan.static_placement import NO_HOME, common_columns, spread_statics
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,37 +39,92 @@ class Placement:
         return self.mode is Mode.DECOMPOSED
 
 
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """Says what it takes to have relations that do not change on every worker, as far as their sizes are known."""
+
+    bytes_of: Mapping[str, int] = field(default_factory=dict)
+    """What a copy takes on each worker, with its indexes."""
+    room: int | None = None
+    """Bytes that one may take; None for any number."""
+
+    def too_large(self, spread: Mapping[str, int | None]) -> list[str]:
+        """Returns the relations that are everywhere although that takes too much."""
+        if self.room is None:
+            return []
+        return [name for name, column in spread.items() if column is None and self.bytes_of.get(name, 0) > self.room]
+
+    def described(self, names: Iterable[str]) -> str:
+        assert self.room is not None
+        sizes = ", ".join(f"a copy of {name} takes {in_words(self.bytes_of[name])}" for name in names)
+        return f"{sizes} on each worker, where one may take {in_words(self.room)}"
+
+    def that_fit(self, spread: Mapping[str, int | None]) -> str:
+        """Returns what a copy of everything takes, in words, if that is known."""
+        copied = [name for name, column in spread.items() if column is None and name in self.bytes_of]
+        if self.room is None or not copied:
+            return ""
+        size = in_words(sum(self.bytes_of[name] for name in copied))
+        return f"; copies of {', '.join(copied)} take {size} on each worker"
+
+
+NO_LIMIT = Copies()
+
+
 def place(
     program: CyclicProgram,
     *,
     mode: Mode | None = None,
     even_alone: bool = False,
     preferred: Mapping[str, int | None] | None = None,
+    copies: Copies = NO_LIMIT,
 ) -> Placement:
     """Returns the placement with the fewest moves; only without a mode, or with `DECOMPOSED`, has it the pivot, and
     unless `even_alone` a program that gives it one value only does without. `preferred` says how relations that do not
-    change should be spread if that is possible; None for everywhere, which always is."""
+    change should be spread if that is possible; None for everywhere, which always is. What is too large by `copies` is
+    everywhere only if the mode is asked for, or if no column allows anything else."""
     decompose = mode in (None, Mode.DECOMPOSED)
     pivots = _pivots(program)
     is_lone = pivots is not None and not even_alone and _has_one_value(program, pivots)
+    too_large: list[str] = []
+    shown = ", ".join(f"{name}[{column + 1}]" for name, column in (pivots or {}).items())
     if pivots is not None and decompose and not is_lone:
-        shown = ", ".join(f"{name}[{column + 1}]" for name, column in pivots.items())
         spread = _spread(program, pivots, program.rules, preferred or {})
-        return Placement(pivots, {}, program.rules, spread, Mode.DECOMPOSED, f"every recursive rule keeps {shown}")
+        too_large = [] if mode is Mode.DECOMPOSED else copies.too_large(spread)
+        if not too_large:
+            why = f"every recursive rule keeps {shown}{copies.that_fit(spread)}"
+            return Placement(pivots, {}, program.rules, spread, Mode.DECOMPOSED, why)
     homes = {relation.name: _home(relation.name, program) for relation in program.relations}
-    splits = [split_rule_by_location(chain, program, homes) for chain in program.rules]
+    splits, spread = _split(program, homes, preferred or {}, copies)
     rules = tuple(split.chain for split in splits)
-    copies: dict[str, tuple[int, ...]] = {}
+    by_column: dict[str, tuple[int, ...]] = {}
     for name, column in dict.fromkeys(copy for split in splits for copy in split.copies):
-        copies[name] = (*copies.get(name, ()), column)
+        by_column[name] = (*by_column.get(name, ()), column)
     why = "no column is handed through every recursive rule" if pivots is None else "asked for"
     marked = [f"{one.name}[{homes[one.name] + 1}]" for one in program.relations if homes[one.name] == one.location]
     if pivots is None and marked:
         why = f"{why}; `#` places {', '.join(marked)}"
     if is_lone and decompose:
         why = "what every recursive rule keeps has one value only, and one worker would have it all"
-    spread = _spread(program, homes, rules, preferred or {})
-    return Placement(homes, copies, rules, spread, Mode.ASYNC if mode is Mode.ASYNC else Mode.BSP, why)
+    if too_large:
+        why = f"every recursive rule keeps {shown}, but {copies.described(too_large)}"
+    if whole := copies.too_large(spread):
+        why = f"{why}; no column spreads {', '.join(whole)}, although {copies.described(whole)}"
+    return Placement(homes, by_column, rules, spread, Mode.ASYNC if mode is Mode.ASYNC else Mode.BSP, why)
+
+
+def _split(
+    program: CyclicProgram, homes: dict[str, int], preferred: Mapping[str, int | None], copies: Copies
+) -> tuple[list[Split], dict[str, int | None]]:
+    """Returns the rules with their moves, and how relations that do not change are spread. Valuations move to those
+    that are too large to be everywhere, if there is a column that all rules look them up by."""
+    splits = [split_rule_by_location(chain, program, homes) for chain in program.rules]
+    spread = _spread(program, homes, (split.chain for split in splits), preferred)
+    large = common_columns(copies.too_large(spread), program.rules)
+    if not large:
+        return splits, spread
+    splits = [split_rule_by_location(chain, program, homes, large) for chain in program.rules]
+    return splits, _spread(program, homes, (split.chain for split in splits), {**preferred, **large})
 
 
 def has_one_group(program: CyclicProgram) -> bool:
@@ -110,7 +166,7 @@ def _constant_of(value: Expression, chain: RuleChain) -> Expression | None:
 def _spread(
     program: CyclicProgram,
     homes: dict[str, int],
-    rules: tuple[RuleChain, ...],
+    rules: Iterable[RuleChain],
     preferred: Mapping[str, int | None],
 ) -> dict[str, int | None]:
     widths = {name: len(types) for name, types in program.static_types.items()}

@@ -15,7 +15,18 @@ from dataclasses import dataclass, replace
 from emberlog.logical.rule_text import atom_text
 from emberlog.syntax.ast import Variable
 from emberlog.workers.plan.compile import CyclicProgram
-from emberlog.workers.plan.rules import Probe, RuleChain, Send, Start, Step, binds, needed_after, reads, step_text
+from emberlog.workers.plan.rules import (
+    Probe,
+    Refute,
+    RuleChain,
+    Send,
+    Start,
+    Step,
+    binds,
+    needed_after,
+    reads,
+    step_text,
+)
 from emberlog.workers.plan.static_placement import home_variable
 
 
@@ -28,7 +39,12 @@ class Split:
     """Relations of the recursion, with a column that is not their home and that they have to be found by."""
 
 
-def split_rule_by_location(chain: RuleChain, program: CyclicProgram, homes: Mapping[str, int]) -> Split:
+def split_rule_by_location(
+    chain: RuleChain, program: CyclicProgram, homes: Mapping[str, int], spread: Mapping[str, int] | None = None
+) -> Split:
+    """Returns the rule with its moves. `spread` are relations that do not change and are too large to be everywhere,
+    with the column that they are looked up by: valuations move to them."""
+    spread = spread or {}
     names = {relation.name for relation in program.relations}
     steps: list[Step] = []
     copies: dict[tuple[str, int], None] = {}
@@ -50,6 +66,14 @@ def split_rule_by_location(chain: RuleChain, program: CyclicProgram, homes: Mapp
                 # the other parts of the relation, and no memory.
                 steps.append(Send(min(bound & needed or bound), to_all=True))
                 at = None
+            case Probe(atom, keys) if spread.get(atom.relation) in keys:
+                if at != (owner := atom.variables[spread[atom.relation]]):
+                    at = owner
+                    steps.append(Send(at))
+            case Refute(relation, keys, variables) if spread.get(relation) in keys:
+                if at != (owner := variables[keys.index(spread[relation])]):
+                    at = owner
+                    steps.append(Send(at))
             case _:
                 pass
         steps.append(step)

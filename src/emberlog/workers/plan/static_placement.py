@@ -6,7 +6,7 @@ worker then keeps, and indexes, only its part. Any other is needed whole by ever
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from emberlog.workers.plan.rules import Atom, Probe, Refute, RuleChain, Send, Start
 
@@ -41,6 +41,28 @@ def spread_statics(
                     spread[relation] = EVERYWHERE
                     changed = True
     return spread
+
+
+def common_columns(relations: Collection[str], rules: Iterable[RuleChain]) -> dict[str, int]:
+    """By relation the column that all rules look it up by, among others, if there is one: the one that most valuations
+    are already at, or could be."""
+    votes: dict[str, dict[int, int]] = {}
+    allowed: dict[str, set[int]] = {}
+    for chain in rules:
+        for step in chain.steps:
+            match step:
+                case Probe(Atom(relation=relation), keys) | Refute(relation, keys) if relation in relations:
+                    allowed[relation] = allowed.get(relation, set(keys)) & set(keys)
+                    for key in keys:
+                        counted = votes.setdefault(relation, {})
+                        counted[key] = counted.get(key, 0) + 1
+                case _:
+                    pass
+    return {
+        name: max(sorted(columns), key=lambda column: votes[name][column])
+        for name, columns in allowed.items()
+        if columns
+    }
 
 
 def home_variable(atom: Atom, homes: Mapping[str, int | None]) -> str | None:

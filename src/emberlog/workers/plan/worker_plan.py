@@ -19,6 +19,7 @@ from emberlog.language.registry import BUILT_IN, Functions
 from emberlog.logical.nodes import Aggregate, Definition, Fixpoint, Plan, PlannedStratum
 from emberlog.logical.statistics import NO_STATISTICS, Statistics
 from emberlog.logical.traverse import relations_read, walk
+from emberlog.workers.kernels.tuning import COPIES_IN_MEMORY, COPY_SHARE, UNKNOWN_MEMORY
 from emberlog.workers.plan.capabilities import Compiled, compile_stratum
 from emberlog.workers.plan.compile import CyclicProgram
 from emberlog.workers.plan.definition_plans import as_fixpoint
@@ -26,7 +27,7 @@ from emberlog.workers.plan.factored import DoesNotFactor, factor, relations_need
 from emberlog.workers.plan.mode import Mode, needs_rounds
 from emberlog.workers.plan.nulls import Columns, union_of
 from emberlog.workers.plan.partition_choice import PartitionChoice, choose_partitioning
-from emberlog.workers.plan.placement import Placement, has_one_group, place
+from emberlog.workers.plan.placement import NO_LIMIT, Copies, Placement, has_one_group, place
 from emberlog.workers.plan.rules import Probe, Refute, columns_read
 
 
@@ -110,10 +111,12 @@ class WorkerPlanner:
         unique: Mapping[str, frozenset[int]] | None = None,
         computes_before: bool = True,
         without_data: bool = False,
+        room_for_copies: int | None = None,
     ) -> None:
         """`computes_before` says that relations without recursion which a recursion reads are not there yet, so that
         workers compute them beside it. `unique` has columns that no two facts of a relation agree in, which is known of
-        what is not among the strata. `without_data`, a type may not be known yet; most data have plain ones."""
+        what is not among the strata. `without_data`, a type may not be known yet; most data have plain ones.
+        `room_for_copies` is how many bytes a relation may take on every worker; None where they share one memory."""
         self._strata = {stratum.relations: stratum for stratum in strata}
         self._outputs = outputs
         self.execution = execution
@@ -121,6 +124,7 @@ class WorkerPlanner:
         self._computes_before = computes_before
         self._unique = dict(unique or {})
         self._without_data = without_data
+        self._room_for_copies = room_for_copies
         self._found_nulls: Columns = {}
         """By relation: the columns that are known to have nulls."""
         self._made_nulls: dict[str, frozenset[int]] = {}
@@ -206,7 +210,7 @@ class WorkerPlanner:
             needed = _read_by(later) | set(self._outputs)
             types = {name: one for name, one in types.items() if name in needed}
         streamed = {relation.name for relation in program.relations} if after else set()
-        placements = _placements(programs, streamed, self.execution)
+        placements = _placements(programs, streamed, self.execution, self._copies(programs, statistics))
         members = zip(programs, placements, strict=True)
         is_recursive = isinstance(main.root, Fixpoint)
         beside = {one.relations[0].name: one for one in before}
@@ -220,6 +224,20 @@ class WorkerPlanner:
             frozenset(streamed),
             choose_partitioning(program, placements[len(before)], self.execution, beside),
         )
+
+    def _copies(self, programs: Iterable[CyclicProgram], statistics: Statistics) -> Copies:
+        sizes = {
+            name: int(8 * len(types) * statistics[name].rows) * COPIES_IN_MEMORY
+            for one in programs
+            for name, types in one.static_types.items()
+            if name in statistics
+        }
+        return Copies(sizes, self._room_for_copies)
+
+
+def room_for_copies(memory: int | None) -> int:
+    """Returns how many bytes a relation may take on every worker, each of which has so much memory."""
+    return int((UNKNOWN_MEMORY if memory is None else memory) * COPY_SHARE)
 
 
 def unique_columns(program: CyclicProgram) -> dict[str, frozenset[int]]:
@@ -290,18 +308,22 @@ def _read_by(strata: Iterable[PlannedStratum]) -> set[str]:
     return {name for one in strata for name in relations_read(one.root)}
 
 
-def _placements(programs: Sequence[CyclicProgram], streamed: set[str], execution: Execution) -> list[Placement]:
+def _placements(
+    programs: Sequence[CyclicProgram], streamed: set[str], execution: Execution, copies: Copies
+) -> list[Placement]:
     """Placements that agree how each relation is spread; where strata want different things, it is everywhere."""
     preferred: dict[str, int | None] = {}
     for program in programs:
-        preferred.update(wanted_whole(program, execution))
+        wanted = wanted_whole(program, execution)
+        if execution.representation != "auto" or not copies.too_large(wanted):
+            preferred.update(wanted)
     order = sorted(programs, key=lambda one: not one.rules)  # what the rounds want counts most
     while True:
         chosen: dict[str, int | None] = dict(preferred)
         found: dict[int, Placement] = {}
         everywhere: set[str] = set()
         for program in order:
-            placement = place_as_asked(program, execution, chosen)
+            placement = place_as_asked(program, execution, chosen, copies)
             found[id(program)] = placement
             for name, column in placement.statics.items():
                 if name not in streamed and chosen.setdefault(name, column) != column:
@@ -311,14 +333,19 @@ def _placements(programs: Sequence[CyclicProgram], streamed: set[str], execution
         preferred.update(dict.fromkeys(everywhere, None))
 
 
-def place_as_asked(program: CyclicProgram, execution: Execution, preferred: Mapping[str, int | None]) -> Placement:
+def place_as_asked(
+    program: CyclicProgram,
+    execution: Execution,
+    preferred: Mapping[str, int | None],
+    copies: Copies = NO_LIMIT,
+) -> Placement:
     """The placement of one stratum, as far as the execution leaves a choice; an error if it asks for the impossible."""
     even_alone = execution.mode == "decomposed" or execution.representation in ("marks", "lanes")
     mode = None if execution.mode == "auto" else Mode(execution.mode)
     if mode is Mode.ASYNC and program.rules and (reason := needs_rounds(program)) is not None:
         names = ", ".join(relation.name for relation in program.relations)
         raise fail("DL334", f"{names} cannot be computed without rounds: {reason}")
-    placement = place(program, mode=mode, even_alone=even_alone, preferred=preferred)
+    placement = place(program, mode=mode, even_alone=even_alone, preferred=preferred, copies=copies)
     if execution.mode == "decomposed" and program.rules and not placement.is_decomposed:
         raise fail("DL332", f"this recursion cannot be decomposed: {placement.why}")
     if program.rules and (obstacle := _obstacle_to_bits(program, placement, execution)) is not None:
