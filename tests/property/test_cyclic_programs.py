@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from unittest.mock import patch
 
@@ -43,22 +44,28 @@ def counts_rounds(stratum: PlannedStratum) -> bool:
     return isinstance(stratum.root, Fixpoint) and stratum.root.recursion.case in cases
 
 
+@contextmanager
+def every_key_is_hot() -> Iterator[None]:
+    with patch.multiple("emberlog.workers.store.hot_keys", FEWEST_HOT=0, HOT_SHARE=1e-9):
+        yield
+
+
 def nothing_fits(_: WorkerPlanner, compiled: Iterable[CyclicProgram], __: Statistics) -> Copies:
     return Copies({name: 1 << 40 for one in compiled for name in one.statics}, 0)
 
 
 @given(programs())
 @properties
-def test_what_is_read_may_be_too_large_to_be_everywhere(random: RandomProgram) -> None:
+def test_what_is_read_may_be_too_large_to_be_everywhere_and_its_keys_hot(random: RandomProgram) -> None:
     program = read(random)
     expected = by_reference(program, random)
     plan = plan_program(program).plan
-    with patch.object(WorkerPlanner, "_copies", nothing_fits):
+    with patch.object(WorkerPlanner, "_copies", nothing_fits), every_key_is_hot():
         for workers, mode in ((2, "auto"), (3, "bsp"), (2, "async")):
             if mode == "async" and any(map(counts_rounds, plan.strata)):
                 continue
             execution = Execution(workers=workers, mode=mode)
-            found = outcome(lambda execution=execution: run_locally(plan, random.facts, LIMITS, execution))  # type: ignore[misc]
+            found = outcome(partial(run_locally, plan, random.facts, LIMITS, execution))
             assert_same(found, expected, f"{workers} workers, {mode}")
 
 

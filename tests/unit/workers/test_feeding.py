@@ -14,6 +14,7 @@ import pytest
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING
 from emberlog.workers.kernels.lanes import NULL, Lanes, lane_to_floats
+from emberlog.workers.store.hot_keys import NO_HOT_KEYS
 from emberlog.workers.store.partitioning import Hashed
 from emberlog.workers.store.stores import StaticStore
 from emberlog.workers.store.texts import TextTable
@@ -40,7 +41,8 @@ def feed(
     stage_rows: Mapping[int, Sequence[pa.RecordBatch]],
     texts: TextTable,
 ) -> dict[str, StaticStore]:
-    return feed_and_divide(feeds, number, workers, exchange, stage_rows, texts, lambda _: Hashed(workers))[0]
+    division = Hashed(workers), NO_HOT_KEYS
+    return feed_and_divide(feeds, number, workers, exchange, stage_rows, texts, lambda _: division)[0]
 
 
 ONE_COLUMN, TWO_COLUMNS = frozenset((0,)), frozenset((0, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from emberlog.config import Execution, Limits
 from emberlog.diagnostics import EmberlogError
+from emberlog.engines.spark.task import DONE
 from emberlog.events import Event, StratumFinished
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import Fact
@@ -17,6 +19,7 @@ from emberlog.workers.plan.partition_choice import Kind, Walk
 from emberlog.workers.store.partitioning import Hashed, as_lanes, divided, from_lanes
 from tests.local_runs import plan_workers, run_locally
 from tests.programs import checked
+from tests.unit.workers.task_runs import facts_in, job_for, run_tasks
 
 Arc = tuple[int, int]
 
@@ -173,3 +176,19 @@ def test_answers_do_not_depend_on_the_place(mode: str, kind: str) -> None:
     expected = run_locally(program, {"road": roads})
     found = run_locally(program, {"road": roads}, execution=Execution("cyclic", mode, 3, partitioning=kind))
     assert found == expected
+
+
+@pytest.mark.parametrize("asked_for", [False, True])
+def test_too_many_arcs_are_not_placed_by_one_worker(
+    asked_for: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless that is asked for; otherwise all of them would have to come to one worker."""
+    monkeypatch.setattr("emberlog.workers.fixpoint.team.MOST_ARCS", 10)
+    text = "declare arc(int a, int b).\ntc(X, Y) :- arc(X, Y).\ntc(X, Y) :- tc(X, Z), arc(Z, Y).\n"
+    arcs = {(number, number + 1) for number in range(30)}
+    execution = Execution(mode="async", partitioning="locality" if asked_for else "auto")
+    summaries = run_tasks(job_for(text, {"arc": arcs}, tmp_path, 2, execution), monkeypatch)
+    assert {summary.status for summary in summaries} == {DONE}
+    said = "" if asked_for else "placed by hash: 30 arcs are too many for one worker to place by locality"
+    assert {summary.choice for summary in summaries} == {said}
+    assert len(facts_in(tmp_path / "relation-0")) == 30 * 31 // 2

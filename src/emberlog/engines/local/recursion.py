@@ -17,7 +17,7 @@ from emberlog.logical.traverse import relation_columns
 from emberlog.workers.fixpoint.definitions import DefinitionWorker
 from emberlog.workers.fixpoint.factored_worker import FactoredWorker
 from emberlog.workers.fixpoint.profile import Profile
-from emberlog.workers.fixpoint.team import arcs_of, run_workers, share_of, worker_for
+from emberlog.workers.fixpoint.team import arcs_of, run_workers, shares_of, worker_for
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask, spilled_on
 from emberlog.workers.kernels.lanes import Lanes
 from emberlog.workers.kernels.machine_memory import load_libraries, memory_for_each
@@ -25,6 +25,7 @@ from emberlog.workers.kernels.memory import TooLarge, allowed
 from emberlog.workers.plan.representation import Representation
 from emberlog.workers.plan.worker_plan import WorkerPlan
 from emberlog.workers.store.history import KeepsHistory
+from emberlog.workers.store.hot_keys import hot_keys_of
 from emberlog.workers.store.partitioning import divided
 from emberlog.workers.store.stores import StreamedStatic
 from emberlog.workers.store.texts import TextCodes
@@ -123,6 +124,7 @@ class LocalJob:
         efforts = tuple(worker.effort.of_worker(number) for number, worker in enumerate(team))
         spilled = spilled_on([worker.spilled for worker in team])
         choice = team[0].choice.why if isinstance(team[0], FactoredWorker) and team[0].choice is not None else ""
+        choice = "; ".join(filter(None, (choice, team[0].task.hot_keys.described)))
         rows = {name: len(relation) for name, relation in found.items()} | self._rows(team)
         iterations = progress.iterations
         return Outcome(found, rows, iterations, histories, (), 0, choice, efforts, spilled, profile)
@@ -138,10 +140,14 @@ class LocalJob:
         """Returns the workers that have each relation when they are done."""
         partition_choice, spread = self.worker_plan.partition_choice, self.worker_plan.spread
         partitioning = divided(partition_choice.kind, arcs_of(partition_choice.walks, statics), self.workers)
-        shares = [
-            {name: share_of(rows, spread[name], number, partitioning) for name, rows in statics.items()}
-            for number in range(self.workers)
-        ]
+        columns = {name: spread[name] for name in self.worker_plan.splittable}
+        keys = {name: statics[name][column] for name, column in columns.items() if column is not None}
+        hot_keys = hot_keys_of(keys, self.workers)
+        divided_rows = {
+            name: shares_of(name, rows, spread[name], partitioning, self.workers, hot_keys)
+            for name, rows in statics.items()
+        }
+        shares = [{name: one[number] for name, one in divided_rows.items()} for number in range(self.workers)]
         teams: dict[str, list[Worker]] = {}
         for stratum in self.worker_plan.strata:
             team: list[Worker] = []
@@ -158,6 +164,7 @@ class LocalJob:
                     self.worker_plan.index,
                     self.execution.memory,
                     partitioning=partitioning,
+                    hot_keys=hot_keys,
                     provenance=self.execution.provenance,
                 )
                 worker: Worker

@@ -80,6 +80,9 @@ def _of_plan(worker_plan: WorkerPlan) -> list[str]:
     lines.append(f"placement: by {worker_plan.partition_choice.kind.value}; {worker_plan.partition_choice.why}")
     lines += (f"located: {line}" for line in _exchanges(worker_plan.main) if not placement.is_decomposed)
     lines.append(f"representation: {_representation(worker_plan.main)}")
+    if worker_plan.splittable:
+        names = ", ".join(sorted(worker_plan.splittable))
+        lines.append(f"hot keys: rows of a key of {names} that has very many go to all workers")
     if worker_plan.has_texts:
         lines.append(f"texts: {_texts(worker_plan)}")
     return lines + _beside(worker_plan)

@@ -176,7 +176,8 @@ def memory_of_worker(spark: SparkSession) -> int | None:
     settings = {name: value for name in MEMORY_SETTINGS if (value := setting(spark, name)) is not None}
     if (found := memory_from_spark(settings)) is not None:
         return found
-    if (local := _LOCAL.fullmatch(settings.get("spark.master", ""))) is None:
+    master = settings.get("spark.master", "")
+    if not is_local(master):
         return None
-    cores = local[2] or "1"
-    return memory_for_each(int(cores) if cores.isdigit() else os.cpu_count() or 1)
+    cores = re.search(r"\[([0-9]+)", master)
+    return memory_for_each(int(cores[1]) if cores else os.cpu_count() or 1)

@@ -10,7 +10,7 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -29,7 +29,7 @@ from emberlog.workers.fixpoint.drain_progress import ClosureProgress, DrainProgr
 from emberlog.workers.fixpoint.factored_worker import FactoredWorker
 from emberlog.workers.fixpoint.profile import Profile, Recorder
 from emberlog.workers.fixpoint.rounds import RoundsWorker
-from emberlog.workers.fixpoint.team import agreed, worker_for
+from emberlog.workers.fixpoint.team import agreed, agreed_hot_keys, worker_for
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask
 from emberlog.workers.kernels.lanes import Lane, Lanes, joined
 from emberlog.workers.kernels.machine_memory import load_libraries, memory_for_each
@@ -40,6 +40,7 @@ from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerStratum
 from emberlog.workers.recover.checkpoints import Checkpoints, Stale, attempt_folder
 from emberlog.workers.store.folders import Unopened, folder_at
 from emberlog.workers.store.history import KeepsHistory
+from emberlog.workers.store.hot_keys import HotKeys
 from emberlog.workers.store.partitioning import Hashed, Partitioning
 from emberlog.workers.store.spilled_rows import SpillPlace, local_folders, spilling_to
 from emberlog.workers.store.stores import StaticStore, StreamedStatic
@@ -338,16 +339,14 @@ class TaskRun:
         for stratum in worker_plan.strata:
             for text in texts_of(stratum.program):
                 self.texts.code(text)  # now, so that they are told with those that are read
-        statics, self.partitioning = feed(
+        statics, self.partitioning, hot_keys = feed(
             job.feeds,
             self.number,
             job.workers,
             exchange,
             stage_rows,
             self.texts,
-            lambda shares: agreed(
-                worker_plan.partition_choice.kind, worker_plan.partition_choice.walks, shares, exchange, job.workers
-            ),
+            self._divide,
         )
         streams: dict[str, StreamedStatic] = {}
         if self.checkpoints is not None and isinstance(self.texts, TextTable):
@@ -369,6 +368,7 @@ class TaskRun:
                 memory=self.memory,
                 checkpoints=self.checkpoints if stratum.is_recursive else None,
                 partitioning=self.partitioning,
+                hot_keys=hot_keys,
                 provenance=job.execution.provenance,
             )
             worker: Worker
@@ -393,6 +393,16 @@ class TaskRun:
             self.summary.unsaved = self.checkpoints.problem or ""
         self.reached(Phase.RESULT_READ)
 
+    def _divide(self, shares: Mapping[str, Lanes]) -> tuple[Partitioning, HotKeys]:
+        """Returns where values are, and which have rows on all workers, by all shares of what is read."""
+        worker_plan, workers = self.job.worker_plan, self.job.workers
+        partitioning, instead = agreed(worker_plan.partition_choice, shares, self.exchange, workers)
+        columns = {name: worker_plan.spread[name] for name in sorted(worker_plan.splittable)}
+        keys = {name: shares[name][column] for name, column in columns.items() if column is not None}
+        hot_keys = agreed_hot_keys(keys, self.exchange, workers)
+        self.summary.choice = "; ".join(filter(None, (instead, hot_keys.described)))
+        return partitioning, hot_keys
+
     def _new_carrier(self) -> Exchange:
         return Exchange(self.number, self.met.peers, self.met.routes)
 
@@ -414,7 +424,7 @@ class TaskRun:
     def _note(self, worker: Worker) -> None:
         self.summary.spilled = self.summary.spilled or worker.spilled
         if isinstance(worker, FactoredWorker) and worker.choice is not None:
-            self.summary.choice = worker.choice.why
+            self.summary.choice = "; ".join(filter(None, (worker.choice.why, self.summary.choice)))
 
     def _note_counts(self, profile: Profile) -> None:
         self.summary.profile += [[*key, one.derived, one.kept, one.seconds] for key, one in profile.counts.items()]

@@ -21,7 +21,7 @@ from emberlog.workers.fixpoint.chains import Batch, ChainRunner
 from emberlog.workers.fixpoint.growing import GrowingWorker
 from emberlog.workers.fixpoint.shipping import Installing, Outbox
 from emberlog.workers.fixpoint.termination import Detector, Token
-from emberlog.workers.fixpoint.worker import WorkerTask, as_batch
+from emberlog.workers.fixpoint.worker import FOR_ALL, WorkerTask, as_batch
 from emberlog.workers.kernels.hashing import rows_of_owner
 from emberlog.workers.kernels.lanes import Lane, Lanes, joined
 from emberlog.workers.kernels.tuning import BATCH, MAIL_SECONDS, SHIP_ROWS, SHIP_SECONDS
@@ -156,7 +156,10 @@ class AsyncWorker(GrowingWorker):
                 continue
             lanes, route = self.leaving(runner, begin, send, batches)
             channel = self._first_move + self._moves.index((runner, send))
-            stays = self._keep_own(channel, lanes, route)
+            for_owner, for_all = self.divided(runner.send(send), lanes, route)
+            stays = self._keep_own(channel, *for_owner)
+            if for_all is not None:
+                stays = joined([stays, self._keep_own(channel + FOR_ALL, for_all, None)], len(for_all))
             if stays.shape[1]:
                 under_way.append((runner, send + 1, _alone(runner, send, stays)))
 
@@ -292,7 +295,7 @@ class AsyncWorker(GrowingWorker):
                 copies[channel - self._first_copy].advance()
                 has_copies = True
             else:
-                runner, send = self._moves[channel - self._first_move]
+                runner, send = self._moves[channel % FOR_ALL - self._first_move]
                 self._arrived.append((runner, send + 1, lanes))
         self._installing.taken[sender] += has_copies
 

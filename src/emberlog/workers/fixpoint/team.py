@@ -18,13 +18,14 @@ from emberlog.workers.fixpoint.factored_worker import FactoredWorker
 from emberlog.workers.fixpoint.rounds import RoundsWorker
 from emberlog.workers.fixpoint.staged import StagedWorker
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask
-from emberlog.workers.kernels.hashing import rows_of_owner
-from emberlog.workers.kernels.lanes import Lanes, joined
-from emberlog.workers.kernels.tuning import MATRIX_MEMORY
+from emberlog.workers.kernels.hashing import parts_by_owner, rows_of_owner
+from emberlog.workers.kernels.lanes import Lane, Lanes, joined
+from emberlog.workers.kernels.tuning import MATRIX_MEMORY, MOST_ARCS
 from emberlog.workers.plan.factored import DoesNotFactor, Factored, factor
 from emberlog.workers.plan.mode import Mode
-from emberlog.workers.plan.partition_choice import Kind, Walk
+from emberlog.workers.plan.partition_choice import Kind, PartitionChoice, Walk
 from emberlog.workers.plan.representation import Representation
+from emberlog.workers.store.hot_keys import NO_HOT_KEYS, HotKeys, frequent, hot_among
 from emberlog.workers.store.partitioning import Hashed, Partitioning, as_lanes, divided, from_lanes
 from emberlog.workers.store.stores import StaticStore
 from emberlog.workers.wire.messages import Carrier, Mail, Message, Progress, Running
@@ -186,6 +187,43 @@ def share_of(rows: Lanes, column: int | None, number: int, partitioning: Partiti
     return StaticStore(rows_of_owner(rows, partitioning.owners(rows[column]), number))
 
 
+def shares_of(
+    relation: str, rows: Lanes, column: int | None, partitioning: Partitioning, workers: int, hot_keys: HotKeys
+) -> list[StaticStore]:
+    """Returns what each worker keeps of a relation that does not change."""
+    if column is None or workers == 1:
+        return [StaticStore(rows)] * workers
+    owner = hot_keys.owners(relation, rows, column, partitioning, workers)
+    return [StaticStore(rows_of_owner(rows, owner, number)) for number in range(workers)]
+
+
+def agreed_hot_keys(columns: Mapping[str, Lane], exchange: Carrier, workers: int) -> HotKeys:
+    """Returns the hot values of columns of which every worker has a share. The owner of a value adds up what they have
+    of it, so that no worker hears of all frequent values but of the hot ones."""
+    if workers == 1 or not columns:
+        return NO_HOT_KEYS
+    mail = [Message(tuple(len(lane) for lane in columns.values())) for _ in range(workers)]
+    for channel, lane in enumerate(columns.values()):
+        found = np.stack(frequent(lane, workers))
+        for worker, part in parts_by_owner(found, Hashed(workers).owners(found[0]), workers):
+            mail[worker].batches[channel] = part
+    received = exchange.swap(mail)
+    rows = np.array([message.numbers for message in received]).sum(axis=0)
+    mail = [Message() for _ in range(workers)]
+    for channel in range(len(columns)):
+        values, counts = joined([one.batches[channel] for one in received if channel in one.batches], 2)
+        hot = hot_among(values, counts, int(rows[channel]), workers)
+        for message in mail if len(hot) else ():
+            message.batches[channel] = hot[None]
+    received = exchange.swap(mail)
+    hot_keys = {}
+    for channel, name in enumerate(columns):
+        parts = [one.batches[channel] for one in received if channel in one.batches]
+        if parts:
+            hot_keys[name] = np.sort(joined(parts, 1)[0])
+    return HotKeys(hot_keys)
+
+
 # All workers come to the same partitioning: one sees all arcs, and tells the others where everything belongs.
 
 
@@ -195,17 +233,24 @@ def arcs_of(walks: Sequence[Walk], relations: Mapping[str, Lanes]) -> Lanes:
 
 
 def agreed(
-    kind: Kind, walks: Sequence[Walk], shares: Mapping[str, Lanes], exchange: Carrier, workers: int
-) -> Partitioning:
-    """Returns the partitioning for relations of which every worker has a share."""
+    choice: PartitionChoice, shares: Mapping[str, Lanes], exchange: Carrier, workers: int
+) -> tuple[Partitioning, str]:
+    """Returns the partitioning for relations of which every worker has a share, and why it is not the chosen one if it
+    is not. One worker sees all arcs, so it is not by them if they are too many, unless that is asked for."""
+    kind = choice.kind
     if kind is Kind.HASH or workers == 1:
-        return Hashed(workers)
+        return Hashed(workers), ""
+    arcs = arcs_of(choice.walks, shares)
+    counted = exchange.swap([Message((arcs.shape[1],)) for _ in range(workers)])
+    total = sum(message.numbers[0] for message in counted)
+    if total > MOST_ARCS and not choice.is_asked_for:
+        return Hashed(workers), f"placed by hash: {total:,} arcs are too many for one worker to place by {kind.value}"
     mail = [Message() for _ in range(workers)]
-    mail[0].batches[0] = arcs_of(walks, shares)
+    mail[0].batches[0] = arcs
     received = exchange.swap(mail)
     mail = [Message() for _ in range(workers)]
     if exchange.number == 0:
         found = divided(kind, joined([message.batches[0] for message in received], 2), workers)
         for message in mail:
             message.batches[0] = as_lanes(found)
-    return from_lanes(exchange.swap(mail)[0].batches[0], workers)
+    return from_lanes(exchange.swap(mail)[0].batches[0], workers), ""

@@ -28,11 +28,13 @@ from emberlog.workers.kernels.tuning import BATCH, PIECES_PER_WORKER
 from emberlog.workers.plan.closing_joins import keys_of
 from emberlog.workers.plan.compile import CyclicProgram
 from emberlog.workers.plan.faults import suspicion
+from emberlog.workers.plan.hot_keys import with_hot_keys
 from emberlog.workers.plan.placement import Placement
 from emberlog.workers.plan.representation import Representation
-from emberlog.workers.plan.rules import Atom, Intersect, Probe, RuleChain
+from emberlog.workers.plan.rules import Atom, Intersect, Probe, RuleChain, Send
 from emberlog.workers.plan.static_placement import NO_HOME
 from emberlog.workers.recover.checkpoints import Checkpoints, SavedState
+from emberlog.workers.store.hot_keys import NO_HOT_KEYS, HotKeys
 from emberlog.workers.store.indexes import Intersection, Matches, PackedIndex, SortedLists
 from emberlog.workers.store.joined import Contribution, Joined, rows_of, written_out
 from emberlog.workers.store.partitioning import Hashed, Partitioning
@@ -40,6 +42,9 @@ from emberlog.workers.store.relations import WorkerRelation, refuse_negative
 from emberlog.workers.store.stores import StaticStore, Store
 from emberlog.workers.store.texts import Texts
 from emberlog.workers.wire.messages import Mail, Message, Progress, Running
+
+FOR_ALL = 1 << 16
+"""Added to the channel of valuations: they meet a hot key, and go to all workers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,8 @@ class WorkerTask:
     """Where the state is kept from time to time, and what to go on from; None for never."""
     partitioning: Partitioning | None = None
     """Which worker owns a value; None for its hash."""
+    hot_keys: HotKeys = NO_HOT_KEYS
+    """Which rows of relations that do not change are on all workers."""
 
     @property
     def saved_state(self) -> SavedState | None:
@@ -104,7 +111,11 @@ class Worker(RelationAccess):
         self.channels = {relation.name: number for number, relation in enumerate(self.program.relations)}
         self.functions = BUILT_IN.with_registered(self.program.functions)
         self.seeds = [self.runner(chain) for chain in self.program.seeds]
-        chains = task.placement.rules if task.workers > 1 else self.program.rules
+        placement = task.placement
+        chains = placement.rules if task.workers > 1 else self.program.rules
+        if task.hot_keys:
+            split = task.hot_keys.values
+            chains = tuple(with_hot_keys(chain, placement.homes, placement.statics, split) for chain in chains)
         self.rules = [self.runner(chain) for chain in chains]
 
     def runner(self, chain: RuleChain, access: RelationAccess | None = None) -> ChainRunner:
@@ -261,11 +272,15 @@ class Worker(RelationAccess):
                     finished += ((runner, lanes) for _, lanes in heads)
                     continue
                 names = runner.carried(send)
-                self.post(mail, number, *self.leaving(runner, begin, send, batches))
+                lanes, route = self.leaving(runner, begin, send, batches)
+                for_owner, for_all = self.divided(runner.send(send), lanes, route)
+                self.post(mail, number, *for_owner)
+                if for_all is not None:
+                    self.post(mail, number + FOR_ALL, for_all, None)
                 moving.append((number, runner, send + 1, names))
             received = yield mail
             under_way = [
-                (runner, begin, iter((as_batch(names, gather(received, number, len(names))),)))
+                (runner, begin, iter((as_batch(names, _arrived(received, number, len(names))),)))
                 for number, runner, begin, names in moving
             ]
         return self._remaining(finished, under_way)
@@ -278,6 +293,16 @@ class Worker(RelationAccess):
         moved = list(self._timed(runner, runner.run(begin, send, batches)))
         lanes = joined([_stacked(batch, names) for batch in moved], len(names))
         return lanes, None if step.to_all else lanes[names.index(step.variable)]
+
+    def divided(self, step: Send, lanes: Lanes, route: Lane | None) -> tuple[tuple[Lanes, Lane | None], Lanes | None]:
+        """Returns the valuations that go where a step says, with their route, and those that meet a hot key and go to
+        all; None for none."""
+        if step.meets is None or route is None:
+            return (lanes, route), None
+        hot = self.task.hot_keys.is_hot(step.meets, route)
+        if not hot.any():
+            return (lanes, route), None
+        return (np.ascontiguousarray(lanes[:, ~hot]), route[~hot]), np.ascontiguousarray(lanes[:, hot])
 
     def _remaining(
         self,
@@ -374,6 +399,13 @@ def spilled_on(workers: Sequence[str]) -> str:
 def gather(received: Mail, channel: int, width: int) -> Lanes:
     """Returns all rows of a channel, from every worker."""
     return joined([message.batches[channel] for message in received if channel in message.batches], width)
+
+
+def _arrived(received: Mail, number: int, width: int) -> Lanes:
+    """Returns the valuations of a rule that came from everyone, for this worker or for all."""
+    channels = [number, number + FOR_ALL]
+    parts = [message.batches[one] for message in received for one in channels if one in message.batches]
+    return joined(parts, width)
 
 
 def _stacked(batch: Batch, names: list[str]) -> Lanes:

@@ -44,6 +44,15 @@ def owners(lane: Lane, workers: int) -> npt.NDArray[np.int32]:
 
 
 @jit
+def row_owners(lanes: Lanes, workers: int) -> npt.NDArray[np.int32]:
+    """Returns the worker that each whole row belongs to, where the rows of one value are on many."""
+    result = np.empty(lanes.shape[1], np.int32)
+    for row in range(lanes.shape[1]):
+        result[row] = np.int32((hash_row(lanes, lanes.shape[0], row) >> np.uint64(32)) % np.uint64(workers))
+    return result
+
+
+@jit
 def sections_of(lanes: Lanes, keys: int, sections: int) -> npt.NDArray[np.int32]:
     """Returns the section of each row by its first `keys` lanes. Neither the bits that tables use nor those of
     owners."""

@@ -41,6 +41,15 @@ BYTES_IN_TABLE = 32
 PORTIONS = 16
 """Part of its memory (one in so many) that leaves a worker at a time; what comes from the others takes as much."""
 
+# Hot keys
+HOT_SHARE = 0.25
+"""Rows of one value, as a part of what each worker would have if all had the same, from which on they are divided among
+all workers."""
+FEWEST_HOT = 1 << 10
+"""Rows of a value that are worth dividing: who looks them up has to go to every worker."""
+HOT_SAMPLE = 1 << 18
+"""Rows of a relation that each worker looks at to find frequent values."""
+
 # Batches
 BATCH = 1 << 17
 """Rows that a chain begins with at a time: lanes of a batch stay in the cache, and numpy's overhead is small beside
@@ -123,6 +132,8 @@ SHIP_SECONDS = 0.25
 """Seconds after which what waits is shipped: others may have nothing to do."""
 MAIL_SECONDS = 0.001
 """Seconds of local rounds between two looks for mail: many rounds take less."""
+MOST_ARCS = 1 << 22
+"""Arcs that one worker places by what they link, for all; more are placed by hash."""
 MOST_REMEMBERED = 1 << 20
 """Rows that an outbox remembers as shipped; more are not worth their memory, and what is shipped twice does no harm."""
 

@@ -98,6 +98,7 @@ class PartitionChoice:
     walks: tuple[Walk, ...]
     """The arcs that it is computed from; none for hashes."""
     why: str
+    is_asked_for: bool = False
 
 
 def choose_partitioning(
@@ -119,7 +120,7 @@ def choose_partitioning(
             )
         if not walks:
             raise fail("DL335", f"values cannot be placed by {asked_for.value}: the rules walk no arcs of a relation")
-        return PartitionChoice(asked_for, walks, "asked for")
+        return PartitionChoice(asked_for, walks, "asked for", is_asked_for=True)
     if asked_for is Kind.HASH:
         return PartitionChoice(Kind.HASH, (), "asked for")
     if placement.mode is Mode.ASYNC and walks:

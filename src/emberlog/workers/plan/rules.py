@@ -81,6 +81,8 @@ class Send:
     variable: str
     to_all: bool = False
     """The variable is then any that is bound, so that there is something to send."""
+    meets: str | None = None
+    """A relation with hot keys: where the value is one of them, the valuation is copied to every worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,8 +378,9 @@ def step_text(step: Step) -> str:
             return f"{variable} = {print_expression(expression)}"
         case Keep(condition):
             return literal_text(condition)
-        case Send(variable, to_all):
-            return "to every worker" if to_all else f"to the worker of {variable}"
+        case Send(variable, to_all, meets):
+            where = "every worker" if to_all else f"the worker of {variable}"
+            return f"to {where}" if meets is None else f"to {where}, to every worker for a hot key of {meets}"
     assert_never(step)
 
 

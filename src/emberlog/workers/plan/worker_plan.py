@@ -24,6 +24,7 @@ from emberlog.workers.plan.capabilities import Compiled, compile_stratum
 from emberlog.workers.plan.compile import CyclicProgram
 from emberlog.workers.plan.definition_plans import as_fixpoint
 from emberlog.workers.plan.factored import DoesNotFactor, factor, relations_needed_whole
+from emberlog.workers.plan.hot_keys import splittable
 from emberlog.workers.plan.mode import Mode, needs_rounds
 from emberlog.workers.plan.nulls import Columns, union_of
 from emberlog.workers.plan.partition_choice import PartitionChoice, choose_partitioning
@@ -68,6 +69,13 @@ class WorkerPlan:
     def nullable(self) -> dict[str, frozenset[int]]:
         """By relation: the columns that may be null."""
         return union_of(one.program.nullable for one in self.strata)
+
+    @property
+    def splittable(self) -> frozenset[str]:
+        """The relations that are fed whose hot keys may be on all workers."""
+        seeds = [chain for one in self.strata for chain in one.program.seeds]
+        rules = [chain for one in self.strata for chain in one.placement.rules]
+        return splittable(self.spread, rules, seeds) & self.inputs.keys()
 
     @property
     def has_texts(self) -> bool:

@@ -18,6 +18,7 @@ from emberlog.workers.kernels.lanes import NULL, Lane, Lanes, floats_to_lane, jo
 from emberlog.workers.kernels.memory import claim
 from emberlog.workers.kernels.tuning import COPIES_IN_MEMORY
 from emberlog.workers.store.folders import Unopened, open_file, said_why
+from emberlog.workers.store.hot_keys import NO_HOT_KEYS, HotKeys
 from emberlog.workers.store.partitioning import Partitioning
 from emberlog.workers.store.stores import StaticStore, distinct_rows
 from emberlog.workers.store.texts import Texts
@@ -137,8 +138,8 @@ def feed(
     exchange: Carrier,
     stage_rows: Mapping[int, Sequence[pa.RecordBatch]],
     texts: Texts,
-    divide: Callable[[Mapping[str, Lanes]], Partitioning],
-) -> tuple[dict[str, StaticStore], Partitioning]:
+    divide: Callable[[Mapping[str, Lanes]], tuple[Partitioning, HotKeys]],
+) -> tuple[dict[str, StaticStore], Partitioning, HotKeys]:
     """Returns the relations as this worker keeps them, and how they are spread, which `divide` says when everyone has
     read its part of them. Texts are codes of `texts`, which the exchange hands round."""
     read = {one.relation: _share(one, number, workers, stage_rows) for one in feeds}
@@ -146,28 +147,36 @@ def feed(
     if any(unexpected.values()):
         raise MeetsNulls({name: columns for name, columns in unexpected.items() if columns})
     shares = {one.relation: encoded(one, read.pop(one.relation), texts) for one in feeds}
-    partitioning = divide(shares)
+    partitioning, hot_keys = divide(shares)
     mail = [Message() for _ in range(workers)]
     for channel, one in enumerate(feeds):
-        _address(mail, channel, shares.pop(one.relation), one.partitioned_by, partitioning)
+        _address(mail, channel, one.relation, shares.pop(one.relation), one.partitioned_by, partitioning, hot_keys)
     received = exchange.swap(mail)
     statics: dict[str, StaticStore] = {}
     for channel, one in enumerate(feeds):
         parts = [message.batches.pop(channel) for message in received if channel in message.batches]
         lanes = joined(parts, len(one.types))
         statics[one.relation] = StaticStore(lanes if one.is_set else distinct_rows(lanes))
-    return statics, partitioning
+    return statics, partitioning, hot_keys
 
 
 def spread_rows(exchange: Carrier, workers: int, lanes: Lanes, column: int | None, partitioning: Partitioning) -> Lanes:
     """Returns rows that arose somewhere, where they are needed."""
     mail = [Message() for _ in range(workers)]
-    _address(mail, 0, lanes, column, partitioning)
+    _address(mail, 0, "", lanes, column, partitioning, NO_HOT_KEYS)
     received = exchange.swap(mail)
     return joined([message.batches[0] for message in received if 0 in message.batches], lanes.shape[0])
 
 
-def _address(mail: list[Message], channel: int, lanes: Lanes, column: int | None, partitioning: Partitioning) -> None:
+def _address(
+    mail: list[Message],
+    channel: int,
+    relation: str,
+    lanes: Lanes,
+    column: int | None,
+    partitioning: Partitioning,
+    hot_keys: HotKeys,
+) -> None:
     if not lanes.shape[1]:
         return
     if column is None or len(mail) == 1:
@@ -175,7 +184,8 @@ def _address(mail: list[Message], channel: int, lanes: Lanes, column: int | None
             message.batches[channel] = lanes
         return
     claim(lanes.nbytes + 8 * lanes.shape[1])
-    for worker, part in parts_by_owner(lanes, partitioning.owners(lanes[column]), len(mail)):
+    owner = hot_keys.owners(relation, lanes, column, partitioning, len(mail))
+    for worker, part in parts_by_owner(lanes, owner, len(mail)):
         mail[worker].batches[channel] = part
 
 
