@@ -131,7 +131,7 @@ def test_right_answer_or_one_error(
 
 
 def test_a_killed_worker_is_told_of(arcs: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    execution = Execution("cyclic", "bsp")
+    execution = Execution("cyclic", "bsp", recovery=Recovery(checkpoint_seconds=None))
     outcome, (retry,) = run(arcs, monkeypatch, TC, execution, Break("kill", Phase.EXCHANGE, times=4))
     assert outcome == CLOSURE
     assert (retry.attempt, retry.since) == (2, 0)
@@ -219,11 +219,13 @@ def test_workers_that_do_not_reach_the_driver(
 
 def test_slots_that_are_gone_are_done_without(arcs: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launcher, "slots_after_a_loss", lambda *_: 1)
-    outcome, (retry,) = run(arcs, monkeypatch, TC, Execution("cyclic", "bsp"), Break("kill", Phase.EXCHANGE, times=4))
+    recovery = Recovery(checkpoint_seconds=None, checkpoint_rounds=5)
+    execution = Execution("cyclic", "bsp", representation="hash", recovery=recovery)
+    outcome, (retry,) = run(arcs, monkeypatch, TC, execution, Break("kill", Phase.CHECKPOINT, times=3))
     assert outcome == CLOSURE
     assert "the process of a worker ended" in retry.reason
     assert retry.reason.endswith("; it goes on with 1 worker instead of 2")
-    assert retry.since == 0
+    assert retry.since == 10
 
 
 LONG = "n(X) :- X = 0.\nn(Y) :- n(X), Y = X + 1, Y < 90000.\n"

@@ -284,8 +284,8 @@ class Launcher:
                     reason += f"; it goes on with {_counted(self.workers, 'worker')} instead of {before:,}"
                 self._new_place(folder, attempt + 1)
                 # A profile counts from the first round on, or is wrong.
-                may_resume = isinstance(problem, Lost) and not self.execution.profile and self.workers == before
-                resume = resumed(folder, attempt, self.workers) if folder is not None and may_resume else None
+                may_resume = not isinstance(problem, Stale) and not self.execution.profile
+                resume = resumed(folder, attempt, before, self.workers) if folder is not None and may_resume else None
                 self.retried(attempt + 1, reason, resume.iteration if resume else 0)
             attempt += 1
 
