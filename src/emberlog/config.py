@@ -119,7 +119,8 @@ class Execution:
     `async`: each worker to its local fixpoint, and on as messages arrive; `auto`: decomposed where the rules allow it,
     else bsp."""
     workers: int | None = None
-    """Of the cyclic executor; None: as many as Spark runs tasks at once."""
+    """Of the cyclic executor; None: as many as Spark runs tasks at once, with dynamic allocation as many as it could
+    (at most 32)."""
     partitioning: str = "auto"
     """Of values among the workers of the cyclic executor. `hash`: evenly and at random; `range`: neighbours in their
     order together; `locality`: those that the recursion's arcs link together; `auto`: by locality in the mode async,

@@ -374,7 +374,7 @@ COMMANDS = {
         "--timeout", "--engine", "--master", "--conf", "--limit", "--json",
     },
     "fmt": {"--check", "--diff"},
-    "doctor": {"--start"},
+    "doctor": {"--start", "--master", "--conf"},
 }  # fmt: skip
 """What each command takes. Whoever adds something has to say below where it is refused, if it is."""
 
@@ -386,6 +386,8 @@ REFUSED = [
     ("run tc.dl --engine local --iterations 3", "iterations"),
     ("run tc.dl --engine local --null NA", "--null"),
     ("run tc.dl --engine local --raw", "--raw"),
+    ("doctor --master local[2]", "--master"),
+    ("doctor --conf a=b", "--conf"),
     ("stream rides.dl --format csv", "--format"),
     ("stream rides.dl --output answers --show 3", "--show"),
     ("explain tc.dl --facts facts", "--facts"),

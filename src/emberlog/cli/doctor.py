@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from emberlog.cli import exit_codes
-from emberlog.cli.parameters import add_command
+from emberlog.cli.parameters import add_command, add_spark_options, refuse
 
 if TYPE_CHECKING:
     from emberlog.cli.health import Finding, State
@@ -18,6 +18,8 @@ EXAMPLES = """\
 examples:
   emberlog doctor          look at Python, Java, Spark and the machine
   emberlog doctor --start  start Spark, too, and run a small program on it
+  emberlog doctor --start --master spark://host:7077
+                           the same on a cluster, whose executors are asked what they have
 
 Without --start nothing is started, and the answer comes at once. The exit code is 1 if something has to be mended.
 """
@@ -33,11 +35,14 @@ def register(commands: Any) -> None:
         examples=EXAMPLES,
     )
     parser.add_argument("--start", action="store_true", help="start Spark and run a small program")
+    add_spark_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from emberlog.cli.health import State, findings
 
+    if not arguments.start:
+        refuse("a look at this machine", {"--master": arguments.master, "--conf": arguments.conf}, "say --start, too")
     worst = State.FINE
     for finding in findings():
         print(finding_text(finding))
@@ -48,9 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             from emberlog.cli.health import try_spark
 
-            finding = try_spark()
-            print(finding_text(finding))
-            worst = max(worst, finding.state, key=list(State).index)
+            for finding in try_spark(arguments.master, dict(arguments.conf)):
+                print(finding_text(finding))
+                worst = max(worst, finding.state, key=list(State).index)
     print(_verdict(worst, started=arguments.start))
     return exit_codes.ERRORS if worst is State.MISSING else exit_codes.FINE
 

@@ -9,13 +9,17 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from emberlog.diagnostics import EmberlogError
 from emberlog.places import RUN_PREFIX, kept_folder
+
+if TYPE_CHECKING:
+    from emberlog.engines.spark.probe import Executor
 
 GIB = 2**30
 
@@ -184,20 +188,55 @@ reach(X, Z) :- reach(X, Y), arc(Y, Z).
 """
 TRIAL_FACTS = 6
 
+SLOWLY = "ship the package as docs/operations.md tells; recursions run as a series of jobs until then"
 
-def try_spark() -> Finding:
-    """Runs a small recursive program on a Spark of our own, to see that everything works together."""
+
+def try_spark(master: str | None = None, conf: Mapping[str, str] | None = None) -> Iterator[Finding]:
+    """Runs a small recursive program on a Spark of our own, to see that everything works together, and asks the
+    executors of a cluster what they have."""
     from emberlog.database import Database
 
     since = time.monotonic()
     try:
-        with Database() as database:
+        with Database(master=master, conf=conf) as database:
             ready = time.monotonic()
+            yield from _executors(database.spark)
             found = database.datalog(TRIAL)["reach"].count()
     except EmberlogError as error:
         first = error.diagnostics[0]
-        return Finding(State.MISSING, "Spark", first.message, "; ".join(note.text for note in first.notes))
+        yield Finding(State.MISSING, "Spark", first.message, "; ".join(note.text for note in first.notes))
+        return
     if found != TRIAL_FACTS:
-        return Finding(State.MISSING, "Spark", f"a small program gave {found:,} facts instead of {TRIAL_FACTS}")
+        yield Finding(State.MISSING, "Spark", f"a small program gave {found:,} facts instead of {TRIAL_FACTS}")
+        return
     text = f"started in {ready - since:,.1f} s, and ran a small program in {time.monotonic() - ready:,.1f} s"
-    return Finding(State.FINE, "Spark", text)
+    yield Finding(State.FINE, "Spark", text)
+
+
+def _executors(spark: Any) -> Iterator[Finding]:
+    """Tells what the executors of a cluster say; nothing where Spark runs in one process."""
+    from emberlog.engines.spark.failures import NotHere
+    from emberlog.engines.spark.probe import is_local, probe
+    from emberlog.engines.spark.slots import Slots
+
+    if is_local(str(spark.sparkContext.master)):
+        return
+    try:
+        found = probe(spark, max(Slots.of(spark).count, 1))
+    except NotHere as problem:
+        yield Finding(State.DOUBTFUL, "executor", str(problem), SLOWLY)
+        return
+    yield from (executor_finding(one) for one in found.executors)
+
+
+def executor_finding(one: Executor) -> Finding:
+    """Tells what is wrong with an executor, or that nothing is."""
+    if one.problem is not None:
+        return Finding(State.DOUBTFUL, "executor", one.problem, SLOWLY)
+    if one.beyond_reach:
+        text = f"{one.name} on {one.host} does not reach the driver at {one.beyond_reach}"
+        return Finding(State.DOUBTFUL, "executor", text, "spark.driver.host, and a firewall; spark.emberlog.ports")
+    cores = "" if one.cores is None else f", {one.cores:,} core{'' if one.cores == 1 else 's'}"
+    return Finding(
+        State.FINE, "executor", f"{one.name} on {one.host}: Python {one.python}, Emberlog {one.emberlog}{cores}"
+    )

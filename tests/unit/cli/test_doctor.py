@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
 
+from emberlog import __version__
 from emberlog.cli import health
 from emberlog.cli.health import Finding, State
 from emberlog.diagnostics import fail
 from emberlog.engines.spark.java import Java
+from emberlog.engines.spark.probe import Executor
 from tests.unit.cli.conftest import Emberlog
+
+EXECUTOR = Executor("1", "node-1", "3.11.7", __version__, "", 4, "", "")
 
 
 @pytest.fixture(autouse=True)
@@ -90,3 +95,24 @@ def test_one_core_and_a_full_disk(emberlog: Emberlog, monkeypatch: pytest.Monkey
     outcome = emberlog("doctor")
     assert outcome.code == 0
     assert outcome.out.endswith("programs will run; the lines with ? tell what could be better\n")
+
+
+@pytest.mark.parametrize(
+    ("executor", "state", "text"),
+    [
+        (EXECUTOR, State.FINE, f"1 on node-1: Python 3.11.7, Emberlog {__version__}, 4 cores"),
+        (
+            replace(EXECUTOR, emberlog="", missing="ModuleNotFoundError: No module named 'emberlog'"),
+            State.DOUBTFUL,
+            "executor 1 on node-1 cannot import Emberlog: ModuleNotFoundError: No module named 'emberlog'",
+        ),
+        (
+            replace(EXECUTOR, beyond_reach="driver:4040: timed out"),
+            State.DOUBTFUL,
+            "1 on node-1 does not reach the driver at driver:4040: timed out",
+        ),
+    ],
+)
+def test_executors_of_a_cluster(executor: Executor, state: State, text: str) -> None:
+    finding = health.executor_finding(executor)
+    assert (finding.state, finding.text) == (state, text)
