@@ -366,8 +366,9 @@ class Met:
             if not selector.select(seconds):
                 return True
             with self._speaking:
-                # What it says now is of a meeting that is called off, after this worker has met the others.
-                return bool(tracker.recv(_AT_ONCE))
+                # An encrypted connection whose end was read could not even say good-bye, so only the plain bytes are
+                # looked at. What comes is of a meeting that is called off, after this worker has met the others.
+                return bool(socket.socket.recv(tracker, 1, socket.MSG_PEEK)) and bool(tracker.recv(_AT_ONCE))
         return False
 
     def stop_listening(self) -> None:
