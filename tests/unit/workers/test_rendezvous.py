@@ -368,8 +368,16 @@ def test_ports_that_are_used_up() -> None:
     with closing(SocketListener("127.0.0.1", 0)) as taken:
         only = Ports(taken.port, taken.port)
         message = f"worker 1 cannot listen on 127.0.0.1: all of its ports {taken.port}-{taken.port} are in use"
+        said: list[str] = []
+
+        def gather(text: str, /) -> list[str]:
+            said.append(text)
+            return said
+
         with pytest.raises(Unreachable, match=message):
-            meet(1, 2, "127.0.0.1", OURS, None, lambda _: [], only)
+            meet(1, 2, "127.0.0.1", OURS, None, gather, only)
+        with pytest.raises(PeerLost, match=f"worker 1 could not take part: {message}"):
+            meet(0, 2, "127.0.0.1", OURS, None, lambda mine: [mine, *said])
 
 
 @pytest.mark.parametrize("text", ["", "x", "0", "40100-40000", "1-70000", "-5"])

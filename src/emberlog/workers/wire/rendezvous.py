@@ -35,6 +35,7 @@ from emberlog.workers.wire.handshake import (
     Address,
     Credentials,
     Refused,
+    Unreachable,
     greet,
     name_of,
     receive_exactly,
@@ -401,7 +402,13 @@ def meet(
     """Connects this worker with all others, or with those by whom mail gets to the others: it dials those with smaller
     numbers and is dialed by the rest, all at the same time."""
     met = Met({}, None)
-    with contextlib.closing(SocketListener(host, number, ports, workers)) as listener:
+    try:
+        opened = SocketListener(host, number, ports, workers)
+    except Unreachable as problem:
+        if tracker is None:  # in Spark's barrier everyone would wait for ever for one that has ended
+            gather(absence(str(problem)))
+        raise
+    with contextlib.closing(opened) as listener:
         # Spark may try a stage again: what one attempt said is worth nothing in the next.
         mine = json.dumps([host, listener.port, secrets.randbits(62)])
         try:
