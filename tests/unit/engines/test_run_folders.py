@@ -44,6 +44,16 @@ def test_a_run_has_a_folder_of_its_own(place: Folder) -> None:
     assert place.folders("emberlog-run-") == []
 
 
+def test_it_is_open_to_whom_the_store_is_open(tmp_path: Path) -> None:
+    for mode in (0o700, 0o2770, 0o1777):
+        tmp_path.chmod(mode)
+        run = Store(LocalFolder(tmp_path)).new_run()
+        run.make("attempt-1/checkpoints")
+        places = (Path(run.location), Path(run.location) / "attempt-1", Path(run.location) / "attempt-1/checkpoints")
+        assert {place.stat().st_mode & 0o7777 for place in places} == {mode}
+        delete_run(run)
+
+
 def test_what_a_process_of_this_machine_left_is_swept(tmp_path: Path) -> None:
     leave = (
         "import os, pathlib, sys\n"

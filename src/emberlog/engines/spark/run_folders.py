@@ -48,8 +48,6 @@ class Store:
         folder = self.folder.within(name)
         self.folder.make(name)
         folder.write(_OWNER, json.dumps(_this_process()).encode())
-        if isinstance(folder, LocalFolder):
-            folder.path.chmod(0o700)
         _runs[folder.location] = folder
         return folder
 

@@ -109,7 +109,14 @@ class LocalFolder:
         return LocalFolder(self.path / name)
 
     def make(self, name: str) -> None:
-        (self.path / name).mkdir(parents=True, exist_ok=True)
+        """Makes it for whom the folder above it is: executors of a cluster may be another user than the driver."""
+        here = self.path / name
+        if not here.is_dir():
+            above = LocalFolder(here.parent)
+            above.make("")
+            with suppress(FileExistsError):
+                here.mkdir()
+                here.chmod(here.parent.stat().st_mode & 0o7777)
 
     def open_out(self, name: str) -> Any:
         return pa.OSFile(str(self.path / name), "wb")
