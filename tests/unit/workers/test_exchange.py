@@ -14,7 +14,7 @@ import pytest
 
 from emberlog.workers.wire import exchange as exchange_module
 from emberlog.workers.wire.exchange import Exchange
-from emberlog.workers.wire.frames import PeerLost
+from emberlog.workers.wire.frames import PeerLost, framed
 from emberlog.workers.wire.messages import Mail, Message
 
 
@@ -90,6 +90,17 @@ def test_one_may_be_a_round_ahead() -> None:
         for messages in in_threads([lambda e=one: rounds(e) for one in exchanges]):  # type: ignore[misc]
             expected = [(worker, number) for number in range(50) for worker in range(3)]
             assert [message.numbers for message in messages] == expected
+
+
+def test_small_lanes_go_in_one_piece_and_large_ones_are_not_copied() -> None:
+    small, large = np.arange(4, dtype=np.int64).reshape(2, 2), np.arange(4096, dtype=np.int64).reshape(1, 4096)
+    message = Message((5,), {0: small, 1: small, 2: large, 3: small, 4: small})
+    pieces = framed(1, message)
+    assert len(pieces) == 3 and np.shares_memory(np.frombuffer(pieces[1], np.int64), large)
+    with team(2) as exchanges:
+        received = in_threads([lambda e=one: e.swap([message] * 2) for one in exchanges])  # type: ignore[misc]
+        for channel, lanes in message.batches.items():
+            assert np.array_equal(received[0][1].batches[channel], lanes)
 
 
 def test_empty_batches_keep_their_width() -> None:

@@ -196,6 +196,9 @@ MOST_DIRECT = 32
 by host. `tests/unit/workers/test_routes.py` sets less."""
 READ_AHEAD = 1 << 13
 """Bytes of a connection that are read at a time where fewer are wanted: most frames of late rounds are smaller."""
+SMALL_PIECE = 1 << 10
+"""Bytes of a frame below which they are copied to those before them. An encrypted connection sends each piece as a
+record of its own."""
 BUFFERS_PER_CALL = 64
 """Buffers that are handed to the system in one call; every system has a limit."""
 MOST_ASKED = 64 << 20

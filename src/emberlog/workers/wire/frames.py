@@ -5,12 +5,13 @@ lanes. Nothing that a peer sends is ever more than numbers in arrays.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from emberlog.workers.kernels.lanes import Lanes
 from emberlog.workers.kernels.memory import claim
+from emberlog.workers.kernels.tuning import SMALL_PIECE
 from emberlog.workers.wire.messages import Message
 
 HEADER = struct.Struct("<4sIQ")
@@ -33,7 +34,7 @@ class PeerStopped(PeerLost):
 
 
 def framed(number: int, message: Message) -> list[memoryview]:
-    """Returns the bytes of a frame in pieces; none of them is a copy of lanes that lie in one piece."""
+    """Returns the bytes of a frame in pieces. Large lanes that lie in one piece are not copied."""
     numbers = message.numbers
     if not message.batches:
         count = len(numbers)
@@ -43,7 +44,24 @@ def framed(number: int, message: Message) -> list[memoryview]:
     for channel, lanes in batches.items():
         words += (channel, *lanes.shape)
     head = struct.pack(f"<4sIQ{len(words)}q", _MAGIC, len(words), number, *words)
-    return [memoryview(head), *(lanes.data.cast("B") for lanes in batches.values() if lanes.size)]
+    return _joined([memoryview(head), *(lanes.data.cast("B") for lanes in batches.values() if lanes.size)])
+
+
+def _joined(pieces: Sequence[memoryview]) -> list[memoryview]:
+    """Returns pieces of which small ones that follow each other are one: to copy them takes less than to send each."""
+    found: list[memoryview] = []
+    small: list[memoryview] = []
+    for piece in pieces:
+        if len(piece) < SMALL_PIECE:
+            small.append(piece)
+            continue
+        if small:
+            found.append(memoryview(b"".join(small)))
+            small.clear()
+        found.append(piece)
+    if small:
+        found.append(memoryview(b"".join(small)))
+    return found
 
 
 class Incoming:
