@@ -46,7 +46,8 @@ def recorded(
     """What a run records: of everything that has a part in an answer, or of what its queries demand."""
     plan = plan_program(checked, off=frozenset() if restricted else {"rewrite_demand"}, provenance=True).plan
     execution = RECORDERS[recorder]
-    if execution.representation == "rows" and not factors(plan):
+    has_nulls = any(None in fact for facts in inputs.values() for fact in facts)
+    if execution.representation == "rows" and (has_nulls or not factors(plan)):
         execution = replace(execution, representation="auto")
     recording: Recording[LocalRelation] = Recording()
     run(
