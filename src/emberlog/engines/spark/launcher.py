@@ -266,6 +266,7 @@ class Launcher:
             except UnseenInput as problem:
                 _log.warning("Spark reads `%s` for the workers, which cannot: %s", problem.relation, problem)
                 self.unseen.add(problem.relation)
+                resume = self._resumed(folder, attempt, self.workers) if resume is not None else None
             except SameHashes as problem:
                 seed += 1
                 if seed == MOST_SEEDS:
@@ -282,12 +283,16 @@ class Launcher:
                     self._may_go_on(lost, problem)
                 if self.workers != before:
                     reason += f"; it goes on with {_counted(self.workers, 'worker')} instead of {before:,}"
-                self._new_place(folder, attempt + 1)
-                # A profile counts from the first round on, or is wrong.
-                may_resume = not isinstance(problem, Stale) and not self.execution.profile
-                resume = resumed(folder, attempt, before, self.workers) if folder is not None and may_resume else None
+                resume = None if isinstance(problem, Stale) else self._resumed(folder, attempt, before)
                 self.retried(attempt + 1, reason, resume.iteration if resume else 0)
             attempt += 1
+
+    def _resumed(self, folder: Folder | None, attempt: int, workers: int) -> Resume | None:
+        """Returns what the next attempt goes on from, after one of so many workers; None for the beginning."""
+        if folder is None or self.execution.profile:
+            return None  # a profile counts from the first round on, or is wrong
+        self._new_place(folder, attempt + 1)
+        return resumed(folder, attempt, workers, self.workers)
 
     def _may_go_on(self, lost: int, problem: Lost | Stale) -> None:
         if lost > self.execution.recovery.retries:

@@ -74,7 +74,7 @@ class Slots:
             is_dynamic,
             not is_connect(spark),
             not is_connect(spark) and str(spark.sparkContext.master).startswith("local"),
-            not is_connect(spark) and setting(spark, "spark.io.encryption.enabled") == "true",
+            setting(spark, "spark.io.encryption.enabled") == "true",
             _BARRIERS_REFUSED if is_dynamic else None,
             {name: value for name in MEMORY_SETTINGS if (value := setting(spark, name)) is not None},
         )
