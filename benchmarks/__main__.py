@@ -1,5 +1,5 @@
 """The command line of the benchmarks: python -m benchmarks run | report | compare | list | install | record |
-ablate | streams | soak | recovery."""
+ablate | streams | soak | recovery | scale."""
 
 from __future__ import annotations
 
@@ -121,6 +121,12 @@ def _parser() -> argparse.ArgumentParser:
     recovery.add_argument("--repeat", type=int, default=5, help="timed runs of everything else (5)")
     recovery.add_argument("--output", type=Path, required=True, metavar="DIR")
     recovery.set_defaults(command=_recovery)
+
+    scale = commands.add_parser("scale", help="what each worker sends and holds, by their number, in this process")
+    scale.add_argument("--only", nargs="+", default=[], metavar="CASE", help="tc sg cc sssp pagerank points-to star")
+    scale.add_argument("--workers", nargs="+", type=int, default=[2, 4, 8, 16, 64, 256, 1024], metavar="N")
+    scale.add_argument("--output", type=Path, required=True, metavar="DIR")
+    scale.set_defaults(command=_scale)
     return parser
 
 
@@ -229,6 +235,19 @@ def _soak(arguments: argparse.Namespace) -> int:
 
     found = soak(arguments.tuples, arguments.output, lambda line: print(line, flush=True))
     print(f"resident memory at the end is {found.growth:.2f} times that after a quarter of the stream")
+    return 0
+
+
+def _scale(arguments: argparse.Namespace) -> int:
+    from benchmarks.scale.cases import CASES
+    from benchmarks.scale.run import run
+
+    unknown = set(arguments.only) - CASES.keys()
+    if unknown:
+        print(f"no such case: {', '.join(sorted(unknown))}; there are {' '.join(CASES)}", file=sys.stderr)
+        return 2
+    for line in run(arguments.only or list(CASES), arguments.workers, arguments.output):
+        print(line, flush=True)
     return 0
 
 
