@@ -6,8 +6,11 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from emberlog.engines.spark.session import start_session
@@ -77,9 +80,20 @@ class Sessions:
 
     def close(self) -> None:
         if self.session is not None:
-            self.session.stop()
-            self.session = None
+            session, self.session = self.session, None
+            try:
+                session.stop()
+            except Py4JError:  # a test was stopped in the middle of a call, and Java's answers come out of turn now
+                _end_java()
             self.cluster.wait_until_idle()
+
+
+def _end_java() -> None:
+    """Ends the Java process of the driver; the next session gets another."""
+    if SparkContext._gateway is not None:
+        SparkContext._gateway.shutdown()
+    context: Any = SparkContext
+    context._gateway = context._jvm = context._active_spark_context = None
 
 
 @pytest.fixture(scope="session")

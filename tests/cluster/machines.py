@@ -87,7 +87,7 @@ class Network:
         return machine
 
     def close(self) -> None:
-        for machine in self.machines:
+        for machine in list(self.machines):
             machine.end()
         if is_isolated():
             _run("ip", "link", "delete", "switch")
@@ -177,6 +177,7 @@ class Machine:
 
     def end(self) -> None:
         """Ends everything on this machine at once."""
+        self.network.machines.remove(self)
         if is_isolated():
             os.kill(self.init, signal.SIGKILL)
             self._holder.wait()

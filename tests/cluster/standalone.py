@@ -18,7 +18,6 @@ from emberlog.engines.spark.java import find_java, home_to_launch
 from tests.cluster.machines import ROOT, Machine, Network, base
 
 MASTER_PORT = 7077
-MASTER_PAGE = 8080
 WORKER_PORT = 7078
 MOST_WORKERS = int(os.environ.get("EMBERLOG_CLUSTER_MACHINES", "4"))
 _PATIENCE = 120.0
@@ -29,16 +28,19 @@ _SMALL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 class Standalone:
     """Holds the master and its Workers. Each Worker offers one core and room for one executor."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, settings: Mapping[str, str] | None = None, port: int = MASTER_PORT) -> None:
+        """`settings` are those of its daemons."""
         self.network = network
+        self.port = port
+        self._options = " ".join((_SMALL, *(f"-D{name}={value}" for name, value in (settings or {}).items())))
         self.nodes: list[Machine] = []
         log = base() / "logs" / "master.log"
         log.parent.mkdir(exist_ok=True)
-        options = {"SPARK_MASTER_OPTS": f"{_SMALL} -Dspark.worker.timeout=20"}
-        master = (*_spark_class("master.Master"), "--host", network.driver, "--port", str(MASTER_PORT))
+        options = {"SPARK_MASTER_OPTS": f"{self._options} -Dspark.worker.timeout=20"}
+        master = (*_spark_class("master.Master"), "--host", network.driver, "--port", str(port))
         with log.open("wb") as output:
             self._master = subprocess.Popen(
-                [*master, "--webui-port", str(MASTER_PAGE)],
+                [*master, "--webui-port", str(self._page)],
                 env={**environment_of(network.driver), **options},
                 stdout=output,
                 stderr=output,
@@ -46,7 +48,11 @@ class Standalone:
 
     @property
     def master(self) -> str:
-        return f"spark://{self.network.driver}:{MASTER_PORT}"
+        return f"spark://{self.network.driver}:{self.port}"
+
+    @property
+    def _page(self) -> int:
+        return self.port + 1_003
 
     def add(
         self, *, shares: bool = True, cores: int = 1, prepare: Callable[[Machine], None] | None = None, **more: str
@@ -62,7 +68,7 @@ class Standalone:
     def start_worker(self, machine: Machine, *, cores: int = 1, **more: str) -> None:
         places = ("--host", machine.address, "--port", str(WORKER_PORT), "--webui-port", "0")
         size = ("--cores", str(cores), "--memory", f"{cores}g", "--work-dir", str(machine.disk / "work"))
-        own = {"SPARK_LOCAL_DIRS": str(machine.disk), "SPARK_WORKER_OPTS": _SMALL, **more}
+        own = {"SPARK_LOCAL_DIRS": str(machine.disk), "SPARK_WORKER_OPTS": self._options, **more}
         command = (*_spark_class("worker.Worker"), *places, *size, self.master)
         machine.start("worker", command, {**environment_of(machine.address), **own})
 
@@ -76,7 +82,7 @@ class Standalone:
 
     def alive(self) -> list[Mapping[str, Any]]:
         try:
-            page = f"http://{self.network.driver}:{MASTER_PAGE}/json/"
+            page = f"http://{self.network.driver}:{self._page}/json/"
             with urllib.request.urlopen(page, timeout=10) as answer:
                 workers = json.load(answer)["workers"]
         except (OSError, ValueError):  # it is not there yet, or only in part
@@ -111,6 +117,8 @@ class Standalone:
         return str(folder)
 
     def close(self) -> None:
+        for machine in list(self.nodes):
+            self.remove(machine)
         self._master.kill()
         self._master.wait()
 

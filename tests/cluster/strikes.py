@@ -65,13 +65,14 @@ def worker_daemon() -> None:
 
 def host() -> None:
     """Kills everything on the machine at once; its kernel still says goodbye to those who were connected."""
-    os.kill(-1, signal.SIGKILL)
+    os.kill(-1, signal.SIGKILL)  # all but this one
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def power() -> None:
     """Takes the machine off the network, and then kills everything: nobody hears of it."""
     subprocess.run(["ip", "link", "set", "eth0", "down"], check=True)
-    os.kill(-1, signal.SIGKILL)
+    host()
 
 
 STRIKES: dict[str, Callable[[], None]] = {

@@ -24,6 +24,7 @@ SOON = {"spark.network.timeout": "30s", "spark.executor.heartbeatInterval": "5s"
 
 @pytest.mark.slow
 def test_a_run_without_faults(spark: SparkSession, ledger: Ledger) -> None:
+    chain_closure(spark, FEW_ROUNDS, IN_ROUNDS)  # the first run loads libraries and kernels
     trial = chain_closure(spark, ROUNDS, IN_ROUNDS)
     ledger.add(f"nothing: {ROUNDS:,} rounds on {MOST_WORKERS} executors", trial)
     assert trial.right, trial.error

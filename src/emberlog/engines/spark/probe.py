@@ -40,6 +40,8 @@ FIRST_TASKS = 8
 """Tasks of the first job where nobody knows how many executors there are."""
 CONNECT_SECONDS = 5.0
 """Seconds for an executor to reach the driver."""
+FIRST_EXECUTOR_SECONDS = 30.0
+"""For which a young session is given time to get one."""
 CONNECTED_FOR = 60.0
 """Seconds for which an answer is good that came over Spark Connect, which does not tell when executors change."""
 
@@ -86,7 +88,9 @@ class Findings:
         problems = [problem for one in self.executors if (problem := one.problem) is not None]
         if problems:
             more = f" (and so on {len(problems) - 1:,} more)" if len(problems) > 1 else ""
-            raise NotHere(f"{problems[0]}{more}; docs/operations.md tells how to ship it")
+            raise NotHere(
+                f"{problems[0]}{more}; install it there in the same place, or ship it as docs/cluster.md tells"
+            )
 
     @property
     def beyond_reach(self) -> str | None:
@@ -130,6 +134,21 @@ def probe(spark: SparkSession, tasks: int | None, store: str = "") -> Findings:
         findings = Findings(tuple(_ask(spark, tasks, driver, paper)))
     _known[session, store] = (executor_ids(spark), time.monotonic(), findings)
     return findings
+
+
+def why_no_python(spark: SparkSession) -> str | None:
+    """Returns why executors cannot run the Python that the session names; None if they can."""
+    until = time.monotonic() + FIRST_EXECUTOR_SECONDS
+    is_dynamic = spark.conf.get("spark.dynamicAllocation.enabled", "false") == "true"
+    while not is_dynamic and not executor_ids(spark):  # with dynamic allocation a job is what brings them
+        if time.monotonic() > until:
+            return f"no executor has come in {FIRST_EXECUTOR_SECONDS:.0f} seconds"
+        time.sleep(0.1)
+    try:
+        _answers(spark, spark.sparkContext.defaultParallelism, None, None)
+    except NotHere as problem:
+        return str(problem)
+    return None
 
 
 def forget(spark: SparkSession) -> None:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.engines.spark.java import find_java, home_to_launch
+from emberlog.engines.spark.probe import why_no_python
 from emberlog.places import kept_folder
 
+_log = logging.getLogger("emberlog")
+
+_PYTHON = "spark.pyspark.python"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 _LOGGING = """\
@@ -51,7 +57,7 @@ _LOCAL_SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "16",
     "spark.python.daemon.module": "emberlog.daemon",
-    "spark.pyspark.python": sys.executable,
+    _PYTHON: sys.executable,
     "spark.pyspark.driver.python": sys.executable,
 }
 """On a cluster, other machines have to reach the driver, and have a Python of their own."""
@@ -77,9 +83,31 @@ def start_session(
         try:
             if not _has_name():
                 _log_in(settings)
-            return builder.getOrCreate()
+            session = builder.getOrCreate()
         except Exception as error:
             raise _did_not_start(error) from error
+    if not is_local:
+        _choose_python(session, master, settings)
+    return session
+
+
+def _choose_python(session: SparkSession, master: str, settings: Mapping[str, str]) -> None:
+    """Says which Python executors run: the one that is named, otherwise this one if they have it in the same place, as
+    machines with the same environment do, otherwise whatever they call `python3`, as Spark would say."""
+    context: Any = session.sparkContext
+    named = settings.get(_PYTHON)
+    if named is not None:
+        context.pythonExec = named
+    elif "PYSPARK_PYTHON" not in os.environ and master.startswith("spark://"):
+        before, context.pythonExec = context.pythonExec, sys.executable
+        if (reason := why_no_python(session)) is not None:
+            context.pythonExec = before
+            _log.warning(
+                "executors run `%s`, because they cannot run `%s`: %s; PYSPARK_PYTHON names another Python",
+                before,
+                sys.executable,
+                reason,
+            )
 
 
 def _defaults(memory: str | None) -> dict[str, str]:
