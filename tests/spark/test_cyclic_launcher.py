@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import DataFrame
 
 from emberlog.config import Execution, Limits
 from emberlog.database import Database
 from emberlog.diagnostics import EmberlogError
+from emberlog.engines.spark.plain_scan import fixed_partitions, parquet_files
 from emberlog.events import Event, ExecutorChosen, IterationFinished, RulesProfiled, StratumFinished
 from emberlog.places import existing_folders
+from emberlog.workers.wire.feeding import ParquetFiles
 from tests.spark.answers import facts_of
 
 TC = "tc(X, Y) :- arc(X, Y).\ntc(X, Y) :- tc(X, Z), arc(Z, Y).\n"
@@ -108,6 +112,26 @@ def test_workers_open_parquet_files_themselves(database: Database, tmp_path: Pat
         assert facts_of(result["tc"]) == CLOSURE
 
 
+def test_files_that_workers_cannot_read_are_read_by_spark(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As on machines that have another file of that name, or none."""
+    path = tmp_path / "arc.parquet"
+    pq.write_table(pa.table({"a": [a for a, _ in CHAIN], "b": [b for _, b in CHAIN]}), path)
+    database["arc"] = str(path)
+
+    def others(frame: DataFrame) -> ParquetFiles:
+        found = parquet_files(frame)
+        assert found is not None
+        return replace(found, sizes=(1,))
+
+    monkeypatch.setattr("emberlog.engines.spark.launcher.parquet_files", others)
+    with database.datalog(TC, execution=CYCLIC) as result:
+        assert facts_of(result["tc"]) == CLOSURE
+    assert "Spark reads `arc` for the workers, which cannot" in caplog.text
+    assert "is another file here than where the run was started" in caplog.text
+
+
 def test_a_frame_that_spark_computes(database: Database) -> None:
     database["arc"] = database.spark.range(20).selectExpr("id AS a", "id + 1 AS b")
     with database.datalog(TC, execution=CYCLIC) as result:
@@ -173,7 +197,20 @@ def test_workers_carry_pairs_and_lists(arcs: Database) -> None:
     assert [name for name, _ in executors(events)] == ["cyclic"]
     with arcs.datalog(program, execution=Execution(through_spark=True), listener=events.append) as result:
         assert {(row[0], tuple(row[1]), tuple(row[2])) for row in result["far"].collect()} == expected
-    assert executors(events)[-1][0] == "dataframe"
+    assert executors(events)[-1][0] == "cyclic"
+
+
+def test_rows_come_as_spark_has_them(database: Database) -> None:
+    """Without a shuffle where there are partitions enough, also if some are empty; with one otherwise."""
+    through_spark = Execution(executor="cyclic", through_spark=True)
+    rows = database.spark.range(0, 80, 1, 4).where("id < 20").selectExpr("id AS a", "id + 1 AS b")
+    assert fixed_partitions(rows.coalesce(2)) == 2
+    assert fixed_partitions(rows.coalesce(1)) == 1
+    assert fixed_partitions(rows.repartition(4)) is None
+    for frame in (rows, rows.coalesce(1), rows.repartition(4)):
+        database["arc"] = frame
+        with database.datalog(TC, execution=through_spark) as result:
+            assert facts_of(result["tc"]) == CLOSURE
 
 
 def test_too_many_workers(arcs: Database) -> None:

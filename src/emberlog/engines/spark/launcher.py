@@ -13,9 +13,10 @@ from typing import ClassVar
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, StructField, StructType
 
 from emberlog.config import Execution, Limits, refuse_options
-from emberlog.datatypes import INT, DataType
+from emberlog.datatypes import INT, STRING, DataType
 from emberlog.diagnostics import fail
 from emberlog.engines.recording import has_history, is_one_with_result
 from emberlog.engines.runner import Outcome
@@ -27,7 +28,7 @@ from emberlog.engines.spark.frames.resources import Kept, Resources
 from emberlog.engines.spark.gathering import ROOM, Lookout, Situation, TooFewSlots
 from emberlog.engines.spark.handover import HandedOver, Outgrown, known_outputs
 from emberlog.engines.spark.key_handover import key_handed_over, new_credentials
-from emberlog.engines.spark.plain_scan import parquet_files, rows_in_plan
+from emberlog.engines.spark.plain_scan import fixed_partitions, parquet_files, rows_in_plan
 from emberlog.engines.spark.probe import Findings, driver_addresses, is_local, probe
 from emberlog.engines.spark.run_folders import choose_store, delete_run
 from emberlog.engines.spark.session_settings import encryption_of, ports_for, setting
@@ -53,7 +54,7 @@ from emberlog.engines.spark.watchdog import Watchdog
 from emberlog.events import WorkerEffort
 from emberlog.io.spark_conversions import local_frame
 from emberlog.language.faults import Fault
-from emberlog.language.spark_types import schema_of
+from emberlog.language.spark_types import schema_of, spark_type
 from emberlog.workers.fixpoint.profile import Counts, Profile
 from emberlog.workers.fixpoint.worker import spilled_on
 from emberlog.workers.kernels.machine_memory import memory_for_each, memory_from_spark
@@ -79,7 +80,6 @@ from emberlog.workers.wire.handshake import Credentials, Unreachable
 from emberlog.workers.wire.inline_rows import (
     KINDS,
     NO_RELATION,
-    SPARK_KINDS,
     SUMMARY,
     TAG,
     InlineLayout,
@@ -179,9 +179,6 @@ class Launcher:
         self.unseen: set[str] = set()
         """Inputs that are files which not all workers can read."""
         self._check_recovery()
-        carried = (*worker_plan.inputs.values(), *(one.types for one in (*self.outputs, *self.known)))
-        if self.store is None and any(type_.parts for types in carried for type_ in types):
-            raise NotHere("pairs and lists go in and out by files, and workers and driver share no folder")
 
     def _unseen(self, location: str) -> str | None:
         """Returns why not all executors can use a folder."""
@@ -360,7 +357,7 @@ class Launcher:
             self.jobs.begin()
             with key_handed_over(self.spark, credentials):
                 run = partial(run_task, job)
-                stage = self._stage_input(sources).mapInArrow(run, layout.output_schema, barrier=tracker is None)
+                stage = self._stage_input(sources).mapInArrow(run, _schema(layout), barrier=tracker is None)
                 if tracker is None:
                     summaries, kept = self._told_at_a_barrier(stage, has_rows=folder is None)
                 else:
@@ -522,13 +519,19 @@ class Launcher:
         if not tagged:
             return tickets
         columns = InlineLayout({tag: self.worker_plan.inputs[name] for name, tag in tagged.items()}, {}).input_columns
-        parts = [tickets.select(F.lit(NO_RELATION).alias(TAG), *(_missing(name) for name in columns))]
+        parts = []
         for name, tag in tagged.items():
             used = columns_for(self.worker_plan.inputs[name])
             frame = self.inputs[name].frame.toDF(*used)
-            chosen = [F.col(column) if column in used else _missing(column) for column in columns]
+            chosen = [F.col(one) if one in used else _missing(one, type_) for one, type_ in columns.items()]
             parts.append(frame.select(F.lit(tag).alias(TAG), *chosen))
-        return reduce(DataFrame.unionAll, parts).repartition(self.workers)
+        if len(parts) == 1 and self.meets_through_spark is None:
+            # As Spark has them, without a shuffle, if that gives each worker about as much.
+            together = parts[0].coalesce(self.workers)
+            if fixed_partitions(together) == self.workers:
+                return together
+        empty = tickets.select(F.lit(NO_RELATION).alias(TAG), *(_missing(one, type_) for one, type_ in columns.items()))
+        return reduce(DataFrame.unionAll, [empty, *parts]).repartition(self.workers)
 
     def _check(self, summaries: tuple[Summary, ...]) -> None:
         # A worker that stops takes the others with it: the one with a reason of its own counts.
@@ -617,8 +620,15 @@ def _summaries(frame: DataFrame) -> tuple[Summary, ...]:
     return tuple(sorted(found, key=lambda summary: summary.worker))
 
 
-def _missing(column: str) -> Column:
-    return F.lit(None).cast(SPARK_KINDS[column[0]]).alias(column)
+def _missing(column: str, type_: DataType) -> Column:
+    return F.lit(None).cast(spark_type(type_)).alias(column)
+
+
+def _schema(layout: InlineLayout) -> StructType:
+    """Returns the columns that the stage gives, as Spark writes them."""
+    columns = layout.output_columns
+    found = schema_of([SUMMARY, *columns], [STRING, *columns.values()])
+    return StructType([StructField(TAG, IntegerType()), *found.fields])
 
 
 def _serialized(frame: DataFrame, types: Sequence[DataType]) -> bytes:

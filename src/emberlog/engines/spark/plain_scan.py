@@ -79,6 +79,15 @@ def rows_in_plan(frame: DataFrame) -> int | None:
     return int(plan.data().length()) if _kind(plan) == "LocalRelation" else None
 
 
+def fixed_partitions(frame: DataFrame) -> int | None:
+    """Returns how many partitions a frame has, None if Spark decides that while it runs: behind a shuffle there may be
+    fewer than planned."""
+    execution: Any = frame._jdf.queryExecution()
+    if "Exchange" in execution.executedPlan().toString():
+        return None
+    return int(execution.toRdd().getNumPartitions())
+
+
 def _column_behind(expression: Any) -> tuple[str, str] | None:
     """Returns the name and the type of the column that an expression only renames or widens."""
     while _kind(expression) in ("Alias", "Cast"):

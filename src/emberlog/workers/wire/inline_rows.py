@@ -1,18 +1,21 @@
 """Sends rows through the Spark stage itself, in and out, where workers and driver share no disk.
 
 All relations go as one frame: a tag that says which relation a row belongs to, then columns of each kind, as many as
-the widest relation needs. What a relation does not use is null.
+the widest relation needs; each type of pairs and lists is a kind of its own. What a relation does not use is null.
 """
 
 from __future__ import annotations
 
+import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from emberlog.datatypes import BOOL, FLOAT, STRING, DataType
+from emberlog.datatypes import BOOL, FLOAT, INT, STRING, DataType
+from emberlog.io.arrow_values import arrow_type
 from emberlog.workers.kernels.lanes import Lane
 from emberlog.workers.kernels.memory import check
 from emberlog.workers.store.texts import Texts
@@ -21,16 +24,18 @@ from emberlog.workers.wire.draining import arrow_column
 TAG, SUMMARY = "tag", "summary"
 NO_RELATION = -1
 KINDS = {"i": pa.int64(), "f": pa.float64(), "s": pa.string(), "b": pa.bool_()}
-SPARK_KINDS = {"i": "bigint", "f": "double", "s": "string", "b": "boolean"}
+_KEPT_AS = {"i": INT, "f": FLOAT, "s": STRING, "b": BOOL}
 
 
 def kind_of(data_type: DataType) -> str:
+    if data_type.parts:
+        return f"p{zlib.crc32(str(data_type).encode()):08x}_"
     return {FLOAT: "f", STRING: "s", BOOL: "b"}.get(data_type, "i")
 
 
 def columns_for(types: Sequence[DataType]) -> list[str]:
     """Returns the stage's columns that hold the columns of a relation, in their order."""
-    used = dict.fromkeys(KINDS, 0)
+    used: Counter[str] = Counter()
     names = []
     for data_type in types:
         kind = kind_of(data_type)
@@ -47,18 +52,13 @@ class InlineLayout:
     outputs: Mapping[str, tuple[DataType, ...]]
 
     @property
-    def input_columns(self) -> list[str]:
+    def input_columns(self) -> dict[str, DataType]:
+        """Returns the columns of the stage's input, each with a type of those that are kept in the same way."""
         return _widest(self.inputs.values())
 
     @property
-    def output_columns(self) -> list[str]:
+    def output_columns(self) -> dict[str, DataType]:
         return _widest(self.outputs.values())
-
-    @property
-    def output_schema(self) -> str:
-        """As Spark writes schemas."""
-        columns = [f"{name} {SPARK_KINDS[name[0]]}" for name in self.output_columns]
-        return ", ".join([f"{TAG} int", f"{SUMMARY} string", *columns])
 
     def tag_of(self, output: str) -> int:
         return list(self.outputs).index(output)
@@ -97,13 +97,17 @@ class InlineLayout:
         return self._batch(rows, {TAG: pa.array([self.tag_of(output)] * rows, pa.int32()), **columns})
 
     def _batch(self, rows: int, known: Mapping[str, pa.Array]) -> pa.RecordBatch:
-        fields = {TAG: pa.int32(), SUMMARY: pa.string(), **{name: KINDS[name[0]] for name in self.output_columns}}
+        fields = {
+            TAG: pa.int32(),
+            SUMMARY: pa.string(),
+            **{name: arrow_type(type_) for name, type_ in self.output_columns.items()},
+        }
         arrays = [known[name] if name in known else pa.nulls(rows, kind) for name, kind in fields.items()]
         return pa.record_batch(arrays, names=list(fields))
 
 
-def _widest(relations: Iterable[Sequence[DataType]]) -> list[str]:
-    found: dict[str, None] = {}
+def _widest(relations: Iterable[Sequence[DataType]]) -> dict[str, DataType]:
+    found: dict[str, DataType] = {}
     for types in relations:
-        found.update(dict.fromkeys(columns_for(types)))
-    return sorted(found)
+        found.update((name, _KEPT_AS.get(name[0], one)) for name, one in zip(columns_for(types), types, strict=True))
+    return dict(sorted(found.items()))
