@@ -224,8 +224,9 @@ class ChainRunner:
         if self.access.recorder is not None:
             self.access.recorder.handed_on(self.chain.name, self.chain.relation, place, self.step_texts[place], rows)
 
-    def start(self) -> Iterator[Batch]:
-        """Yields the batches behind the Start step; a rule without atoms has one valuation."""
+    def start(self, *, records: bool = True) -> Iterator[Batch]:
+        """Yields the batches behind the Start step; a rule without atoms has one valuation. Where they are gone through
+        again, their rows are recorded once."""
         if not self.chain.steps or not isinstance(self.chain.steps[0], Start):
             yield Batch({}, 1)
             return
@@ -234,7 +235,8 @@ class ChainRunner:
             batch = self._named(atom, lanes, self.needed[0])
             if atom.asks:
                 batch = _without_repeats(batch)
-            self._record(0, batch.rows)
+            if records:
+                self._record(0, batch.rows)
             yield batch
 
     @property

@@ -7,6 +7,7 @@ them run the same code.
 
 from __future__ import annotations
 
+import itertools
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -264,7 +265,7 @@ class Worker(RelationAccess):
         finished: list[tuple[ChainRunner, Contribution]] = []
         while any(runner.next_send(begin) is not None for runner, begin, _ in under_way):
             mail = self.empty_mail()
-            moving: list[tuple[int, ChainRunner, int, list[str]]] = []
+            moving: list[tuple[int, ChainRunner, int, list[str], Iterator[Batch]]] = []
             for number, (runner, begin, batches) in enumerate(under_way):
                 send = runner.next_send(begin)
                 if send is None:
@@ -272,16 +273,20 @@ class Worker(RelationAccess):
                     finished += ((runner, lanes) for _, lanes in heads)
                     continue
                 names = runner.carried(send)
-                lanes, route = self.leaving(runner, begin, send, batches)
-                for_owner, for_all = self.divided(runner.send(send), lanes, route)
-                self.post(mail, number, *for_owner)
+                staying: Iterator[Batch] = iter(())
+                if runner.send(send).at_home and send == begin == runner.first_step:
+                    for_all, staying = self._met_by_hot_keys(runner, send)
+                else:
+                    lanes, route = self.leaving(runner, begin, send, batches)
+                    for_owner, for_all = self.divided(runner.send(send), lanes, route)
+                    self.post(mail, number, *for_owner)
                 if for_all is not None:
                     self.post(mail, number + FOR_ALL, for_all, None)
-                moving.append((number, runner, send + 1, names))
+                moving.append((number, runner, send + 1, names, staying))
             received = yield mail
             under_way = [
-                (runner, begin, iter((as_batch(names, _arrived(received, number, len(names))),)))
-                for number, runner, begin, names in moving
+                (runner, begin, itertools.chain(staying, (as_batch(names, _arrived(received, number, len(names))),)))
+                for number, runner, begin, names, staying in moving
             ]
         return self._remaining(finished, under_way)
 
@@ -293,6 +298,23 @@ class Worker(RelationAccess):
         moved = list(self._timed(runner, runner.run(begin, send, batches)))
         lanes = joined([_stacked(batch, names) for batch in moved], len(names))
         return lanes, None if step.to_all else lanes[names.index(step.variable)]
+
+    def _met_by_hot_keys(self, runner: ChainRunner, send: int) -> tuple[Lanes | None, Iterator[Batch]]:
+        """Returns the valuations at the start of a rule that meet a hot key, and yields the others, which stay: the
+        delta is gone through twice, as it may be too large to be copied."""
+        names, step = runner.carried(send), runner.send(send)
+        assert step.meets is not None
+        hot_keys, relation = self.task.hot_keys, step.meets
+        met = [
+            _stacked(batch.kept(hot), names)
+            for batch in runner.start(records=False)
+            if (hot := hot_keys.is_hot(relation, batch.lanes[step.variable])).any()
+        ]
+        others = (
+            batch.kept(~hot) if (hot := hot_keys.is_hot(relation, batch.lanes[step.variable])).any() else batch
+            for batch in runner.start()
+        )
+        return joined(met, len(names)) if met else None, self._timed(runner, others)
 
     def divided(self, step: Send, lanes: Lanes, route: Lane | None) -> tuple[tuple[Lanes, Lane | None], Lanes | None]:
         """Returns the valuations that go where a step says, with their route, and those that meet a hot key and go to

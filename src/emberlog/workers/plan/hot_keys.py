@@ -56,10 +56,12 @@ def with_hot_keys(
             case Probe(atom) if atom.relation in split:
                 column = spread[atom.relation]
                 assert column is not None
-                move = Send(atom.variables[column], meets=atom.relation)
-                if steps and isinstance(steps[-1], Send) and steps[-1].variable == move.variable:
+                variable = atom.variables[column]
+                is_sent = bool(steps) and isinstance(steps[-1], Send) and steps[-1].variable == variable
+                if is_sent:
                     steps.pop()
-                steps.append(move)
+                at_home = is_there and planned == variable and not is_sent
+                steps.append(Send(variable, meets=atom.relation, at_home=at_home))
                 is_there = False
             case _ if not is_there and planned is not None and _is_located(step, spread, members):
                 steps.append(Send(planned))

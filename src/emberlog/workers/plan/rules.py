@@ -83,6 +83,8 @@ class Send:
     """The variable is then any that is bound, so that there is something to send."""
     meets: str | None = None
     """A relation with hot keys: where the value is one of them, the valuation is copied to every worker."""
+    at_home: bool = False
+    """Valuations are on the right worker already: only those that meet a hot key move."""
 
 
 @dataclass(frozen=True, slots=True)
