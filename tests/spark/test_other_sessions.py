@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 SUITES = "tests/spark/other_sessions"
-OF_ONE_KIND = ("test_workers", "test_lost_executors", "test_restless", "test_bare")
+OF_ONE_KIND = ("test_workers", "test_lost_executors", "test_restless", "test_bare", "test_encrypted")
 EVERYTHING = (SUITES, *(f"--ignore={SUITES}/{name}.py" for name in OF_ONE_KIND))
 each_kind = pytest.mark.parametrize("kind", ["local-cluster", "connect"])
 
@@ -37,6 +37,10 @@ def test_lost_executors() -> None:
 
 def test_executors_without_the_package() -> None:
     run_suite("bare", f"{SUITES}/test_bare.py")
+
+
+def test_encrypted_connections() -> None:
+    run_suite("encrypted", f"{SUITES}/test_encrypted.py")
 
 
 @pytest.mark.slow

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import secrets
+import socket
 import sys
 import tempfile
 import warnings
@@ -25,6 +28,7 @@ CONNECT = "connect"
 FIVE_SLOTS = "five-slots"
 RESTLESS = "restless"
 BARE = "bare"
+ENCRYPTED = "encrypted"
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +39,7 @@ def spark() -> Iterator[SparkSession]:
         FIVE_SLOTS: _five_slots,
         RESTLESS: _restless,
         BARE: _bare,
+        ENCRYPTED: _encrypted,
     }
     session = start[KIND or CONNECT]()
     yield session
@@ -68,6 +73,20 @@ def _restless() -> SparkSession:
         "spark.sql.shuffle.partitions": "2",
     }
     return start_session("local-cluster[3,1,1024]", memory="1g", conf=settings)
+
+
+def _encrypted() -> SparkSession:
+    """Two executors, all of whose connections are encrypted, and ports that can be listened to."""
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as once:
+        first = min(once.getsockname()[1] + 1, 60_000)
+    settings = {
+        "spark.authenticate": "true",
+        "spark.authenticate.secret": secrets.token_hex(16),
+        "spark.network.crypto.enabled": "true",
+        "spark.emberlog.ports": f"{first}-{first + 200}",
+        "spark.sql.shuffle.partitions": "2",
+    }
+    return start_session("local-cluster[2,1,1024]", memory="1g", conf=settings)
 
 
 def _bare() -> SparkSession:
