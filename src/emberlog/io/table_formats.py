@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from emberlog.diagnostics import EmberlogError, fail
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 TABLE_KINDS = {".delta": "Delta", ".iceberg": "Iceberg", ".hudi": "Hudi"}
 """The formats by the kind that `format=` gives, and as people write them."""
@@ -73,12 +74,14 @@ def unreadable_table(kind: str, path: str, hint: str) -> EmberlogError:
 
 def _delta(path: str) -> pa.Table:
     import deltalake
+    import pyarrow as pa
 
     table: Any = deltalake.DeltaTable(path)
     return pa.table(table.to_pyarrow_table())
 
 
 def _iceberg(path: str) -> pa.Table:
+    import pyarrow as pa
     from pyiceberg.table import StaticTable
 
     return pa.table(StaticTable.from_metadata(str(_newest(Path(path) / "metadata"))).scan().to_arrow())

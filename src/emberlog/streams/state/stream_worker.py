@@ -36,6 +36,8 @@ _DIRECTIONS = {
 
 
 class StreamWorker(RoundsWorker):
+    remembers_extremes = False
+
     def __init__(
         self,
         task: WorkerTask,

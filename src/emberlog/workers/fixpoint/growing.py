@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,6 +28,9 @@ NO_LIMIT = 1 << 62
 
 
 class GrowingWorker(Worker, KeepsHistory):
+    remembers_extremes: ClassVar[bool] = True
+    """Whether what left this worker holds to the end: facts that expire have to be sent again."""
+
     def __init__(
         self, task: WorkerTask, statics: Mapping[str, StaticStore], report: Callable[[Progress], None] = lambda _: None
     ) -> None:
@@ -108,7 +112,7 @@ class GrowingWorker(Worker, KeepsHistory):
     def _leaving_by(self, name: str, contribution: Contribution) -> Store:
         """Returns the store that combines contributions to a relation until they leave."""
         layout = self.program.relation(name)
-        stores = self.shipped if _is_extreme(layout) else self.outgoing
+        stores = self.shipped if self.remembers_extremes and _is_extreme(layout) else self.outgoing
         if name not in stores:
             stores[name] = self.new_combiner(layout, width_of(contribution))
         return stores[name]
