@@ -15,8 +15,8 @@ from tests.cluster.trials import Ledger, chain_closure
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
-ROUNDS = 1_500
-AT_NINE_TENTHS = 1_350
+ROUNDS = 3_000
+AT_NINE_TENTHS = 2_700
 
 
 @pytest.mark.parametrize("what", ["nothing", "Python worker", "executor", "Worker daemon", "host"])
