@@ -17,7 +17,6 @@ import numba
 
 from emberlog.diagnostics import EmberlogError
 from emberlog.places import kept_folder
-from emberlog.workers.kernels.memory import not_counted
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
@@ -39,7 +38,6 @@ def jit(function: Kernel) -> Kernel:
         numba.config.CACHE_DIR = before
     with contextlib.suppress(AttributeError):  # a version of numba that keeps its files differently
         compiled._cache.save_overload = _if_there_is_room(compiled._cache.save_overload)
-    compiled.compile = _without_a_claim(compiled.compile)
     _kernels.append(compiled)
     return cast(Kernel, compiled)
 
@@ -57,16 +55,6 @@ def code_folder() -> Path | None:
         return kept_folder() / "kernels"
     except EmberlogError:
         return None
-
-
-def _without_a_claim(compile_: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns what compiles or loads a kernel, without counting that as memory of the facts."""
-
-    def compiled(*arguments: Any) -> Any:
-        with not_counted():
-            return compile_(*arguments)
-
-    return compiled
 
 
 def _if_there_is_room(save: Callable[..., None]) -> Callable[..., None]:

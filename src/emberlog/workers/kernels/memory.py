@@ -23,7 +23,6 @@ from emberlog.workers.kernels.tuning import (
     HELD_SHARE,
     LARGE_BYTES,
     LOOK_SECONDS,
-    MOST_CODE,
     MOST_HELD,
     SHORT_OF_MEMORY,
 )
@@ -38,7 +37,7 @@ class TooLarge(Exception):
     """Says that the facts do not fit; the text says what was allowed."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Budget:
     most: int
     """Bytes that the whole process may use."""
@@ -75,21 +74,6 @@ def allowed(size: int | None) -> Iterator[None]:
         yield
     finally:
         _budgets.remove(budget)
-
-
-@contextmanager
-def not_counted() -> Iterator[None]:
-    """Lets the process use what this adds beyond all budgets: machine code, which is no fact."""
-    if not _budgets:
-        yield
-        return
-    before = used_memory()
-    try:
-        yield
-    finally:
-        more = min(max(0, used_memory() - before), MOST_CODE)
-        for budget in _budgets:
-            budget.most += more
 
 
 def claim(size: int) -> None:

@@ -21,8 +21,6 @@ BYTES_BESIDE = 512
 decides how many rows are made at once."""
 FEWEST_AT_ONCE = 1 << 12
 """Rows that are made at once however small the budget is: with fewer, calling a kernel costs more than its work."""
-MOST_CODE = 1 << 27
-"""Bytes that compiling or loading one kernel may add to a process beyond its budget."""
 MOST_HELD = 64 << 20
 """Bytes that are free and stay with a worker for what it needs next, because the system clears every page that it
 hands out again. `tests/unit/workers/test_held_memory.py` tests it."""
