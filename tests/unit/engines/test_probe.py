@@ -16,6 +16,7 @@ from emberlog import __version__
 from emberlog.engines.spark import probe
 from emberlog.engines.spark.failures import NotHere
 from emberlog.engines.spark.probe import Executor, Findings, is_local
+from emberlog.workers.store.folders import folder_at
 
 HERE = Executor("1", "node-1", "3.11.7", __version__, "", 4, "", "")
 BARE = Executor("2", "node-2", "3.11.7", "", "ModuleNotFoundError: No module named 'emberlog'", 2, "", "")
@@ -64,7 +65,7 @@ def test_it_sees_a_store(tmp_path: Path, scheme: str) -> None:
     with probe._note_in(f"{scheme}{tmp_path}/new/store/") as note:
         answer = told(note=note)
         assert answer["unseen_store"] == ""
-        assert probe._is_there(note, answer["written"])
+        assert folder_at(note.folder).exists(answer["written"])
         assert told(note=probe._Note(note.folder, note.name, "other"))["unseen_store"].endswith("another folder there")
         assert "FileNotFoundError" in told(note=probe._Note(f"{tmp_path}/no", note.name, ""))["unseen_store"]
     assert not list((tmp_path / "new/store").iterdir())

@@ -55,6 +55,7 @@ from emberlog.events import WorkerEffort
 from emberlog.io.spark_conversions import local_frame
 from emberlog.language.faults import Fault
 from emberlog.language.spark_types import schema_of, spark_type
+from emberlog.logical.summary import counted
 from emberlog.workers.fixpoint.profile import Counts, Profile
 from emberlog.workers.fixpoint.worker import spilled_on
 from emberlog.workers.kernels.machine_memory import memory_for_each, memory_from_spark
@@ -73,6 +74,7 @@ from emberlog.workers.wire.feeding import (
     ParquetFiles,
     Source,
     StageRows,
+    Unseen,
     bytes_on_each,
     read_footer,
 )
@@ -100,14 +102,6 @@ _log = logging.getLogger("emberlog")
 
 MOST_SEEDS = 3
 """Tries with other hashes of texts."""
-
-
-class UnseenInput(Exception):
-    """Says why workers cannot read the files of an input themselves."""
-
-    def __init__(self, relation: str, why: str) -> None:
-        super().__init__(why)
-        self.relation = relation
 
 
 class SameHashes(Exception):
@@ -220,10 +214,10 @@ class Launcher:
 
     @property
     def how(self) -> str:
-        workers = _counted(self.workers, "worker")
+        workers = counted(self.workers, "worker")
         where = ""
         if self.findings is not None:
-            workers += f", on {_counted(len(self.findings.executors), 'executor')}"
+            workers += f", on {counted(len(self.findings.executors), 'executor')}"
             if self.workers > self.slots.count:
                 workers += f" and those that Spark brings for {self.workers - self.slots.count:,} more"
         if self.meets_through_spark is not None:
@@ -260,7 +254,7 @@ class Launcher:
             self._new_place(folder, attempt)
             try:
                 return self._attempt(folder, attempt, resume, seed)
-            except UnseenInput as problem:
+            except Unseen as problem:
                 _log.warning("Spark reads `%s` for the workers, which cannot: %s", problem.relation, problem)
                 self.unseen.add(problem.relation)
                 resume = self._resumed(folder, attempt, self.workers) if resume is not None else None
@@ -279,7 +273,7 @@ class Launcher:
                     lost += 1
                     self._may_go_on(lost, problem)
                 if self.workers != before:
-                    reason += f"; it goes on with {_counted(self.workers, 'worker')} instead of {before:,}"
+                    reason += f"; it goes on with {counted(self.workers, 'worker')} instead of {before:,}"
                 resume = None if isinstance(problem, Stale) else self._resumed(folder, attempt, before)
                 self.retried(attempt + 1, reason, resume.iteration if resume else 0)
             attempt += 1
@@ -288,7 +282,6 @@ class Launcher:
         """Returns what the next attempt goes on from, after one of so many workers; None for the beginning."""
         if folder is None or self.execution.profile:
             return None  # a profile counts from the first round on, or is wrong
-        self._new_place(folder, attempt + 1)
         return resumed(folder, attempt, workers, self.workers)
 
     def _may_go_on(self, lost: int, problem: Lost | Stale) -> None:
@@ -544,7 +537,7 @@ class Launcher:
                     found = ({name: frozenset(columns) for name, columns in one.nulls.items()} for one in summaries)
                     raise HasNulls(union_of(found))
                 case "unseen":
-                    raise UnseenInput(summary.unseen, summary.message)
+                    raise Unseen(summary.unseen, summary.message)
                 case "unfit" | "unreachable":
                     raise NotHere(summary.message)
                 case "same hash":
@@ -605,10 +598,6 @@ def _outputs(worker_plan: WorkerPlan, *, provenance: bool) -> Iterator[Output]:
         if is_recorded:
             nullable = worker_plan.nullable.get(name, frozenset())
             yield Output(name, (*types, INT), is_history=True, nullable=nullable)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _history_first(output: Output) -> bool:

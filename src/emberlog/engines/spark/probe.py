@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyarrow import fs
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -27,8 +26,9 @@ from emberlog import __version__
 from emberlog.engines.spark.failures import NotHere
 from emberlog.engines.spark.frames.faults import is_cancelled
 from emberlog.engines.spark.frames.resources import is_connect
-from emberlog.engines.spark.session_settings import ports_for
+from emberlog.engines.spark.session_settings import ports_for, setting
 from emberlog.workers.kernels.tuning import BACKLOG
+from emberlog.workers.store.folders import folder_at
 from emberlog.workers.wire.handshake import DRIVER, Unreachable
 from emberlog.workers.wire.listener import ANY_PORT, Ports
 
@@ -121,7 +121,7 @@ def is_local(master: str) -> bool:
 def probe(spark: SparkSession, tasks: int | None, store: str = "") -> Findings:
     """Returns what the executors say, which is remembered as long as they stay the same. `tasks` of them run at once;
     None where nobody knows. `store` is a folder, as a path or a URI, that they should read and write."""
-    session = _name_of(spark)
+    session = name_of(spark)
     present = executor_ids(spark)
     before = _known.get((session, store))
     if before is not None and before[0] == present and (present or time.monotonic() - before[1] < CONNECTED_FOR):
@@ -139,7 +139,7 @@ def probe(spark: SparkSession, tasks: int | None, store: str = "") -> Findings:
 def why_no_python(spark: SparkSession) -> str | None:
     """Returns why executors cannot run the Python that the session names; None if they can."""
     until = time.monotonic() + FIRST_EXECUTOR_SECONDS
-    is_dynamic = spark.conf.get("spark.dynamicAllocation.enabled", "false") == "true"
+    is_dynamic = setting(spark, "spark.dynamicAllocation.enabled") == "true"
     while not is_dynamic and not executor_ids(spark):  # with dynamic allocation a job is what brings them
         if time.monotonic() > until:
             return f"no executor has come in {FIRST_EXECUTOR_SECONDS:.0f} seconds"
@@ -154,11 +154,12 @@ def why_no_python(spark: SparkSession) -> str | None:
 def forget(spark: SparkSession) -> None:
     """Forgets what was said over Spark Connect: an executor may be lost, and nobody would tell."""
     if is_connect(spark):
-        for key in [key for key in _known if key[0] == _name_of(spark)]:
+        for key in [key for key in _known if key[0] == name_of(spark)]:
             del _known[key]
 
 
-def _name_of(spark: Any) -> str:
+def name_of(spark: Any) -> str:
+    """Names a session, so that what is known of it is known of no other."""
     return str(spark.session_id if is_connect(spark) else spark.sparkContext.applicationId)
 
 
@@ -204,7 +205,7 @@ def _ask(spark: SparkSession, tasks: int | None, door: _Door | None, note: _Note
             told = json.loads(text)
             written = told.pop("written")
             one = Executor(**told)
-            if note is not None and not one.unseen_store and not _is_there(note, written):
+            if note is not None and not one.unseen_store and not folder_at(note.folder).exists(written):
                 unseen = f"what it writes to {note.folder} does not come here"
                 one = Executor(**{**told, "unseen_store": unseen})
             seen[one.name] = one
@@ -359,22 +360,11 @@ def _front_door(bind: str, host: str, ports: Ports = ANY_PORT) -> Iterator[_Door
 def _note_in(folder: str) -> Iterator[_Note]:
     """Leaves a file in the store that the executors should find, and takes it away with theirs."""
     note = _Note(folder.rstrip("/"), f"probe-{secrets.token_hex(8)}", secrets.token_hex(16))
-    files, path = _opened(note.folder)
-    files.create_dir(path, recursive=True)
-    with files.open_output_stream(f"{path}/{note.name}") as stream:
-        stream.write(note.text.encode())
+    store = folder_at(note.folder)
+    store.make("")
+    store.write(note.name, note.text.encode())
     try:
         yield note
     finally:
-        for one in files.get_file_info(fs.FileSelector(path)):
-            if one.base_name.startswith(note.name):
-                files.delete_file(one.path)
-
-
-def _opened(folder: str) -> tuple[fs.FileSystem, str]:
-    return fs.FileSystem.from_uri(folder) if "://" in folder else (fs.LocalFileSystem(), folder)
-
-
-def _is_there(note: _Note, name: str) -> bool:
-    files, path = _opened(note.folder)
-    return bool(files.get_file_info(f"{path}/{name}").type is fs.FileType.File)
+        left = [name.lstrip("/") for name in store.sizes("")]
+        store.delete_files([name for name in left if name.startswith(note.name)])

@@ -24,9 +24,10 @@ from pyspark.sql import SparkSession
 from emberlog.config import Execution, refuse_options
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.engines.spark.frames.resources import is_connect
-from emberlog.engines.spark.probe import is_local
+from emberlog.engines.spark.probe import is_local, name_of
+from emberlog.engines.spark.session_settings import setting
 from emberlog.engines.spark.slots import Slots
-from emberlog.places import RUN_PREFIX, delete, new_folder
+from emberlog.places import RUN_PREFIX, new_folder
 from emberlog.workers.store.folders import Folder, LocalFolder, Unopened, folder_at, said_why
 
 _OWNER = "owner.json"
@@ -54,9 +55,6 @@ class Store:
 
 def delete_run(folder: Folder) -> None:
     """Deletes the folder of a run with all that is in it."""
-    if isinstance(folder, LocalFolder) and folder.location not in _runs:
-        delete(folder.path)
-        return
     folder.delete()
     _runs.pop(folder.location, None)
 
@@ -103,7 +101,7 @@ def choose_store(spark: SparkSession, slots: Slots, execution: Execution, sees: 
 
 def _checkpoint_directory(spark: SparkSession) -> str | None:
     if is_connect(spark):
-        return spark.conf.get("spark.checkpoint.dir", None)
+        return setting(spark, "spark.checkpoint.dir")
     found: Any = spark.sparkContext._jsc.sc().getCheckpointDir()
     return str(found.get()) if found.isDefined() else None
 
@@ -125,8 +123,7 @@ def _problem_with(spark: SparkSession, slots: Slots, location: str, sees: Sees) 
 
 
 def _unread_by_spark(spark: SparkSession, folder: Folder) -> str | None:
-    session: Any = spark
-    key = (str(session.session_id if is_connect(spark) else spark.sparkContext.applicationId), folder.location)
+    key = (name_of(spark), folder.location)
     if key in _readable:
         return None
     name = f"probe-{secrets.token_hex(8)}.txt"

@@ -76,7 +76,7 @@ class Slots:
             not is_connect(spark) and str(spark.sparkContext.master).startswith("local"),
             setting(spark, "spark.io.encryption.enabled") == "true",
             _BARRIERS_REFUSED if is_dynamic else None,
-            {name: value for name in MEMORY_SETTINGS if (value := setting(spark, name)) is not None},
+            _memory_settings(spark),
         )
 
     @property
@@ -171,9 +171,13 @@ def _connected(spark: SparkSession) -> int:
     return probe(spark, None).slots(number_in(spark, "spark.task.cpus") or 1) or 1
 
 
+def _memory_settings(spark: SparkSession) -> dict[str, str]:
+    return {name: value for name in MEMORY_SETTINGS if (value := setting(spark, name)) is not None}
+
+
 def memory_of_worker(spark: SparkSession) -> int | None:
     """Returns the bytes that a worker will have, as far as the session tells before it starts any."""
-    settings = {name: value for name in MEMORY_SETTINGS if (value := setting(spark, name)) is not None}
+    settings = _memory_settings(spark)
     if (found := memory_from_spark(settings)) is not None:
         return found
     master = settings.get("spark.master", "")

@@ -7,7 +7,6 @@ the same to everyone, wherever each of them sees the folder.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -19,6 +18,8 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 import pyarrow as pa
 from pyarrow import fs
+
+from emberlog import places
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -150,15 +151,7 @@ class LocalFolder:
             (self.path / name).unlink(missing_ok=True)
 
     def delete(self, name: str = "") -> None:
-        """Deletes it under another name: a worker that is still about to write finds no folder and makes no new
-        files."""
-        folder = self.path / name
-        gone = folder.with_name(f"{folder.name}-gone")
-        try:
-            folder.rename(gone)
-        except OSError:
-            gone = folder
-        shutil.rmtree(gone, ignore_errors=True)
+        places.delete(self.path / name)
 
     def each(self, call: Callable[[Item], Found], items: Iterable[Item]) -> list[Found]:
         return [call(item) for item in items]
