@@ -224,14 +224,15 @@ class Runner(Generic[Frame]):
         refused: Refused | None = None
         reasons = self.backend.obstacles(stratum, self.planner)
         is_forced = self.execution.executor == "cyclic"
+        if not reasons:
+            small = self.backend.compute_small(stratum)
+            if small is not None:
+                return small
         if self.execution.executor == "dataframe":
             reasons = ("asked for",)
         elif not reasons or is_forced:
             reasons = self.planner.compiled(stratum, self.refinement.statistics).obstacles or reasons
         if not reasons:
-            small = self.backend.compute_small(stratum)
-            if small is not None:
-                return small
             try:
                 return self._by_workers(stratum, "")
             except Refused as problem:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TypeAlias
 
 from emberlog.engines.interpreter.aggregates import Groups
@@ -63,7 +63,8 @@ class _Stratum(Facts):
     def advance(self, changes: Mapping[str, tuple[set[Fact], set[Fact]]]) -> None:
         """Takes what an iteration added and what it replaced."""
         for name, (added, replaced) in changes.items():
-            self.full[name] -= replaced
+            if replaced:
+                self.full[name] -= replaced
             self.full[name] |= added
             self.delta[name] = added
         self._before.clear()
@@ -79,8 +80,10 @@ class _Contributions:
         self.relation = relation
         self._functions = functions
         self._facts: dict[Fact, Fact] = {}
-        """The fact of each key; without aggregates the whole fact is the key."""
+        """The fact of each key, if there are aggregates."""
         self._groups = self._new_groups()
+        self.plans: list[Plan] = [relation.seed, *(rule.plan for rule in relation.rules)]
+        self.deltas: list[Plan] = [plan for rule in relation.rules for plan in rule.deltas]
         in_plan = (*relation.keys, *(column.field.name for column in relation.aggregates))
         self._order = [in_plan.index(field.name) for field in relation.columns]
 
@@ -90,12 +93,11 @@ class _Contributions:
             return None
         return Groups(column_names(relation.seed), relation.keys, relation.aggregates, self._functions)
 
-    def take(self, rows: Iterable[Fact], *, is_first: bool) -> tuple[set[Fact], set[Fact]]:
-        """Combines more contributions; gives the facts that are new, and those that they replace."""
+    def take(self, rows: Collection[Fact], known: set[Fact], *, is_first: bool) -> tuple[set[Fact], set[Fact]]:
+        """Combines more contributions; gives the facts that are new beside those `known`, and those that they
+        replace."""
         if self._groups is None:
-            added = {row for row in rows if row not in self._facts}
-            self._facts.update((row, row) for row in added)
-            return added, set()
+            return set(rows).difference(known), set()
         touched = {self._groups.add(row) for row in rows}
         if is_first:
             touched.update(self._groups.keys)  # a count exists even without contributions
@@ -123,12 +125,6 @@ class _Contributions:
         row = groups.row(key)
         return tuple(row[position] for position in self._order)
 
-    def plans(self) -> list[Plan]:
-        return [self.relation.seed, *(rule.plan for rule in self.relation.rules)]
-
-    def delta_plans(self) -> list[Plan]:
-        return [plan for rule in self.relation.rules for plan in rule.deltas]
-
 
 def _semi_naive(
     fixpoint: Fixpoint, outside: Facts, watch: Watch, functions: Functions, histories: Histories
@@ -144,12 +140,13 @@ def _semi_naive(
             relation = contributions.relation
             # At first there is nothing to recurse on, and the full rules give no rows. They run all the same: a
             # fault in what they compute before they read their own stratum is reported, as in naive evaluation.
-            plans = contributions.plans() if number == 1 else contributions.delta_plans()
+            plans = contributions.plans if number == 1 else contributions.deltas
             try:
                 rows = [row for plan in plans for row in operators.rows(plan)]
-                changes[relation.name] = contributions.take(rows, is_first=number == 1)
+                known = stratum.full[relation.name]
+                changes[relation.name] = contributions.take(rows, known, is_first=number == 1)
             except Fault as fault:
-                raise error_in_relation(fault, relation.name, rule_names(contributions.plans())) from None
+                raise error_in_relation(fault, relation.name, rule_names(contributions.plans)) from None
         stratum.advance(changes)
         _record(histories, number - 1, stratum.delta)
         if not any(stratum.delta.values()):
@@ -171,10 +168,10 @@ def _naive(
         new = {}
         for contributions in everything:
             try:
-                rows = [row for plan in contributions.plans() for row in operators.rows(plan)]
+                rows = [row for plan in contributions.plans for row in operators.rows(plan)]
                 new[contributions.relation.name] = contributions.combined(rows)
             except Fault as fault:
-                raise error_in_relation(fault, contributions.relation.name, rule_names(contributions.plans())) from None
+                raise error_in_relation(fault, contributions.relation.name, rule_names(contributions.plans)) from None
         added = {name: facts - stratum.full[name] for name, facts in new.items()}
         if rounds is not None:
             _record(histories, number, new)

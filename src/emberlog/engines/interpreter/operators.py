@@ -1,9 +1,10 @@
-"""The nodes of a plan, each as a function from lists of rows to a list of rows."""
+"""The nodes of a plan, each made once into a function that gives its rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Protocol, TypeAlias, assert_never
+from operator import itemgetter
+from typing import Any, Protocol, TypeAlias, assert_never
 
 from emberlog.engines.interpreter.aggregates import Groups
 from emberlog.engines.interpreter.limits import Watch
@@ -12,7 +13,6 @@ from emberlog.language.registry import Functions
 from emberlog.logical.nodes import (
     Aggregate,
     AntiJoin,
-    Condition,
     Distinct,
     Filter,
     Join,
@@ -26,9 +26,12 @@ from emberlog.logical.nodes import (
 from emberlog.logical.python_evaluation import by_position, compile_conditions, compile_expression, error_in_rule
 from emberlog.logical.traverse import column_names, scans, walk
 from emberlog.semantics.model import Fact
+from emberlog.syntax.ast import Variable
 
 Rows: TypeAlias = Collection[Fact]
-Index: TypeAlias = dict[Fact, list[Fact]]
+Giver: TypeAlias = Callable[[], Rows]
+Key: TypeAlias = Callable[[Fact], Any]
+Index: TypeAlias = dict[Any, list[Fact]]
 
 
 class Facts(Protocol):
@@ -40,8 +43,9 @@ class Facts(Protocol):
 class Operators:
     """Evaluates plans over facts.
 
-    A plan node that reads none of the `changing` relations gives the same rows every time, so the hash index over
-    it is built once: that is what makes an iteration cost what its delta costs.
+    A plan is made into functions when it is first asked for, because an iteration may have no more than one row to
+    handle. A plan node that reads none of the `changing` relations gives the same rows every time, so the hash index
+    over it is built once: that is what makes an iteration cost what its delta costs.
     """
 
     def __init__(
@@ -51,99 +55,166 @@ class Operators:
         self._watch = watch
         self._functions = functions
         self._changing = changing
+        self._made: dict[int, tuple[Plan, Giver]] = {}
+        """By the identity of a plan, which is held so that no other one gets it."""
         self._indexes: dict[tuple[int, tuple[str, ...]], Index] = {}
 
     def rows(self, plan: Plan) -> Rows:
-        self._watch.check_time()
-        found = self._rows(plan)
-        self._watch.saw(plan, len(found))
-        return found
+        made = self._made.get(id(plan))
+        if made is None:
+            made = self._made[id(plan)] = plan, self._giver(plan)
+        return made[1]()
 
-    def _rows(self, plan: Plan) -> Rows:
+    def _giver(self, plan: Plan) -> Giver:
+        """Makes the function that gives the rows of a plan, and tells how many."""
+        give, check_time, saw = self._own_giver(plan), self._watch.check_time, self._watch.saw
+
+        def rows() -> Rows:
+            check_time()
+            found = give()
+            saw(plan, len(found))
+            return found
+
+        return rows
+
+    def _own_giver(self, plan: Plan) -> Giver:
         match plan:
             case Scan(relation, _, version):
-                return self._facts.read(relation, version)
-            case Values(_, rows):
-                return rows
+                read = self._facts.read
+                return lambda: read(relation, version)
+            case Values(_, given):
+                return lambda: given
             case Filter(source, conditions):
-                return self._filter(source, conditions)
+                rows = self._giver(source)
+                holds = compile_conditions(conditions, by_position(column_names(source)), self._functions)
+                return lambda: [row for row in rows() if holds(row)]
             case Project():
                 return self._project(plan)
             case Join():
                 return self._join(plan)
             case AntiJoin(left, right, on):
-                index = self._index(right, on)
-                key = _key_function(left, on)
-                return [row for row in self.rows(left) if None in (wanted := key(row)) or wanted not in index]
+                return self._anti_join(self._giver(left), _key_of(left, on), self._index(right, on))
             case Union(inputs):
-                return [row for one in inputs for row in self.rows(one)]
+                givers = [self._giver(one) for one in inputs]
+                return lambda: [row for rows in givers for row in rows()]
             case Distinct(source):
-                return set(self.rows(source))
+                rows = self._giver(source)
+                return lambda: set(rows())
             case Aggregate():
                 return self._aggregate(plan)
         assert_never(plan)
 
-    def _filter(self, source: Plan, conditions: Sequence[Condition]) -> Rows:
-        holds = compile_conditions(conditions, by_position(column_names(source)), self._functions)
-        return [row for row in self.rows(source) if holds(row)]
+    def _project(self, plan: Project) -> Giver:
+        rows, names = self._giver(plan.input), column_names(plan.input)
+        expressions = [output.expression for output in plan.outputs]
+        chosen = [names.index(one.name) for one in expressions if isinstance(one, Variable)]
+        if len(chosen) == len(expressions):
+            choose = _chooser(chosen)
+            return lambda: list(map(choose, rows()))
+        compiled = [compile_expression(one, by_position(names), self._functions) for one in expressions]
 
-    def _project(self, plan: Project) -> Rows:
-        lookup = by_position(column_names(plan.input))
-        compiled = [compile_expression(output.expression, lookup, self._functions) for output in plan.outputs]
-        try:
-            return [tuple([one(row) for one in compiled]) for row in self.rows(plan.input)]
-        except Fault as fault:
-            if plan.rule is None:
-                raise
-            raise error_in_rule(fault, plan.rule) from None
+        def projected() -> Rows:
+            try:
+                return [tuple([one(row) for one in compiled]) for row in rows()]
+            except Fault as fault:
+                if plan.rule is None:
+                    raise
+                raise error_in_rule(fault, plan.rule) from None
 
-    def _join(self, plan: Join) -> Rows:
-        added = [position for position, name in enumerate(column_names(plan.right)) if name not in plan.on]
-        result: list[Fact] = []
-        if self._is_fixed(plan.left) and not self._is_fixed(plan.right):
-            index, key = self._index(plan.left, plan.on), _key_function(plan.right, plan.on)
-            for row in self.rows(plan.right):
-                rest = tuple([row[position] for position in added])
-                result += [match + rest for match in index.get(key(row), ())]
-                self._watch.check_now_and_then()
-        else:
-            index, key = self._index(plan.right, plan.on), _key_function(plan.left, plan.on)
-            for row in self.rows(plan.left):
-                result += [row + tuple([match[position] for position in added]) for match in index.get(key(row), ())]
-                self._watch.check_now_and_then()
-        return result
+        return projected
 
-    def _aggregate(self, plan: Aggregate) -> Rows:
-        groups = Groups(column_names(plan.input), plan.keys, plan.aggregates, self._functions)
-        for row in self.rows(plan.input):
-            groups.add(row)
-        return [groups.row(key) for key in groups.keys]
+    def _join(self, plan: Join) -> Giver:
+        names = column_names(plan.right)
+        added = _chooser([position for position, name in enumerate(names) if name not in plan.on])
+        check = self._watch.check_now_and_then
+        is_left_fixed = self._is_fixed(plan.left) and not self._is_fixed(plan.right)
+        fixed, moving = (plan.left, plan.right) if is_left_fixed else (plan.right, plan.left)
+        index_of, key, rows = self._index(fixed, plan.on), _key_of(moving, plan.on), self._giver(moving)
+
+        def beside_left() -> Rows:
+            find = index_of().get
+            result: list[Fact] = []
+            for row in rows():
+                matches = find(key(row))
+                if matches is not None:
+                    rest = added(row)
+                    result += [match + rest for match in matches]
+                check()
+            return result
+
+        def beside_right() -> Rows:
+            find = index_of().get
+            result: list[Fact] = []
+            for row in rows():
+                matches = find(key(row))
+                if matches is not None:
+                    result += [row + added(match) for match in matches]
+                check()
+            return result
+
+        return beside_left if is_left_fixed else beside_right
+
+    def _anti_join(self, rows: Giver, key: Key, index_of: Callable[[], Index]) -> Giver:
+        def kept() -> Rows:
+            index = index_of()
+            return [row for row in rows() if key(row) not in index]
+
+        return kept
+
+    def _aggregate(self, plan: Aggregate) -> Giver:
+        rows, names = self._giver(plan.input), column_names(plan.input)
+
+        def grouped() -> Rows:
+            groups = Groups(names, plan.keys, plan.aggregates, self._functions)
+            for row in rows():
+                groups.add(row)
+            return [groups.row(key) for key in groups.keys]
+
+        return grouped
 
     def _is_fixed(self, plan: Plan) -> bool:
         return all(scan.relation not in self._changing for scan in scans(plan))
 
-    def _index(self, plan: Plan, on: Sequence[str]) -> Index:
-        """Returns the rows of the plan by their values in the columns `on`; rows with a null there match nothing."""
-        place = (id(plan), tuple(on))
-        if place in self._indexes:
-            return self._indexes[place]
-        index: Index = {}
-        key = _key_function(plan, on)
-        for row in self.rows(plan):
-            wanted = key(row)
-            if None not in wanted:
-                index.setdefault(wanted, []).append(row)
-        if self._is_fixed(plan):
-            self._indexes[place] = index
+    def _index(self, plan: Plan, on: Sequence[str]) -> Callable[[], Index]:
+        """Returns what gives the rows of a plan by their values in the columns `on`; rows with a null there are in no
+        index, because they match nothing."""
+        rows, key = self._giver(plan), _key_of(plan, on)
+        place = (id(plan), tuple(on)) if self._is_fixed(plan) else None
+        known = self._indexes
+        is_single = len(on) == 1
+
+        def index() -> Index:
+            if place is not None and place in known:
+                return known[place]
+            found: Index = {}
+            for row in rows():
+                wanted = key(row)
+                if wanted is not None if is_single else None not in wanted:
+                    found.setdefault(wanted, []).append(row)
+            if place is not None:
+                known[place] = found
+            return found
+
         return index
 
 
-def _key_function(plan: Plan, on: Sequence[str]) -> Callable[[Fact], Fact]:
-    """Returns what reads the values of a row in the columns `on`. In Python an int is found under a float that is
-    equal to it."""
+def _chooser(positions: Sequence[int]) -> Callable[[Fact], Fact]:
+    """Returns what makes a row of the values at these positions."""
+    match positions:
+        case ():
+            return lambda _row: ()
+        case (only,):
+            return lambda row: (row[only],)
+        case _:
+            return itemgetter(*positions)
+
+
+def _key_of(plan: Plan, on: Sequence[str]) -> Key:
+    """Returns what reads the values of a row in the columns `on`: the value itself if there is one. In Python an int is
+    found under a float that is equal to it."""
     names = column_names(plan)
     positions = [names.index(name) for name in on]
-    return lambda row: tuple([row[position] for position in positions])
+    return itemgetter(*positions) if positions else lambda _row: ()
 
 
 def rule_names(plans: Iterable[Plan]) -> list[str]:

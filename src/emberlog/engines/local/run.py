@@ -107,7 +107,8 @@ class _NotSmall(Exception):
 class _Progress:
     """Holds how far the stratum at hand has come."""
 
-    stratum: PlannedStratum
+    index: int
+    relations: tuple[str, ...]
     since: float
     iterations: int = 0
     most_facts: int | None = None
@@ -156,7 +157,7 @@ class LocalBackend(Backend[LocalRelation]):
         return relation in self.relations
 
     def begin(self, stratum: PlannedStratum) -> None:
-        self.progress = _Progress(stratum, time.monotonic())
+        self.progress = _Progress(stratum.index, stratum.relations, time.monotonic())
         self.watch.enter(stratum.index, stratum.relations)
 
     def why_workers(self, stratum: PlannedStratum, planner: WorkerPlanner, statistics: Statistics) -> str | None:
@@ -182,7 +183,7 @@ class LocalBackend(Backend[LocalRelation]):
         try:
             return self.compute(stratum, None)
         except _NotSmall:
-            self.progress = _Progress(stratum, time.monotonic())
+            self.progress = _Progress(stratum.index, stratum.relations, time.monotonic())
             return None
 
     def compute(self, stratum: PlannedStratum, refused: Refused | None) -> Outcome[LocalRelation]:
@@ -259,8 +260,7 @@ class LocalBackend(Backend[LocalRelation]):
         now = time.monotonic()
         progress.iterations = iteration
         seconds, progress.since = now - progress.since, now
-        index, names = progress.stratum.index, progress.stratum.relations
-        self.listener(IterationFinished(index, names, iteration, changed, total, seconds))
+        self.listener(IterationFinished(progress.index, progress.relations, iteration, changed, total, seconds))
 
     def _saw(self, _node: Plan, rows: int) -> None:
         self.progress.handled += rows
