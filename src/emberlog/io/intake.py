@@ -23,7 +23,6 @@ from emberlog.io.arrow_values import (
     as_relation,
     columns_of_table,
     plain_table,
-    repeated_rows,
     table_of,
     table_of_pandas,
     table_of_stream,
@@ -138,12 +137,20 @@ class TableSource(Source[LocalRelation]):
         self._name = name
         self._is_chosen = is_chosen
         self._table = plain_table(name, table)
+        self._made: dict[object, LocalRelation] = {}
+        """Relations by how programs want them, with what is known of their rows by now."""
         columns_of_table(name, self._table)  # better said now than when a program reads it
 
     def columns(self, declared: Sequence[Column] | None) -> tuple[Column, ...]:
         return columns_of_table(self._name, self._in_order(declared))
 
     def relation(self, relation: Relation) -> LocalRelation:
+        wanted = (relation.columns, relation.is_declared)
+        if wanted not in self._made:
+            self._made[wanted] = self._converted(relation)
+        return self._made[wanted]
+
+    def _converted(self, relation: Relation) -> LocalRelation:
         table = self._in_order(relation.columns if relation.is_declared else None)
         converted = as_relation(table, relation)
         given = columns_of_table(self._name, table)
@@ -157,7 +164,7 @@ class TableSource(Source[LocalRelation]):
         return self.relation(Relation(self._name, self.columns(None), is_derived=False))
 
     def repeated_rows(self, relation: Relation) -> int | None:
-        return repeated_rows(self._table)
+        return self.relation(relation).repeated
 
     def chosen(self, columns: Sequence[str]) -> TableSource:
         places = chosen_places(self._name, self._table.column_names, columns)

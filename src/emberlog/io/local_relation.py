@@ -42,6 +42,7 @@ class LocalRelation:
         self.plain_times = plain_times
         """Whether moments came as numbers, and are shown as such."""
         self._repeated: int | None = None
+        self._statistics: RelationStatistics | None = None
         self._facts: frozenset[Fact] | None = None
         self._table: pa.Table | None = None
         if isinstance(data, pa.Table):
@@ -71,7 +72,24 @@ class LocalRelation:
     @property
     def repeated(self) -> int | None:
         """Returns how many of the rows that came from outside were there already; None if it costs too much."""
-        return repeated_rows(self.table) if self._repeated is None else self._repeated
+        if self._repeated is None:
+            self._repeated = repeated_rows(self.table)
+        return self._repeated
+
+    @property
+    def is_known_set(self) -> bool:
+        """Tells whether somebody has found that no row is there twice."""
+        return self._repeated == 0
+
+    @property
+    def statistics(self) -> RelationStatistics:
+        """Returns how many rows it has, and how many values each column."""
+        if self._statistics is None:
+            is_table = self._table is not None and self.types
+            self._statistics = (
+                statistics_of_table(self.table) if is_table else statistics_of_facts(self.facts, len(self.types))
+            )
+        return self._statistics
 
     @property
     def has_nulls(self) -> bool:
@@ -230,13 +248,6 @@ class LocalRelation:
             for row in self.collect()[:_SHOWN]
         )
         return f"<table><tr>{head}</tr>{rows}</table><p>{len(self):,} rows</p>"
-
-
-def statistics_of(relation: LocalRelation) -> RelationStatistics:
-    """Returns how many rows a relation has, and how many values each column."""
-    if relation.is_table and relation.types:
-        return statistics_of_table(relation.table)
-    return statistics_of_facts(relation.facts, len(relation.types))
 
 
 def facts_of_table(table: pa.Table) -> Iterator[tuple[Any, ...]]:

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emberlog.io.intake import Source
-from emberlog.io.local_relation import LocalRelation, statistics_of
+from emberlog.io.local_relation import LocalRelation
 from emberlog.io.matching import chosen_places, declared_order, has_plain_times
 from emberlog.io.spark_conversions import as_relation, columns_of_frame, frame_of_table, narrower_decimals, quoted
 from emberlog.logical.statistics import RelationStatistics
@@ -80,7 +80,7 @@ class HeldSource(Source[DataFrame]):
         return self._held.repeated_rows(relation)
 
     def statistics(self, relation: Relation) -> RelationStatistics:
-        return statistics_of(self._relation(relation)[0])
+        return self._relation(relation)[0].statistics
 
     def _relation(self, relation: Relation) -> tuple[LocalRelation, DataFrame]:
         key = (relation.columns, relation.is_declared)

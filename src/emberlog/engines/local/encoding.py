@@ -39,7 +39,7 @@ def encoded(
     except LikeNull:
         raise Refused(f"`{name}` has nulls, and the int that stands for them") from None
     rows = np.stack(lanes)
-    return distinct_rows(rows) if must_be_set else rows
+    return distinct_rows(rows) if must_be_set and not relation.is_known_set else rows
 
 
 def _lane_of_values(values: Sequence[CellValue], type_: DataType, codes: TextCodes) -> Lane:

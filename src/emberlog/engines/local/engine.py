@@ -28,7 +28,7 @@ from emberlog.engines.recording import ITERATION, Recording, is_latest
 from emberlog.engines.worker_counts import WorkerCounts
 from emberlog.io.intake import NoRows, Source, register
 from emberlog.io.local_files import LocalReader
-from emberlog.io.local_relation import LocalRelation, statistics_of
+from emberlog.io.local_relation import LocalRelation
 from emberlog.io.matching import free_name
 from emberlog.io.shelves import Shelf, shelf_of
 from emberlog.io.text_format import TextOptions
@@ -74,7 +74,7 @@ class LocalEngine(Engine[LocalRelation]):
         return self._registered[name].columns(declared)
 
     def statistics(self, name: str, relation: Relation) -> RelationStatistics:
-        return statistics_of(self._registered[name].relation(relation))
+        return self._registered[name].relation(relation).statistics
 
     def repeated_rows(self, name: str, relation: Relation) -> int | None:
         return self._registered[name].repeated_rows(relation)

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from emberlog.datatypes import FLOAT, DataType
 from emberlog.io.local_relation import cell_of
@@ -85,32 +86,70 @@ def dictionary_of(column: Column) -> tuple[pa.LargeStringArray, Lane]:
 
 
 class TextCodes(Texts):
-    """Gives codes in the order in which texts come, to all threads of this process."""
+    """Gives codes in the order in which texts come, to all threads of this process.
+
+    Columns of inputs are looked up by Arrow, which reads all texts that are known each time. If a few are asked for
+    again and again, as those that a round makes, they are looked up one by one, in a dictionary."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._codes: dict[str, int] = {}
-        self._texts: list[str] = []
+        self._parts: list[pa.LargeStringArray] = []
+        """The texts in the order of their codes, each part much shorter than the one before, so that there are few."""
+        self._count = 0
+        self._read = 0
+        """How many known texts were read to look up a few."""
+        self._codes: dict[str, int] | None = None
         self._lock = Lock()
 
     def encode(self, column: Column) -> Lane:
         dictionary, places = dictionary_of(column)
         with self._lock:
-            codes = np.array([self._code(text) for text in dictionary.to_pylist()], np.int64)
-        lane: Lane = codes[places]
+            if len(dictionary) * FEW < self._count:
+                self._read += self._count
+            one_by_one = self._codes is not None or self._read > FEW * self._count
+            lane: Lane = (self._found_one_by_one(dictionary) if one_by_one else self._found(dictionary))[places]
         return lane
 
-    def _code(self, text: str) -> int:
-        known = self._codes.setdefault(text, len(self._texts))
-        if known == len(self._texts):
-            self._texts.append(text)
-        return known
+    def _found(self, texts: pa.LargeStringArray) -> Lane:
+        """Returns the codes of texts, each of which is there once. Texts that are new are remembered."""
+        known = pc.index_in(texts, self._all()) if self._count else pa.nulls(len(texts), pa.int32())
+        is_new = known.is_null().to_numpy(zero_copy_only=False)
+        self._append(texts if is_new.all() else texts.filter(pa.array(is_new)))
+        codes: Lane = known.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+        codes[is_new] = np.arange(self._count - int(is_new.sum()), self._count)
+        return codes
+
+    def _found_one_by_one(self, texts: pa.LargeStringArray) -> Lane:
+        if self._codes is None:
+            self._codes = dict(zip(self._all().to_pylist(), range(self._count), strict=True))
+        known = [self._codes.get(text) for text in texts.to_pylist()]
+        new = [place for place, code in enumerate(known) if code is None]
+        if new:
+            codes = range(self._count, self._count + len(new))
+            self._append(texts.take(pa.array(new, pa.int64())))
+            for place, code in zip(new, codes, strict=True):
+                known[place] = code
+        return np.array(known, np.int64)
+
+    def _append(self, texts: pa.LargeStringArray) -> None:
+        if self._codes is not None:
+            self._codes.update(zip(texts.to_pylist(), range(self._count, self._count + len(texts)), strict=True))
+        self._count += len(texts)
+        while self._parts and len(self._parts[-1]) < 2 * len(texts):
+            texts = pa.concat_arrays([self._parts.pop(), texts])
+        if len(texts):
+            self._parts.append(texts)
+
+    def _all(self) -> pa.LargeStringArray:
+        if len(self._parts) != 1:
+            self._parts = [pa.concat_arrays([pa.array([], pa.large_string()), *self._parts])]
+        return self._parts[0]
 
     def decode(self, lane: Lane) -> pa.LargeStringArray:
-        texts = self._texts
-        if len(lane) * FEW < len(texts):
-            return pa.array([texts[code] for code in lane.tolist()], pa.large_string())
-        return pa.array(texts, pa.large_string()).take(pa.array(lane))
+        with self._lock:
+            if len(lane) * FEW < self._count:
+                return pa.chunked_array(self._parts).take(pa.array(lane)).combine_chunks()
+            return self._all().take(pa.array(lane))
 
 
 def texts_of(program: CyclicProgram) -> Iterator[str]:
