@@ -36,6 +36,11 @@ class Strike:
             STRIKES[self.what]()
             time.sleep(60)  # what was struck takes this process with it
 
+    @property
+    def struck(self) -> float | None:
+        """Returns when it struck last, None if it did not."""
+        return max((mark.stat().st_mtime for mark in Path(self.marks).iterdir()), default=None)
+
     def _is_due(self) -> bool:
         for number in range(self.strikes):
             try:

@@ -93,6 +93,22 @@ def test_a_local_master_brings_no_executors() -> None:
 def test_after_a_loss(monkeypatch: pytest.MonkeyPatch) -> None:
     back: Any = FakeSession({"spark.master": "spark://host:7077"}, [2, 2, 4])
     gone: Any = FakeSession({"spark.master": "spark://host:7077"}, [2])
-    assert slots_after_a_loss(back, 4) == 4
-    monkeypatch.setattr(slots, "WAIT_SECONDS", 0.5)
-    assert slots_after_a_loss(gone, 4) == 2
+    assert slots_after_a_loss(back, 4, 1_000.0) == 4
+    monkeypatch.setattr(slots, "LEAST_WAIT_SECONDS", 0.2)
+    assert slots_after_a_loss(gone, 4, 0.0) == 2
+    assert gone.looks < 10
+
+
+def test_with_no_executor_left_one_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slots, "LEAST_WAIT_SECONDS", 0.2)
+    late: Any = FakeSession({"spark.master": "spark://host:7077"}, [0] * 8 + [1])
+    assert slots_after_a_loss(late, 4, 0.0) == 1
+
+
+def test_a_long_run_waits_longer_for_executors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short one goes on with those that are there."""
+    waited: list[float] = []
+    monkeypatch.setattr(slots, "_tasks_at_once", lambda _spark, _wanted, patience: waited.append(patience))
+    for seconds in (1.0, 200.0, 100_000.0):
+        slots_after_a_loss(FakeSession({"spark.master": "spark://host:7077"}, [2]), 4, seconds)  # type: ignore[arg-type]
+    assert waited == [slots.LEAST_WAIT_SECONDS, 10.0, slots.WAIT_SECONDS]

@@ -92,7 +92,7 @@ def test_a_worker_that_is_gone_without_a_word_is_lost(hearing: Hearing) -> None:
 
 
 def test_a_lookout_stops_the_job_unless_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watchdog, "PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(watchdog, "NOTICE_SECONDS", 0.01)
     stopped = threading.Event()
     watching = Watchdog(stopped.set)
     watching.lost("first")
@@ -104,6 +104,27 @@ def test_a_lookout_stops_the_job_unless_it_is_over(monkeypatch: pytest.MonkeyPat
     late.close()
     late.lost("too late")
     assert late.reason is None
+
+
+def test_a_lookout_lets_the_other_workers_end_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their processes are of use to the next attempt. One that does not notice is stopped all the same."""
+    monkeypatch.setattr(watchdog, "NOTICE_SECONDS", 0.01)
+    monkeypatch.setattr(watchdog, "PARTING_SECONDS", 60.0)
+    others, stopped = [1, 2], threading.Event()
+    watching = Watchdog(stopped.set)
+    watching.others = lambda: len(others)
+    watching.lost("one of three")
+    assert not stopped.wait(0.2)
+    others.clear()
+    assert stopped.wait(20)
+    watching.close()
+    monkeypatch.setattr(watchdog, "PARTING_SECONDS", 0.05)
+    stuck = Watchdog(stopped.set)
+    stopped.clear()
+    stuck.others = lambda: 1
+    stuck.lost("one of two")
+    assert stopped.wait(20)
+    stuck.close()
 
 
 def test_what_can_be_tried_again() -> None:

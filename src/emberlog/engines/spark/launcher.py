@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import tempfile
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -170,6 +171,7 @@ class Launcher:
         self.known = known_outputs(worker_plan.main.program)
         self.shares_disk = self.slots.is_one_machine and not execution.through_spark and not self.slots.encrypts_files
         self.store, self.why_store = choose_store(spark, self.slots, execution, self._unseen)
+        self.began = time.monotonic()
         self.unseen: set[str] = set()
         """Inputs that are files which not all workers can read."""
         self._check_recovery()
@@ -249,6 +251,7 @@ class Launcher:
 
     def _until_done(self, folder: Folder | None) -> Outcome[DataFrame]:
         attempt, seed, lost = 1, 0, 0
+        self.began = time.monotonic()
         resume: Resume | None = None
         while True:
             self._new_place(folder, attempt)
@@ -296,7 +299,7 @@ class Launcher:
         if self.slots.is_dynamic:  # tasks that wait bring executors
             self._go_on_with(self.wanted, str(problem))
         else:
-            self.capacity = slots_after_a_loss(self.spark, self.wanted)
+            self.capacity = slots_after_a_loss(self.spark, self.wanted, time.monotonic() - self.began)
             self._go_on_with(self.capacity, str(problem))
 
     def _go_on_with(self, slots: int, reason: str) -> None:
@@ -467,9 +470,11 @@ class Launcher:
         stall_seconds = self.execution.recovery.stall_seconds
         bind, host = (LOOPBACK, LOOPBACK) if self.findings is None else driver_addresses(self.spark)
         try:
-            return Tracker(bind, self.workers, credentials, progress, watchdog.lost, stall_seconds, host, self.ports)
+            found = Tracker(bind, self.workers, credentials, progress, watchdog.lost, stall_seconds, host, self.ports)
         except Unreachable as problem:
             raise NotHere(str(problem)) from None
+        watchdog.others = lambda: found.present
+        return found
 
     def _check_memory(self, feeds: Sequence[Feed]) -> None:
         """Raises NotHere if what is read does not fit, with its indexes; how much will be derived nobody knows

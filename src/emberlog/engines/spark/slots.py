@@ -17,7 +17,11 @@ from emberlog.engines.spark.session_settings import number_in, setting
 from emberlog.workers.kernels.machine_memory import memory_for_each, memory_from_spark
 
 WAIT_SECONDS = 30.0
-"""For executors of a young session, and for those that replace others."""
+"""For executors of a young session, and at most for those that replace others."""
+WAIT_SHARE = 1 / 20
+"""Part of the time that a run has taken for which executors are waited for that replace others: to go on with fewer
+workers costs more than that if as much is still to be done."""
+LEAST_WAIT_SECONDS = 3.0
 SETTLED_SECONDS = 1.0
 """For which the number of slots of a young session has to stay the same, where nobody said how many there will be."""
 MOST_UNASKED = 32
@@ -115,20 +119,23 @@ def ended_tasks(spark: SparkSession, jobs: Collection[int]) -> int:
     return int(found.get().numCompletedTasks()) if found is not None and found.isDefined() else 0
 
 
-def slots_after_a_loss(spark: SparkSession, wanted: int) -> int:
+def slots_after_a_loss(spark: SparkSession, wanted: int, seconds: float) -> int:
     """Returns how many tasks Spark runs at once, as soon as there are so many, or when it had time to replace executors
-    that are gone."""
+    that are gone: the longer, the more `seconds` the run has taken."""
     forget(spark)
-    return _connected(spark) if is_connect(spark) else _tasks_at_once(spark, wanted)
+    if is_connect(spark):
+        return _connected(spark)
+    return _tasks_at_once(spark, wanted, min(max(seconds * WAIT_SHARE, LEAST_WAIT_SECONDS), WAIT_SECONDS))
 
 
-def _tasks_at_once(spark: SparkSession, wanted: int | None) -> int:
+def _tasks_at_once(spark: SparkSession, wanted: int | None, patience: float | None = None) -> int:
     """Returns how many tasks Spark runs at once. Executors of a cluster may still be on their way when a session is
-    young: without a number that is wanted, all that were asked for are waited for, or until no more come."""
+    young: without a number that is wanted, all that were asked for are waited for, or until no more come. `patience` is
+    for how many seconds a number that is wanted is waited for."""
     context: Any = spark.sparkContext._jsc.sc()
     began = since = time.monotonic()
     age = time.time() - int(context.startTime()) / 1000
-    until = began + (WAIT_SECONDS if wanted is not None else max(WAIT_SECONDS - age, 0.0))
+    until = began + (max(WAIT_SECONDS - age, 0.0) if patience is None else patience)
     asked = _asked_for(spark) if wanted is None else wanted
     last = -1
     while True:
@@ -139,7 +146,7 @@ def _tasks_at_once(spark: SparkSession, wanted: int | None) -> int:
         is_enough = asked is not None and count >= asked
         if is_enough or (count and is_settled) or is_local(str(spark.sparkContext.master)):
             return count
-        if now >= until and (count or wanted is not None or now >= began + WAIT_SECONDS):
+        if now >= until and (count or now >= began + WAIT_SECONDS):  # with none nothing goes on
             return count
         time.sleep(0.1)
 

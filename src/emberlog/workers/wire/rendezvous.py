@@ -122,6 +122,11 @@ class Tracker:
         """Returns how many workers have come."""
         return len(self._addresses)
 
+    @property
+    def present(self) -> int:
+        """Returns how many workers are here and have not left."""
+        return len(self._guests)
+
     def call_off(self, reason: str) -> None:
         """Ends the meeting, from any thread: those who wait for others are told why."""
         self._called_off = self._called_off or reason
