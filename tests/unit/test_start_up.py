@@ -1,4 +1,4 @@
-"""Commands that only look at programs start at once, because they load nothing heavy."""
+"""Commands that only look at programs, and runs of what is tiny, start at once, because they load nothing heavy."""
 
 from __future__ import annotations
 
@@ -87,3 +87,12 @@ def test_explaining_a_code_loads_no_front_end() -> None:
 
 def test_check_loads_only_what_it_needs(program: str) -> None:
     assert loaded_by("check", program) & NOT_FOR_CHECKING == set()
+
+
+def test_a_tiny_run_in_this_process_loads_no_compiler_and_no_spark(program: str, tmp_path: Path) -> None:
+    facts = tmp_path / "arc.csv"
+    facts.write_text("1,2\n2,3\n")
+    loaded = loaded_by("run", program, "--engine", "local", "--input", f"arc={facts}", "--show", "1")
+    assert "emberlog.engines.interpreter.interpreter" in loaded
+    assert loaded & HEAVY == {"numpy", "pyarrow"}
+    assert "pyarrow.dataset" not in loaded

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from emberlog.cli.parameters import given_text_options, refuse_spark_options
 from emberlog.database import Database
-from emberlog.engines.spark.failures import told_as_such
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.paths import is_text
 from emberlog.logical.nodes import Fixpoint
@@ -32,6 +31,7 @@ def open_database(arguments: argparse.Namespace) -> Iterator[Database[Any]]:
             yield local
         return
     from emberlog.cli.terminal import silence_py4j
+    from emberlog.engines.spark.failures import told_as_such
 
     silence_py4j()
     with told_as_such(), Database(master=arguments.master, conf=dict(arguments.conf)) as database:

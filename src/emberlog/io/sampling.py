@@ -111,10 +111,12 @@ def _counted(column: pa.ChunkedArray, seen: int, rows: int) -> ColumnStatistics:
     if pa.types.is_nested(column.type):
         return _column(Counter(map(repr, column.to_pylist())), seen, rows)
     found = pc.value_counts(column.combine_chunks())
-    values, counts = found.field(0), found.field(1).to_numpy()
-    most = np.argsort(-counts, kind="stable")[:MOST_FREQUENT]
-    frequent = zip(values.take(pa.array(most)).to_pylist(), counts[most].tolist(), strict=True)
-    return _estimated(len(counts), int((counts == 1).sum()), frequent, seen, rows)
+    values, counts = found.field(0), found.field(1)
+    # Arrays of numpy, and scalars of Python among the arguments, would make Arrow load pandas.
+    times = {one["values"]: one["counts"] for one in pc.value_counts(counts).to_pylist()}
+    most = pc.array_sort_indices(counts, order="descending")[:MOST_FREQUENT]
+    frequent = zip(values.take(most).to_pylist(), counts.take(most).to_pylist(), strict=True)
+    return _estimated(len(counts), times.get(1, 0), frequent, seen, rows)
 
 
 def _column(counts: Counter[CellValue], seen: int, rows: int) -> ColumnStatistics:

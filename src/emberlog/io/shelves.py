@@ -9,7 +9,6 @@ from functools import cached_property, reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 
 from emberlog.io.local_relation import LocalRelation, facts_of_table
 from emberlog.semantics.model import CellValue, Fact
@@ -127,6 +126,8 @@ class ParquetShelf(Shelf):
         return pa.concat_tables(tables, promote_options="permissive")
 
     def _read_file(self, path: str, equal: Mapping[int, CellValue]) -> pa.Table:
+        import pyarrow.dataset as ds  # brings pandas along
+
         file = ds.dataset(path, format="parquet")
         conditions = []
         for column, value in equal.items():
