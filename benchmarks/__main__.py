@@ -1,5 +1,5 @@
 """The command line of the benchmarks: python -m benchmarks run | report | compare | list | install | record |
-ablate | streams | soak | recovery | scale."""
+ablate | streams | soak | recovery | scale | growth."""
 
 from __future__ import annotations
 
@@ -127,6 +127,12 @@ def _parser() -> argparse.ArgumentParser:
     scale.add_argument("--workers", nargs="+", type=int, default=[2, 4, 8, 16, 64, 256], metavar="N")
     scale.add_argument("--output", type=Path, required=True, metavar="DIR")
     scale.set_defaults(command=_scale)
+
+    growth = commands.add_parser("growth", help="time against derived facts, over three sizes, in this process")
+    growth.add_argument("--only", nargs="+", default=[], metavar="PROGRAM", help="tc cc andersen")
+    growth.add_argument("--repeat", type=int, default=3, metavar="N", help="timed runs of each size (3)")
+    growth.add_argument("--output", type=Path, required=True, metavar="DIR")
+    growth.set_defaults(command=_growth)
     return parser
 
 
@@ -247,6 +253,18 @@ def _scale(arguments: argparse.Namespace) -> int:
         print(f"no such case: {', '.join(sorted(unknown))}; there are {' '.join(CASES)}", file=sys.stderr)
         return 2
     for line in run(arguments.only or list(CASES), arguments.workers, arguments.output):
+        print(line, flush=True)
+    return 0
+
+
+def _growth(arguments: argparse.Namespace) -> int:
+    from benchmarks.growth import CASES, run
+
+    unknown = set(arguments.only) - CASES.keys()
+    if unknown:
+        print(f"no such program: {', '.join(sorted(unknown))}; there are {' '.join(CASES)}", file=sys.stderr)
+        return 2
+    for line in run(arguments.only or list(CASES), arguments.repeat, arguments.output):
         print(line, flush=True)
     return 0
 
