@@ -96,6 +96,7 @@ class Sources:
 
 def grouped(left: Lane, right: Lane, left_count: int) -> Sources:
     """Seeds by source, and sources by their least seed: neighbours reach much the same."""
+    left = np.ascontiguousarray(left)  # for one variant of the kernels, not two
     starts, rows = pack(left, left_count)
     pivots = np.flatnonzero(np.diff(starts))
     least = np.minimum.reduceat(right[rows], starts[pivots]) if len(pivots) else pivots

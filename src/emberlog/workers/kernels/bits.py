@@ -94,6 +94,7 @@ def list_rows(
                 value_lane[found] = values[base + lowest_bit(word)]
                 found += 1
                 word &= word - ONE
-        pivot_lane[before:found] = pivots[row]
+        for place in range(before, found):
+            pivot_lane[place] = pivots[row]
         row += 1
     return row, found

@@ -116,7 +116,8 @@ def close_together(
                 listed[number] = True
                 active[actives] = number
                 actives += 1
-    listed[:] = False
+    for position in range(actives):
+        listed[active[position]] = False
     rounds = 0
     visits = 0
     while actives > 0:
@@ -135,7 +136,8 @@ def close_together(
                     following[touched] = target
                     touched += 1
         for position in range(actives):
-            fresh[active[position], :] = np.uint64(0)
+            for word in range(words):
+                fresh[active[position], word] = np.uint64(0)
         actives = 0
         gains = 0
         for position in range(touched):
@@ -182,7 +184,8 @@ def rows_of_sources(reached: Words, rows: Words) -> None:
         for word in range(reached.shape[1]):
             for offset in range(height):
                 block[offset] = reached[base + offset, word]
-            block[height:] = np.uint64(0)
+            for offset in range(height, 64):
+                block[offset] = np.uint64(0)
             turn(block)
             for bit in range(64):
                 rows[64 * word + bit, base >> 6] = block[bit]

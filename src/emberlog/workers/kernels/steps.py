@@ -41,27 +41,38 @@ Numbers: TypeAlias = npt.NDArray[np.uint32]
 """Numbers of a domain, or positions in an array of them. Unsigned, as a negative index would cost a test each."""
 
 
-@jit
 def pack_steps(origins: Ranks, targets: Ranks, origin_count: int, target_count: int) -> tuple[Numbers, Numbers]:
-    """Returns where each origin's targets begin, and the targets, each once. Steps with a negative end are left out."""
+    """Returns where each origin's targets begin, and the targets, each once. Steps with a negative end are left out.
+
+    Arrays are made here and not in the kernels: to compile a call of numpy takes longer than to compile a loop."""
     starts = np.zeros(origin_count + 1, np.uint32)
+    _count_steps(origins, targets, starts)
+    packed = np.empty(int(starts[origin_count]), np.uint32)
+    _place_steps(origins, targets, starts[:-1].copy(), packed)
+    kept = _drop_doubles(starts, packed, np.full(target_count, -1, np.int64))
+    return starts, packed[:kept].copy()
+
+
+@jit
+def _count_steps(origins: Ranks, targets: Ranks, starts: Numbers) -> None:
     for row in range(origins.shape[0]):
         if origins[row] >= 0 and targets[row] >= 0:
             starts[origins[row] + 1] += np.uint32(1)
-    for origin in range(origin_count):
+    for origin in range(starts.shape[0] - 1):
         starts[origin + 1] += starts[origin]
-    places = starts[:-1].copy()
-    packed = np.empty(starts[origin_count], np.uint32)
+
+
+@jit
+def _place_steps(origins: Ranks, targets: Ranks, places: Numbers, packed: Numbers) -> None:
     for row in range(origins.shape[0]):
         if origins[row] >= 0 and targets[row] >= 0:
             packed[places[origins[row]]] = targets[row]
             places[origins[row]] += np.uint32(1)
-    return _without_doubles(starts, packed, target_count)
 
 
 @jit
-def _without_doubles(starts: Numbers, packed: Numbers, target_count: int) -> tuple[Numbers, Numbers]:
-    last_origin = np.full(target_count, -1, np.int64)
+def _drop_doubles(starts: Numbers, packed: Numbers, last_origin: Lane) -> int:
+    """Moves the targets together that an origin has not had yet, and returns how many there are."""
     kept = 0
     begin = np.int64(0)
     for origin in range(starts.shape[0] - 1):
@@ -74,19 +85,25 @@ def _without_doubles(starts: Numbers, packed: Numbers, target_count: int) -> tup
                 kept += 1
         begin = end
         starts[origin + 1] = kept
-    return starts, packed[:kept].copy()
+    return kept
 
 
-@jit
 def breadth_first_ranks(starts: Numbers, targets: Numbers) -> Ranks:
     """Returns the place of each number in an order that puts neighbours near each other: breadth first, from those that
     no step leads to, then from whatever is left."""
     count = starts.shape[0] - 1
     is_target = np.zeros(count, np.bool_)
-    for place in range(targets.shape[0]):
-        is_target[targets[place]] = True
+    is_target[targets] = True
     ranks = np.full(count, -1, np.int32)
-    queue = np.empty(count, np.uint32)
+    _rank_breadth_first(starts, targets, is_target, ranks, np.empty(count, np.uint32))
+    return ranks
+
+
+@jit
+def _rank_breadth_first(
+    starts: Numbers, targets: Numbers, is_target: npt.NDArray[np.bool_], ranks: Ranks, queue: Numbers
+) -> None:
+    count = ranks.shape[0]
     head, tail = 0, 0
     for number in range(count):
         if not is_target[number]:
@@ -109,4 +126,3 @@ def breadth_first_ranks(starts: Numbers, targets: Numbers) -> Ranks:
                 ranks[target] = tail
                 queue[tail] = target
                 tail += 1
-    return ranks
