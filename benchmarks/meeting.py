@@ -19,7 +19,8 @@ from emberlog.workers.wire.exchange import Exchange
 from emberlog.workers.wire.handshake import Credentials, new_key
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Message
-from emberlog.workers.wire.rendezvous import Met, Tracker, meet
+from emberlog.workers.wire.rendezvous import Met, meet
+from emberlog.workers.wire.tracker import Tracker
 
 
 @dataclass(frozen=True, slots=True)

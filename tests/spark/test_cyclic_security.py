@@ -22,7 +22,7 @@ from emberlog.engines.spark.session_settings import ENCRYPTION
 from emberlog.events import Event, ExecutorChosen
 from emberlog.places import existing_folders
 from emberlog.workers.wire.handshake import DRIVER
-from emberlog.workers.wire.rendezvous import Tracker
+from emberlog.workers.wire.tracker import Tracker
 from tests.spark.answers import facts_of
 from tests.unit.workers.test_encryption import OnTheWay
 from tests.unit.workers.test_strangers import ATTACKS, Stranger

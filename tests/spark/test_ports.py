@@ -12,7 +12,7 @@ from emberlog.database import Database
 from emberlog.diagnostics import EmberlogError
 from emberlog.engines.spark import launcher
 from emberlog.engines.spark.session_settings import PORTS
-from emberlog.workers.wire.rendezvous import Tracker
+from emberlog.workers.wire.tracker import Tracker
 from tests.spark.answers import facts_of
 
 FAR = "far(X) :- arc(0, X). far(Y) :- far(X), arc(X, Y).\n"

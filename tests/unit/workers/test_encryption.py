@@ -24,7 +24,8 @@ from emberlog.workers.wire.listener import SocketListener
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Message, Progress
 from emberlog.workers.wire.presence import Heartbeat
-from emberlog.workers.wire.rendezvous import Met, Tracker, meet
+from emberlog.workers.wire.rendezvous import Met, meet
+from emberlog.workers.wire.tracker import Tracker
 from tests.unit.workers.identities import OURS, THEIRS
 from tests.unit.workers.test_strangers import ATTACKS
 

@@ -25,7 +25,8 @@ from emberlog.workers.wire.handshake import Credentials, new_key
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Progress
 from emberlog.workers.wire.presence import Heartbeat
-from emberlog.workers.wire.rendezvous import Met, Tracker, meet
+from emberlog.workers.wire.rendezvous import Met, meet
+from emberlog.workers.wire.tracker import Tracker
 from tests.unit.workers.task_runs import Barrier, job_for, run_tasks
 
 OURS = Credentials("run", 0, new_key())

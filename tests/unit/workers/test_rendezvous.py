@@ -15,13 +15,13 @@ import pytest
 
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.wire import handshake as handshake_module
-from emberlog.workers.wire import rendezvous
 from emberlog.workers.wire.frames import PeerLost
 from emberlog.workers.wire.handshake import Address, Credentials, Newcomer, Refused, Unreachable, greet, new_key
 from emberlog.workers.wire.listener import ANY_PORT, Ports, SocketListener
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Progress
-from emberlog.workers.wire.rendezvous import Met, Taken, Tracker, absence, meet
+from emberlog.workers.wire.rendezvous import Met, Taken, meet
+from emberlog.workers.wire.tracker import Tracker, absence
 
 OURS = Credentials("run", 0, new_key())
 
@@ -98,7 +98,7 @@ def test_a_second_task_after_the_first_has_left_says_that_its_end_was_not_heard(
     monkeypatch: pytest.MonkeyPatch, comes_late: bool
 ) -> None:
     """As when the executor is gone before it could hand on what the worker gave it."""
-    monkeypatch.setattr(rendezvous, "SECOND_TASK_SECONDS", 0.2)
+    monkeypatch.setattr("emberlog.workers.wire.tracker.SECOND_TASK_SECONDS", 0.2)
     problems: list[str] = []
     tracker = Tracker("127.0.0.1", 1, OURS, MergedProgress(1, lambda _: None, Mode.BSP), problems.append)
     try:
@@ -122,7 +122,7 @@ def test_a_second_task_after_the_first_has_left_says_that_its_end_was_not_heard(
 
 
 def test_one_that_has_not_started_is_waited_for_and_one_that_is_lost_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rendezvous, "HANDSHAKE_SECONDS", 0.1)
+    monkeypatch.setattr("emberlog.workers.wire.tracker.HANDSHAKE_SECONDS", 0.1)
     problems: list[str] = []
     tracker = Tracker("127.0.0.1", 2, OURS, MergedProgress(2, lambda _: None, Mode.BSP), problems.append, 0.05)
     try:

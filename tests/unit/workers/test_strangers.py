@@ -23,7 +23,8 @@ from emberlog.workers.wire.handshake import DRIVER, Address, Credentials, Refuse
 from emberlog.workers.wire.listener import SocketListener
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Progress
-from emberlog.workers.wire.rendezvous import Tracker, meet
+from emberlog.workers.wire.rendezvous import meet
+from emberlog.workers.wire.tracker import Tracker
 from tests.unit.workers.task_runs import KEY, Barrier, facts_in, job_for, run_tasks
 
 NEAR = """

@@ -91,7 +91,7 @@ from emberlog.workers.wire.inline_rows import (
 )
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Progress
-from emberlog.workers.wire.rendezvous import Tracker
+from emberlog.workers.wire.tracker import Tracker
 
 LOOPBACK = "127.0.0.1"
 """Where driver and workers meet that share a machine: nobody else can dial that."""

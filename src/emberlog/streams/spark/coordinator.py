@@ -42,7 +42,7 @@ from emberlog.workers.plan.faults import told
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.wire.handshake import Unreachable
 from emberlog.workers.wire.merged_progress import MergedProgress
-from emberlog.workers.wire.rendezvous import Tracker
+from emberlog.workers.wire.tracker import Tracker
 
 _VARIABLE = "EMBERLOG_STREAM"
 
