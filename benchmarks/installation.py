@@ -16,7 +16,7 @@ FLINK = "apache-flink-libraries==1.20.5"
 """Flink 2 has no DataSet API any more, and with it no delta iteration."""
 
 _FLINK_JARS = ("flink-dist-", "log4j-api-", "log4j-core-", "log4j-slf4j-impl-")
-IN_PEERS_ENVIRONMENT = ("clingo", "duckdb", "nemo")
+IN_PEERS_ENVIRONMENT = ("clingo", "duckdb", "igraph", "nemo", "networkit", "scipy")
 INSTALLABLE = (*IN_PEERS_ENVIRONMENT, "flink")
 
 
@@ -39,7 +39,7 @@ def _install_packages() -> str:
     if not locations.peers_python().exists():
         venv.create(locations.peers_environment(), with_pip=True)
     _pip(locations.peers_python(), "install", "--requirement", str(locations.PACKAGE / "requirements.txt"))
-    return f"DuckDB, Nemo and clingo are in {locations.peers_environment()}"
+    return f"DuckDB, Nemo, clingo, scipy, NetworKit and igraph are in {locations.peers_environment()}"
 
 
 def _install_flink() -> str:

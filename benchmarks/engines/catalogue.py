@@ -66,8 +66,12 @@ _ON_REQUEST = (
     _here("emberlog-provenance", "emberlog_database", "EmberlogProvenance"),
     _here("emberlog-local", "emberlog_local", "EmberlogLocal"),
     _here("emberlog-local-provenance", "emberlog_local", "EmberlogLocalProvenance"),
+    _here("scipy", "floor", "SciPy", is_peer=True),
+    _here("networkit", "floor", "NetworKit", is_peer=True),
+    _here("igraph", "floor", "IGraph", is_peer=True),
 )
-"""Engines that are measured only where they are named: they say something about Emberlog, and nothing about peers."""
+"""Engines that are measured only where they are named: they say something about Emberlog, or are a limit, and no
+peers."""
 
 KNOWN = {**ENGINES, **{entry.name: entry for entry in _ON_REQUEST}}
 

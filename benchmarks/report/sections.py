@@ -8,9 +8,10 @@ from statistics import median
 from benchmarks import results
 from benchmarks.data.dataset import PAPER
 from benchmarks.engines.catalogue import WITHOUT
-from benchmarks.report import ablation_tables, ablations, choices, conclusions, provenance, scaling, workers
+from benchmarks.report import ablation_tables, ablations, choices, conclusions, floor, provenance, scaling, workers
 from benchmarks.report.colours import colour_of
 from benchmarks.report.document import Block, Cell, Document, Figure, Section, Table, Text
+from benchmarks.report.floor import FLOOR
 from benchmarks.report.numbers import seconds
 from benchmarks.report.svg import Bar, bars
 from benchmarks.results import EngineRecord, Measurement, Run, WorkloadRecord
@@ -26,6 +27,7 @@ def document(run: Run) -> Document:
         scaling.sizes,
         scaling.iterations,
         workers.section,
+        floor.section,
         choices.section,
         ablation_tables.section,
         ablations.section,
@@ -46,8 +48,9 @@ def document(run: Run) -> Document:
 
 
 def present(run: Run) -> list[EngineRecord]:
-    """Engines that ran at least one workload; ablations have a section of their own."""
+    """Engines that ran at least one workload; ablations and limits have sections of their own."""
     ran = {one.engine for one in run.measurements if one.status not in (results.CANNOT, results.SKIPPED)}
+    ran -= {*FLOOR}
     return [engine for engine in run.engines if engine.name in ran and WITHOUT not in engine.name]
 
 

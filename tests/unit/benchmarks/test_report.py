@@ -194,3 +194,16 @@ def test_what_recording_provenance_costs_is_told(run: Run) -> None:
     (row,) = table.rows
     assert [cell.text for cell in row][2:] == ["2.00", "2.50", "1.25 ×", "268", "403", "1.50 ×"]
     assert "Recording provenance" not in [one.title for one in document(run).sections]
+
+
+def test_libraries_of_algorithms_are_a_limit_and_no_peers(run: Run, tmp_path: Path) -> None:
+    engines = (*run.engines, engine("emberlog-local"), engine("scipy"))
+    more = (ran("cc/rmat1-1m", "emberlog-local", 1.5), ran("cc/rmat1-1m", "scipy", 0.5))
+    both = replace(run, engines=engines, measurements=(*run.measurements, *more))
+    sections = {section.title: section for section in document(both).sections}
+    (table,) = [block for block in sections["The floor: a limit, not peers"].blocks if isinstance(block, Table)]
+    assert table.header == ("", "emberlog-local", "emberlog-local, from Parquet", "scipy", "scipy, from Parquet")
+    assert [[cell.text for cell in row] for row in table.rows] == [["cc/rmat1-1m", "1.50", "3.50", "0.500", "2.50"]]
+    others = [block for title, one in sections.items() if "floor" not in title for block in one.blocks]
+    assert not any("scipy" in block.header for block in others if isinstance(block, Table))
+    assert "The floor: a limit, not peers" not in {section.title for section in document(run).sections}
