@@ -29,7 +29,7 @@ from emberlog.diagnostics import (
 )
 from emberlog.engines.engine import Engine, Outputs, Request
 from emberlog.engines.run_warnings import CutOffRecursions, rows_that_add_up, tell_repeated_rows
-from emberlog.events import Listener, ignore
+from emberlog.events import Listener, TimeSpent, ignore
 from emberlog.io.python_rows import parameters_of
 from emberlog.io.text_format import TextOptions
 from emberlog.language.registry import BUILT_IN
@@ -43,6 +43,7 @@ from emberlog.semantics.model import CheckedProgram, Column, Match, Relation
 from emberlog.source import Source
 from emberlog.syntax import ast
 from emberlog.syntax.parser import parse_tolerantly
+from emberlog.timing import Part, measured, timed
 from emberlog.workers.plan.worker_plan import WorkerPlanner
 
 if TYPE_CHECKING:
@@ -94,13 +95,15 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         conf: Mapping[str, str] | None = None,
     ) -> None:
         if engine == "local":
-            from emberlog.engines.local.engine import LocalEngine
+            with timed(Part.IMPORTS):
+                from emberlog.engines.local.engine import LocalEngine
 
             given = {"spark": spark is not None, "master": master, "memory": memory, "conf": conf}
             refuse_options("a local database", _set(given), dict.fromkeys(given, "leave it out: there is no Spark"))
             self._engine = cast("Engine[Frame]", LocalEngine(1 if workers is None else workers))
         elif engine == "spark":
-            from emberlog.engines.spark.engine import SparkEngine
+            with timed(Part.IMPORTS):
+                from emberlog.engines.spark.engine import SparkEngine
 
             if workers is not None:
                 hint = "say datalog(…, execution=Execution(workers=…))"
@@ -157,7 +160,8 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             given = [*text.given, *_set({"format": format})]
             reason = "leave it out: it is for files"
             refuse_options(f"the data of `{name}`", given, dict.fromkeys(given, reason))
-        self._engine.register(name, data, columns=columns, text=text, format=format)
+        with timed(Part.READING):
+            self._engine.register(name, data, columns=columns, text=text, format=format)
         self._seen.pop(name, None)
         self._told_repeats.discard(name)
         self._chained.pop(name, None)
@@ -233,8 +237,14 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         left out; `execution` says how recursions are run; `provenance` records what `Result.why` and the like need."""
         if provenance:
             execution = replace(execution, provenance=True)
-        with within(limits.timeout):
-            return self._datalog(program, params, iterations, limits, listener, off, execution)
+        with within(limits.timeout), measured() as watch, timed(Part.OTHER):
+            before = watch.spent
+            result = self._datalog(program, params, iterations, limits, listener, off, execution)
+            spent = {part.value: after - before[part] for part, after in watch.spent.items()}
+            result._timing = {part: seconds for part, seconds in spent.items() if seconds}
+            if not result.explained.checked.has_streams:
+                listener(TimeSpent(result.timing))
+            return result
 
     def _datalog(
         self,
@@ -247,8 +257,9 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         execution: Execution,
     ) -> Result[Frame]:
         provenance, off = execution.provenance, frozenset(off)
-        checked, optimized = self._planned(program, params, iterations, off, provenance)
-        planner = self._engine.planner(optimized.plan, execution, without_data=False)
+        with timed(Part.PLANNING):
+            checked, optimized = self._planned(program, params, iterations, off, provenance)
+            planner = self._engine.planner(optimized.plan, execution, without_data=False)
         explained = self._explained(checked, optimized, planner, provenance)
         stream = next((relation for relation in checked.relations.values() if relation.is_stream), None)
         if provenance and stream is not None:
@@ -479,7 +490,8 @@ class Database(MutableMapping[str, object], Generic[Frame]):
                 raise fail("DL427", f"the data of `{name}` is of a result that was closed", None, hint)
             declaration = declarations.get(name)
             declared = [Column(one.name, one.type) for one in declaration.columns] if declaration else None
-            found = self._engine.columns(name, declared)
+            with timed(Part.READING):
+                found = self._engine.columns(name, declared)
             if found is not None:
                 columns[name] = found
         return columns
@@ -499,7 +511,8 @@ class Database(MutableMapping[str, object], Generic[Frame]):
     def _statistics_of(self, relation: Relation) -> RelationStatistics | None:
         seen = self._seen.setdefault(relation.data_name, {})
         if relation.columns not in seen:
-            seen[relation.columns] = self._engine.statistics(relation.data_name, relation)
+            with timed(Part.READING):
+                seen[relation.columns] = self._engine.statistics(relation.data_name, relation)
         return seen[relation.columns]
 
     def _check_inputs(self, explained: Explained) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -152,6 +153,15 @@ class RunFinished:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class TimeSpent:
+    """Where the time of a run went that is over, its planning included. Recursive relations are computed by then, and
+    others when someone reads them."""
+
+    seconds: Mapping[str, float]
+    """Of each part that took any, in the order of a run."""
+
+
 Event: TypeAlias = (
     RunStarted
     | StratumStarted
@@ -162,6 +172,7 @@ Event: TypeAlias = (
     | RulesProfiled
     | StratumFinished
     | RunFinished
+    | TimeSpent
 )
 
 

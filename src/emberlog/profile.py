@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -17,6 +18,7 @@ from emberlog.events import (
     RunStarted,
     StratumFinished,
     StratumStarted,
+    TimeSpent,
     WorkerEffort,
 )
 
@@ -80,6 +82,8 @@ class RunProfile:
     def __init__(self) -> None:
         self.strata: list[StratumProfile] = []
         self.seconds = 0.0
+        self.spent: Mapping[str, float] = {}
+        """Where the time went, planning included."""
 
     def __call__(self, event: Event, /) -> None:
         match event:
@@ -105,5 +109,7 @@ class RunProfile:
                 self.strata[-1].workers = event.workers
             case RunFinished(seconds):
                 self.seconds = seconds
+            case TimeSpent(seconds):
+                self.spent = seconds
             case _:
                 assert_never(event)

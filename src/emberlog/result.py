@@ -16,6 +16,7 @@ from emberlog.diagnostics import fail, nearest
 from emberlog.engines.engine import Outputs
 from emberlog.engines.recording import Recording, what_is_recorded
 from emberlog.events import RecursionCutOff
+from emberlog.io.local_relation import LocalRelation
 from emberlog.io.shelves import Shelf
 from emberlog.logical.build import build
 from emberlog.logical.needed_strata import needed_inputs
@@ -122,6 +123,7 @@ class Result(Mapping[str, Frame]):
         self._cut_off = tuple(cut_off)
         self._outputs = outputs
         self._questions: Questions | None = None
+        self._timing: Mapping[str, float] = {}
 
     @property
     def program(self) -> ast.Program:
@@ -137,6 +139,11 @@ class Result(Mapping[str, Frame]):
         """The recursions that `@iterations` ended while they were still changing."""
         return self._cut_off
 
+    @property
+    def timing(self) -> Mapping[str, float]:
+        """Where the time of the run went: seconds by part, which add up to the whole."""
+        return self._timing
+
     def explain(self) -> str:
         """How the program was understood, planned and improved."""
         return str(self.explained)
@@ -147,6 +154,10 @@ class Result(Mapping[str, Frame]):
             hint = f"did you mean `{guess}`?" if guess else f"it has {', '.join(self._outputs)}"
             raise fail("DL401", f"the program has no output `{name}`", None, hint)
         return self._outputs[name]
+
+    def _at_hand(self, name: str) -> LocalRelation | None:
+        """Returns the facts of a relation where they are in this process: for who shows some of them, without a job."""
+        return self._outputs.at_hand(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._outputs)

@@ -16,7 +16,7 @@ SOURCES = Path(__file__).parents[2] / "src" / "emberlog"
 FLOORS = (
     ("source", "datatypes"),
     ("diagnostics",),
-    ("catalogue", "deadline", "places"),
+    ("catalogue", "deadline", "places", "timing"),
     ("language",),
     ("config", "events"),
     ("syntax",),

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from emberlog.cli.parameters import given_text_options, refuse_spark_options
 from emberlog.database import Database
-from emberlog.io.local_relation import LocalRelation
 from emberlog.io.paths import is_text
 from emberlog.logical.nodes import Fixpoint
 from emberlog.render.answer_text import Answer, answer_of
@@ -50,12 +49,13 @@ def read_answers(
     recorded."""
     answers = []
     with _coded_errors(result):
-        for name, relation in result.items():
+        for name in result:
             if line is not None:
                 line.begin(f"  {name}")
-            total = relation.count()
-            first = relation.first(show) if isinstance(relation, LocalRelation) else _first(relation, show)
-            answers.append(answer_of(result.explained.checked, name, first, total))
+            here = result._at_hand(name)
+            frame = result[name] if here is None else here
+            first = _first(frame, show) if here is None else here.first(show)
+            answers.append(answer_of(result.explained.checked, name, first, frame.count()))
     return [_with_origins(answer, result) for answer in answers] if origins else answers
 
 
@@ -69,8 +69,7 @@ def computed_once(result: Result[Any]) -> Iterator[None]:
     """While this is entered, an answer that is a Spark query is computed once, by whoever reads it first."""
     strata = result.plan.strata
     held = {name for stratum in strata if isinstance(stratum.root, Fixpoint) for name in stratum.relations}
-    lazy = [frame for name, frame in result.items() if name not in held and not isinstance(frame, LocalRelation)]
-    frames = [frame.persist() for frame in lazy]
+    frames = [result[name].persist() for name in result if name not in held and result._at_hand(name) is None]
     try:
         yield
     finally:
@@ -79,7 +78,7 @@ def computed_once(result: Result[Any]) -> Iterator[None]:
 
 
 def _coded_errors(result: Result[Any]) -> Any:
-    if all(isinstance(relation, LocalRelation) for relation in result.values()):
+    if all(result._at_hand(name) is not None for name in result):
         return nullcontext()
     from emberlog.engines.spark.frames.faults import coded_errors
 

@@ -17,6 +17,7 @@ from emberlog.events import (
     RunStarted,
     StratumFinished,
     StratumStarted,
+    TimeSpent,
 )
 from emberlog.logical.summary import counted
 
@@ -49,7 +50,7 @@ class Progress:
                     f"  {_names(event.relations)}   iteration {event.iteration:,}   "
                     f"+{counted(event.delta_rows, 'fact')}   {event.total_rows:,} in all"
                 )
-            case RulesProfiled() | RecursionCutOff():
+            case RulesProfiled() | RecursionCutOff() | TimeSpent():
                 pass
             case StratumFinished(_, relations, iterations, rows, seconds, spilled=spilled):
                 if spilled:

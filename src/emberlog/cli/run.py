@@ -35,6 +35,7 @@ examples:
   emberlog run tc.dl --master 'local[4]' --conf spark.driver.memory=8g
   emberlog run tc.dl --engine local              in this process, without Spark and Java
   emberlog run tc.dl --profile profile.html      tell where the time went, and write it as a page with plots
+  emberlog run tc.dl --timing                    tell what it spent its time on, from its start to the last answer
   emberlog run tc.dl --provenance                tell the iteration and the rule that each fact comes from
 
 Facts are read from .csv, .tsv, .facts, .parquet, .json and .orc, also compressed. The answers go to standard output,
@@ -87,6 +88,7 @@ def _add_execution_options(group: Any) -> None:
         const="",
         help="tell where the time went; write it as a page, too, if a file is named",
     )
+    group.add_argument("--timing", action="store_true", help="tell where the time went, from the start of the process")
     group.add_argument(
         "--provenance",
         action="store_true",
@@ -96,30 +98,35 @@ def _add_execution_options(group: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from emberlog.cli.running import carry_out, prepare
-    from emberlog.config import Execution
-    from emberlog.deadline import within
-    from emberlog.diagnostics import warn
+    from emberlog.timing import Part, Stopwatch, measured, process_began
 
-    refuse_spark_options(arguments)
-    if arguments.output is None:
-        refuse("a run without --output", {"--format": arguments.format}, "say --output DIR, or leave it out")
-    execution = Execution(
-        executor=arguments.executor,
-        mode=arguments.mode,
-        partitioning=arguments.partitioning,
-        workers=arguments.workers,
-        representation=arguments.representation,
-        # A series of jobs is profiled by its events; there are no workers that could count.
-        profile=arguments.profile is not None and arguments.executor != "dataframe",
-        provenance=arguments.provenance,
-    )
-    # Everything that can be wrong without Spark is said before Spark takes its seconds to start.
-    limits = limits_of(arguments)
-    with within(limits.timeout):
-        task = prepare(
-            arguments.program, arguments, queries=arguments.query, off=arguments.off, output=arguments.output
+    with measured(Stopwatch(Part.IMPORTS, process_began())) as watch:
+        from emberlog.cli.running import carry_out, prepare
+        from emberlog.config import Execution
+        from emberlog.deadline import within
+        from emberlog.diagnostics import warn
+
+        watch.switch(Part.PLANNING)
+        refuse_spark_options(arguments)
+        if arguments.output is None:
+            refuse("a run without --output", {"--format": arguments.format}, "say --output DIR, or leave it out")
+        execution = Execution(
+            executor=arguments.executor,
+            mode=arguments.mode,
+            partitioning=arguments.partitioning,
+            workers=arguments.workers,
+            representation=arguments.representation,
+            # A series of jobs is profiled by its events; there are no workers that could count.
+            profile=arguments.profile is not None and arguments.executor != "dataframe",
+            provenance=arguments.provenance,
         )
-    warn(task.checked.warnings)
-    carry_out(task, arguments, form=arguments.format or FORMATS[0], limits=limits, execution=execution)
-    return exit_codes.FINE
+        # Everything that can be wrong without Spark is said before Spark takes its seconds to start.
+        limits = limits_of(arguments)
+        with within(limits.timeout):
+            task = prepare(
+                arguments.program, arguments, queries=arguments.query, off=arguments.off, output=arguments.output
+            )
+        warn(task.checked.warnings)
+        watch.switch(Part.OTHER)
+        carry_out(task, arguments, form=arguments.format or FORMATS[0], limits=limits, execution=execution)
+        return exit_codes.FINE

@@ -27,13 +27,14 @@ from emberlog.logical.summary import counted, program_summary
 from emberlog.optimize.pipeline import optimize
 from emberlog.profile import RunProfile
 from emberlog.render.answer_text import answer_text
-from emberlog.render.profile_text import profile_text
+from emberlog.render.profile_text import profile_text, timing_text
 from emberlog.semantics.analysis import analyze
 from emberlog.semantics.input_data import report_missing_inputs
 from emberlog.semantics.model import CheckedProgram
 from emberlog.source import Source
 from emberlog.syntax import ast
 from emberlog.syntax.parser import parse, parse_tolerantly
+from emberlog.timing import Part, running, timed
 
 if TYPE_CHECKING:
     from emberlog.database import Database
@@ -96,7 +97,8 @@ def carry_out(task: Task, arguments: argparse.Namespace, *, form: str, limits: L
     with LiveLine(sys.stderr) as line:
         if not is_local:
             line.begin("  starting Spark")
-        from emberlog.cli.databases import computed_once, open_database, read_answers, register_files
+        with timed(Part.IMPORTS):
+            from emberlog.cli.databases import computed_once, open_database, read_answers, register_files
 
         with open_database(arguments) as database:
             started = time.monotonic()
@@ -116,11 +118,12 @@ def carry_out(task: Task, arguments: argparse.Namespace, *, form: str, limits: L
                 execution=execution,
             ) as result:
                 computed = time.monotonic()
-                with computed_once(result):
+                with computed_once(result), timed(Part.ANSWERS):
                     answers = read_answers(result, arguments.show, line, origins=execution.provenance)
                     if task.output is not None:
                         line.begin(f"  writing {task.output}")
-                        result.write(task.output, form, iterations=execution.provenance)
+                        with timed(Part.WRITING):
+                            result.write(task.output, form, iterations=execution.provenance)
             line.clear()
             for answer in answers:
                 print(answer_text(answer, hint="--show 0 for none, --output DIR to keep them all"), flush=True)
@@ -128,6 +131,9 @@ def carry_out(task: Task, arguments: argparse.Namespace, *, form: str, limits: L
                 line.keep(f"written: {task.output} ({counted(len(answers), 'relation')}, {form})")
             if profile is not None:
                 line.keep(_told(profile, task.name, arguments.profile))
+            watch = running()
+            if arguments.timing and watch is not None:
+                line.keep(timing_text({part.value: seconds for part, seconds in watch.spent.items() if seconds}))
             read = time.monotonic()
             spent = (
                 f": {started - since:,.1f} s to start Spark, {computed - started:,.1f} s to compute, "

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 from emberlog.config import Execution, Limits
 from emberlog.engines.recording import Recording, recursion_cases
 from emberlog.events import Listener, RuleRound, RuleStep
+from emberlog.io.local_relation import LocalRelation
 from emberlog.io.shelves import Shelf
 from emberlog.io.text_format import TextOptions
 from emberlog.logical.nodes import LogicalPlan
@@ -45,6 +46,10 @@ class Outputs(Mapping[str, Frame], ABC):
     @abstractmethod
     def header(self, name: str) -> str:
         """Returns the columns of an output and their types."""
+
+    def at_hand(self, name: str) -> LocalRelation | None:
+        """Returns the facts of an output where they are in this process already; None where reading them takes more."""
+        return None
 
     @abstractmethod
     def write(self, folder: str | Path, format: str, *, header: bool, iterations: bool) -> None:

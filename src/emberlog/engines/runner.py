@@ -33,6 +33,7 @@ from emberlog.logical.statistics import Statistics
 from emberlog.optimize.derived_statistics import scaled, with_relations_of
 from emberlog.optimize.reorder_joins import reordered
 from emberlog.source import Span
+from emberlog.timing import Part, timed
 from emberlog.workers.fixpoint.profile import Profile
 from emberlog.workers.plan.faults import SUSPICION, HasNulls, Refused, Suspicious, told
 from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerPlanner
@@ -161,7 +162,8 @@ class Runner(Generic[Frame]):
         """Runs all strata that the outputs need, and returns the answers."""
         since = time.monotonic()
         self.listener(RunStarted(len(self.strata)))
-        self.run_strata()
+        with timed(Part.COMPUTING):
+            self.run_strata()
         answers = {name: self.backend.answer(name) for name in self.plan.answers}
         self.listener(RunFinished(time.monotonic() - since))
         return answers
@@ -244,7 +246,8 @@ class Runner(Generic[Frame]):
 
     def _by_workers(self, stratum: PlannedStratum, why: str) -> Outcome[Frame]:
         assert self.planner is not None
-        plan = self.planner.plan(stratum, self.refinement.statistics)
+        with timed(Part.PLANNING):
+            plan = self.planner.plan(stratum, self.refinement.statistics)
         try:
             outcome = self.backend.compute_by_workers(stratum, plan, why or plan.main.placement.why)
         except HasNulls as met:

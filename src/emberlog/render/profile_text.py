@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from emberlog.events import IterationFinished
 from emberlog.logical.summary import counted
@@ -14,9 +14,17 @@ MOST_ITERATIONS = 12
 
 def profile_text(profile: RunProfile) -> str:
     lines = [f"profile: {profile.seconds:,.2f} s"]
+    if profile.spent:
+        lines += ["", timing_text(profile.spent)]
     for stratum in profile.strata:
         lines += ["", *_stratum(stratum)]
     return "\n".join(lines)
+
+
+def timing_text(spent: Mapping[str, float]) -> str:
+    """Shows where time went, part by part, and what it comes to."""
+    rows = [(part, f"{seconds:,.3f}") for part, seconds in spent.items()]
+    return "\n".join(_table(("time", "seconds"), [*rows, ("total", f"{sum(spent.values()):,.3f}")], texts=1))
 
 
 def _stratum(stratum: StratumProfile) -> list[str]:

@@ -65,3 +65,12 @@ def test_mistakes_are_told(tc: Emberlog) -> None:
     outcome = tc("run", "tc.dl", "--engine", "local")
     assert outcome.code == 1
     assert "error[DL402]" in outcome.err
+
+
+def test_the_command_tells_its_parts(tc: Emberlog) -> None:
+    told = tc("run", "tc.dl", "--engine", "local", "--timing").err.splitlines()
+    table = told[told.index(next(line for line in told if line.split() == ["time", "seconds"])) + 1 : -1]
+    seconds = [float(line.rsplit(maxsplit=1)[1].replace(",", "")) for line in table]
+    assert table[0].startswith("  loading Python packages  ") and table[-1].startswith("  total")
+    assert sum(seconds[:-1]) == pytest.approx(seconds[-1], abs=0.01)
+    assert "total" not in tc("run", "tc.dl", "--engine", "local").err

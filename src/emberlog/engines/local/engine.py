@@ -36,6 +36,7 @@ from emberlog.io.writers import write_relations
 from emberlog.logical.nodes import Fixpoint, LogicalPlan, Plan
 from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import CheckedProgram, Column, Fact, RecursionCase, Relation
+from emberlog.timing import Part, timed
 from emberlog.workers.plan.worker_plan import WorkerPlanner
 
 
@@ -112,7 +113,8 @@ class LocalEngine(Engine[LocalRelation]):
         return self._registered.get(relation.data_name) or NoRows(relation.name)
 
     def run(self, request: Request) -> Outputs[LocalRelation]:
-        inputs = self.inputs(request.checked, request.inputs)
+        with timed(Part.READING):
+            inputs = self.inputs(request.checked, request.inputs)
         recording: Recording[LocalRelation] = Recording()
         run_plan = partial(
             run,
@@ -169,6 +171,9 @@ class LocalOutputs(RunOutputs[LocalRelation]):
 
     def header(self, name: str) -> str:
         return self[name].header
+
+    def at_hand(self, name: str) -> LocalRelation:
+        return self[name]
 
     def _write(self, relations: Mapping[str, LocalRelation], folder: str | Path, format: str, *, header: bool) -> None:
         write_relations(relations, folder, format, header=header)

@@ -14,6 +14,7 @@ from emberlog.engines.runner import Outcome
 from emberlog.io.local_relation import LocalRelation
 from emberlog.logical.nodes import PlannedStratum
 from emberlog.logical.traverse import relation_columns
+from emberlog.timing import Part, timed
 from emberlog.workers.fixpoint.definitions import DefinitionWorker
 from emberlog.workers.fixpoint.factored_worker import FactoredWorker
 from emberlog.workers.fixpoint.profile import Profile
@@ -97,7 +98,8 @@ class LocalJob:
         inputs = self.worker_plan.inputs
         for name, types in inputs.items():
             if name not in lanes:
-                lanes[name] = encoded(name, relations[name], types, codes, must_be_set=name in must_be_sets)
+                with timed(Part.READING):
+                    lanes[name] = encoded(name, relations[name], types, codes, must_be_set=name in must_be_sets)
         statics = {name: lanes[name] for name in inputs}
         for name, types in inputs.items():
             if any(type_.is_coded for type_ in types):

@@ -30,6 +30,7 @@ from emberlog.logical.traverse import relation_columns, relations_read
 from emberlog.semantics.model import Fact
 from emberlog.source import Span
 from emberlog.syntax.ast import Variable
+from emberlog.timing import Part, timed
 from emberlog.workers.plan.faults import Refused
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.plan.placement import Placement
@@ -201,7 +202,8 @@ class LocalBackend(Backend[LocalRelation]):
         return Outcome(found, rows, self.progress.iterations, histories)
 
     def compute_by_workers(self, stratum: PlannedStratum, plan: WorkerPlan, why: str) -> Outcome[LocalRelation]:
-        from emberlog.engines.local.recursion import LocalJob
+        with timed(Part.IMPORTS):
+            from emberlog.engines.local.recursion import LocalJob
 
         job = LocalJob(plan, self.plan.strata, self.execution)
         how = how_it_runs(plan.main.placement, job.workers, is_recursive=plan.main.is_recursive)

@@ -37,6 +37,7 @@ from emberlog.logical.statistics import Statistics
 from emberlog.logical.traverse import relation_columns, scans
 from emberlog.semantics.model import CheckedQuery
 from emberlog.syntax.ast import Constant, Parameter
+from emberlog.timing import Part, timed
 from emberlog.workers.plan.faults import Refused
 from emberlog.workers.plan.multiway import multiway_of
 from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerPlanner
@@ -206,7 +207,8 @@ class SparkBackend(Backend[DataFrame]):
             watch.check_time,
         )
         self.listener(ExecutorChosen(index, names, "cyclic", launcher.how, why))
-        return launcher.run()
+        with timed(Part.WORKERS):
+            return launcher.run()
 
     def take(self, stratum: PlannedStratum, outcome: Outcome[DataFrame]) -> None:
         self.fields.update(relation_columns(stratum.root))

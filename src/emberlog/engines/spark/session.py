@@ -17,6 +17,7 @@ from emberlog.diagnostics import EmberlogError, fail
 from emberlog.engines.spark.java import find_java, home_to_launch
 from emberlog.engines.spark.probe import why_no_python
 from emberlog.places import kept_folder
+from emberlog.timing import Part, timed
 
 _log = logging.getLogger("emberlog")
 
@@ -76,7 +77,7 @@ def start_session(
     is_local = master.startswith("local")
     settings = {**_defaults(memory), **(_LOCAL_SETTINGS if is_local else {}), **(conf or {})}
     settings[_JAVA_OPTIONS] = " ".join((*_java_options(), settings.get(_JAVA_OPTIONS, ""))).strip()
-    with _environment(is_local):
+    with timed(Part.SPARK), _environment(is_local):
         builder = SparkSession.builder.master(master).appName("emberlog")
         for name, value in settings.items():
             builder = builder.config(name, value)

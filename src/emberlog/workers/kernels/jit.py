@@ -17,6 +17,7 @@ import numba
 
 from emberlog.diagnostics import EmberlogError
 from emberlog.places import kept_folder
+from emberlog.timing import compiling
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
@@ -38,6 +39,7 @@ def jit(function: Kernel) -> Kernel:
         numba.config.CACHE_DIR = before
     with contextlib.suppress(AttributeError):  # a version of numba that keeps its files differently
         compiled._cache.save_overload = _if_there_is_room(compiled._cache.save_overload)
+    compiled.compile = _timed(compiled.compile)
     _kernels.append(compiled)
     return cast(Kernel, compiled)
 
@@ -55,6 +57,14 @@ def code_folder() -> Path | None:
         return kept_folder() / "kernels"
     except EmberlogError:
         return None
+
+
+def _timed(compile_or_load: Callable[..., object]) -> Callable[..., object]:
+    def timed(signature: Any) -> object:
+        with compiling():
+            return compile_or_load(signature)
+
+    return timed
 
 
 def _if_there_is_room(save: Callable[..., None]) -> Callable[..., None]:

@@ -18,6 +18,7 @@ from emberlog.engines.spark.frames.faults import Places, is_cancelled
 from emberlog.engines.spark.frames.job_tag import JobTag
 from emberlog.events import IterationFinished, Listener
 from emberlog.source import NOWHERE
+from emberlog.timing import Part, running
 
 SHOWN_FACTS = 3
 
@@ -39,6 +40,7 @@ class Watch:
         self._rules: tuple[str, ...] = ()
         self._progress: Callable[[], str] = lambda: "no iteration was finished"
         self._since = time.monotonic()
+        self._stopwatch = running()
         self.iteration = 0
 
     @contextmanager
@@ -97,6 +99,8 @@ class Watch:
 
     def hear(self, iteration: int, delta_rows: int, total_rows: int, bytes_sent: int) -> None:
         """Takes note of progress that was made elsewhere, where the limits are watched, too."""
+        if self._stopwatch is not None:  # the first round of workers: all of them have started
+            self._stopwatch.switch(Part.COMPUTING, only_from=Part.WORKERS)
         now = time.monotonic()
         seconds, self._since = now - self._since, now
         self._listener(
