@@ -103,6 +103,10 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             self._engine = cast("Engine[Frame]", LocalEngine(1 if workers is None else workers))
         elif engine == "spark":
             with timed(Part.IMPORTS):
+                if spark is None and workers is None:
+                    from emberlog.engines.spark.session import launch_java
+
+                    launch_java(master, memory=memory, conf=conf)  # which starts while the rest is loaded
                 from emberlog.engines.spark.engine import SparkEngine
 
             if workers is not None:

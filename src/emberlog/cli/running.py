@@ -98,6 +98,10 @@ def carry_out(task: Task, arguments: argparse.Namespace, *, form: str, limits: L
         if not is_local:
             line.begin("  starting Spark")
         with timed(Part.IMPORTS):
+            if not is_local:
+                from emberlog.engines.spark.session import launch_java
+
+                launch_java(arguments.master, conf=dict(arguments.conf))
             from emberlog.cli.databases import computed_once, open_database, read_answers, register_files
 
         with open_database(arguments) as database:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from emberlog.engines.spark import session
+from emberlog.engines.spark import probe, session
 
 MASTER = "spark://host:7077"
 
@@ -23,7 +23,7 @@ def chosen(
         asked.append(spark.sparkContext.pythonExec)
         return problem
 
-    monkeypatch.setattr(session, "why_no_python", why_no_python)
+    monkeypatch.setattr(probe, "why_no_python", why_no_python)
     fake: Any = SimpleNamespace(sparkContext=SimpleNamespace(pythonExec="python3"))
     session._choose_python(fake, master, settings)
     return fake.sparkContext.pythonExec, len(asked)

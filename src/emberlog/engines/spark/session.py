@@ -8,6 +8,8 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
+from threading import Thread
 from typing import Any
 
 from pyspark import SparkConf, SparkContext
@@ -15,7 +17,6 @@ from pyspark.sql import SparkSession
 
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.engines.spark.java import find_java, home_to_launch
-from emberlog.engines.spark.probe import why_no_python
 from emberlog.places import kept_folder
 from emberlog.timing import Part, timed
 
@@ -23,6 +24,10 @@ _log = logging.getLogger("emberlog")
 
 _PYTHON = "spark.pyspark.python"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_HERE = "local[*]"
+_REMOTE = ("SPARK_REMOTE", "SPARK_API_MODE", "SPARK_CONNECT_MODE_ENABLED")
+_REMOTE_SETTINGS = {"spark.remote", "spark.api.mode"}
+"""Variables and settings by which a session may be one of Spark Connect, which has no Java of its own."""
 
 _LOGGING = """\
 status = ERROR
@@ -69,15 +74,58 @@ def active_session() -> SparkSession | None:
     return SparkSession.getActiveSession()
 
 
+_launch: Future[None] | None = None
+"""What starts Java, from `launch_java` on until somebody wants the session."""
+
+
+def launch_java(master: str | None = None, *, memory: str | None = None, conf: Mapping[str, str] | None = None) -> None:
+    """Begins to start the Java process for the session that `start_session` will give with the same arguments. It takes
+    seconds, in which Python can load what the session is for. Nothing happens where there is a session or a Java
+    already. What goes wrong is told by `start_session`."""
+    global _launch
+    is_remote = any(name in os.environ for name in _REMOTE) or not _REMOTE_SETTINGS.isdisjoint(conf or ())
+    if _launch is not None or is_remote or SparkContext._gateway is not None or active_session() is not None:
+        return
+
+    def launch(done: Future[None]) -> None:
+        try:
+            settings = _settings(master, memory, conf)
+            with _environment(_is_local(master)):
+                SparkContext._ensure_initialized(conf=SparkConf().setAll(list(settings.items())))
+            done.set_result(None)
+        except Exception as error:
+            done.set_exception(error)
+
+    _launch = Future()
+    Thread(target=launch, args=(_launch,), name="emberlog-launch-java", daemon=True).start()
+
+
+def _wait_for_java() -> None:
+    """Waits for the Java process that `launch_java` has begun to start; raises what went wrong there."""
+    global _launch
+    launch, _launch = _launch, None
+    if launch is not None:
+        launch.result()
+
+
 def start_session(
     master: str | None = None, *, memory: str | None = None, conf: Mapping[str, str] | None = None
 ) -> SparkSession:
     """Returns a session: on this machine and closed to the network, unless `master` names a cluster."""
-    master = master or "local[*]"
-    is_local = master.startswith("local")
-    settings = {**_defaults(memory), **(_LOCAL_SETTINGS if is_local else {}), **(conf or {})}
-    settings[_JAVA_OPTIONS] = " ".join((*_java_options(), settings.get(_JAVA_OPTIONS, ""))).strip()
-    with timed(Part.SPARK), _environment(is_local):
+    with timed(Part.SPARK):
+        return _started(master or _HERE, memory, conf)
+
+
+def _started(master: str, memory: str | None, conf: Mapping[str, str] | None) -> SparkSession:
+    is_local = _is_local(master)
+    try:
+        _wait_for_java()
+    except EmberlogError:
+        raise
+    except Exception as error:
+        raise _did_not_start(error) from error
+    settings = _settings(master, memory, conf)
+    with _environment(is_local):
         builder = SparkSession.builder.master(master).appName("emberlog")
         for name, value in settings.items():
             builder = builder.config(name, value)
@@ -95,6 +143,8 @@ def start_session(
 def _choose_python(session: SparkSession, master: str, settings: Mapping[str, str]) -> None:
     """Says which Python executors run: the one that is named, otherwise this one if they have it in the same place, as
     machines with the same environment do, otherwise whatever they call `python3`, as Spark would say."""
+    from emberlog.engines.spark.probe import why_no_python  # which loads all that workers need
+
     context: Any = session.sparkContext
     named = settings.get(_PYTHON)
     if named is not None:
@@ -109,6 +159,16 @@ def _choose_python(session: SparkSession, master: str, settings: Mapping[str, st
                 sys.executable,
                 reason,
             )
+
+
+def _is_local(master: str | None) -> bool:
+    return (master or _HERE).startswith("local")
+
+
+def _settings(master: str | None, memory: str | None, conf: Mapping[str, str] | None) -> dict[str, str]:
+    settings = {**_defaults(memory), **(_LOCAL_SETTINGS if _is_local(master) else {}), **(conf or {})}
+    settings[_JAVA_OPTIONS] = " ".join((*_java_options(), settings.get(_JAVA_OPTIONS, ""))).strip()
+    return {"spark.master": master or _HERE, **settings}
 
 
 def _defaults(memory: str | None) -> dict[str, str]:
