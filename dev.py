@@ -141,8 +141,8 @@ def faults_full(arguments: list[str]) -> int:
 def cluster(arguments: list[str]) -> int:
     """a standalone cluster in namespaces of its own, with everything on it broken in turn: about half an hour"""
     everything = ("tests/cluster", "-m", "spark", *PATIENTLY)
-    table = {} if arguments else {"EMBERLOG_CLUSTER_TABLE": str(ROOT / "docs/benchmarks/cluster.md")}
-    return module("tests.cluster", *everything, *arguments, **table)
+    table = str(ROOT / "docs/benchmarks/cluster.md")
+    return module("tests.cluster", *everything, *arguments, EMBERLOG_CLUSTER_TABLE=table)
 
 
 def fuzz(arguments: list[str]) -> int:

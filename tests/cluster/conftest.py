@@ -123,10 +123,10 @@ def spark(session: GetSession) -> SparkSession:
 
 
 @pytest.fixture(scope="session")
-def ledger() -> Iterator[Ledger]:
-    yield LEDGER
-    if name := os.environ.get("EMBERLOG_CLUSTER_TABLE"):
-        LEDGER.write(Path(name))
+def ledger() -> Ledger:
+    name = os.environ.get("EMBERLOG_CLUSTER_TABLE")
+    LEDGER.page = Path(name) if name else None
+    return LEDGER
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -37,11 +37,16 @@ def tried(name: str, cluster: Standalone, folder: Path) -> str:
     (folder / "tc.dl").write_text(PROGRAM)
     shell = BLOCKS[name].replace("spark://host:7077", cluster.master).replace("/tmp/", f"{folder}/")
     shell = shell.replace("emberlog run", f"{shlex.quote(sys.executable)} -m emberlog run --executor cyclic")
+    own = {
+        "SPARK_LOCAL_IP": cluster.network.driver,
+        "PYTHONPATH": str(ROOT / "src"),
+        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
+    }
     environment = {one: value for one, value in os.environ.items() if not one.startswith(("SPARK", "PYSPARK"))}
     done = subprocess.run(
         ["sh", "-ec", shell],
         cwd=folder,
-        env={**environment, "SPARK_LOCAL_IP": cluster.network.driver, "PYTHONPATH": str(ROOT / "src")},
+        env={**environment, **own},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

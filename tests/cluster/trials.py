@@ -87,16 +87,22 @@ class Ledger:
     """Collects what became of each fault, a row for each."""
 
     rows: list[tuple[str, ...]] = field(default_factory=list)
+    page: Path | None = None
+    """Whose table has them, too, each as soon as it is known."""
 
     def add(self, what: str, trial: Trial, fresh: Trial | None = None) -> None:
         """`fresh` is the same run without the fault, if there was one."""
         retries = "; ".join(f"{one.reason}; on from round {one.since:,}" for one in trial.retries)
         after = "" if trial.after_strike is None else f"{trial.after_strike:.1f}"
         if fresh is not None and trial.after_strike is not None:
-            after += f" ({trial.after_strike / fresh.seconds:.0%} of a run without it): {trial.phases}"
+            after += f" ({trial.after_strike / fresh.seconds:.0%} of a run without it)"
+        if trial.phases:
+            after += f": {trial.phases}"
         self.rows.append((what, trial.outcome, f"{trial.seconds:.1f}", after, retries or "none"))
+        if self.page is not None:
+            self._write(self.page)
 
-    def write(self, path: Path) -> None:
+    def _write(self, path: Path) -> None:
         """Puts the rows into the table of a page, in the place of those that say the same, or behind all."""
         head = (
             "| what happens | outcome | seconds | after the strike | retries told |\n| --- | --- | --- | --- | --- |\n"
