@@ -9,13 +9,14 @@ from itertools import pairwise
 from pathlib import Path
 from ssl import TLSVersion
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 import pytest
 from pyspark.sql import SparkSession
 
 from emberlog.config import Execution
 from emberlog.database import Database
-from emberlog.engines.spark import certificates, key_handover, launcher
+from emberlog.engines.spark import certificates, key_handover, launcher, session_settings
 from emberlog.engines.spark.certificates import new_identity
 from emberlog.engines.spark.failures import NotHere
 from emberlog.engines.spark.session_settings import ENCRYPTION
@@ -123,6 +124,7 @@ def test_with_encrypted_files_facts_are_never_in_ours(
 def set_before_the_session(spark: SparkSession, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the setting had been there from the start: Spark itself goes on without it."""
     get = spark.conf.get
+    monkeypatch.setattr(session_settings, "_known", WeakKeyDictionary())  # what a session says is asked once
     monkeypatch.setattr(type(spark.conf), "get", lambda _conf, one, *rest: "true" if one == name else get(one, *rest))
 
 

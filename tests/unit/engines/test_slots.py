@@ -13,7 +13,7 @@ from emberlog.engines.spark import slots
 from emberlog.engines.spark.slots import Slots, slots_after_a_loss
 
 
-@dataclass
+@dataclass(eq=False)
 class FakeSession:
     """A session whose executors come one by one: so many slots at each look."""
 

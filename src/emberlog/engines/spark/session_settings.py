@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -20,12 +22,23 @@ PORTS = "spark.emberlog.ports"
 """The setting that says on which ports workers, and the driver, listen for workers."""
 
 
+_OWN = "spark.emberlog."
+"""How settings begin that people may change while a session goes on. Those of Spark that are read here say how it was
+started, and Spark lets nobody change them."""
+
+_known: WeakKeyDictionary[SparkSession, dict[str, str | None]] = WeakKeyDictionary()
+"""By session, what was asked already: each question is a word to the JVM, or to a server."""
+
+
 def setting(spark: SparkSession, name: str) -> str | None:
     """Returns a setting as text; None if nobody has set it."""
-    try:
-        return spark.conf.get(name, None)
-    except PySparkException:
-        return None
+    known = _known.setdefault(spark, {})
+    if name not in known or name.startswith(_OWN):
+        try:
+            known[name] = spark.conf.get(name, None)
+        except PySparkException:
+            return None
+    return known[name]
 
 
 def number_in(spark: SparkSession, name: str) -> int | None:
