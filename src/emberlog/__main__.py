@@ -90,6 +90,10 @@ def _run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
+        from emberlog.diagnostics import was_interrupted
+
+        if was_interrupted(error):
+            raise KeyboardInterrupt from None
         return _report(error)
 
 

@@ -272,3 +272,12 @@ def _range(span: Span | None) -> dict[str, Any] | None:
         "start": span.begin._asdict(),
         "end": span.finish._asdict(),
     }
+
+
+def was_interrupted(error: BaseException) -> bool:
+    """Tells whether Ctrl-C is behind an error. In the middle of a word to the JVM it can come out as an error of the
+    bridge, which stumbles over it."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__context__
+    return cause is not None

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from emberlog.config import Limits
 from emberlog.deadline import end_of
-from emberlog.diagnostics import EmberlogError, fail
+from emberlog.diagnostics import EmberlogError, fail, was_interrupted
 from emberlog.engines.spark.frames.faults import Places, is_cancelled
 from emberlog.engines.spark.frames.job_tag import JobTag
 from emberlog.events import IterationFinished, Listener
@@ -61,7 +61,7 @@ class Watch:
             self._jobs.stop()
             raise
         except Exception as error:
-            if _was_interrupted(error):
+            if was_interrupted(error):
                 self._jobs.stop()
                 raise KeyboardInterrupt from None
             if self._timed_out.is_set():
@@ -144,15 +144,6 @@ class Watch:
             f"if the program comes to an end by itself, raise {option}; "
             "if it makes new values for ever, bound them with a condition such as `D < 1000`",
         )
-
-
-def _was_interrupted(error: BaseException) -> bool:
-    """Tells whether Ctrl-C is behind an error. In the middle of a word to the JVM it can come out as an error of the
-    bridge, which stumbles over it."""
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, KeyboardInterrupt):
-        cause = cause.__context__
-    return cause is not None
 
 
 def _progress(iteration: int, delta: int, total: int, some_facts: Callable[[int], Sequence[str]]) -> str:
