@@ -45,7 +45,7 @@ def refuse_options(who: str, given: Iterable[str], reasons: Mapping[str, str]) -
     diagnostics.raise_errors()
 
 
-EXECUTORS = ("auto", "cyclic", "dataframe")
+EXECUTORS = ("auto", "cyclic", "dataframe", "driver")
 MODES = ("auto", "bsp", "decomposed", "async")
 PARTITIONINGS = ("auto", "hash", "range", "locality")
 REPRESENTATIONS = ("auto", "hash", "marks", "lanes", "rows")
@@ -112,8 +112,9 @@ class Execution:
     """How recursive strata are run. Everything here is chosen well by itself; to choose is for experts and tests."""
 
     executor: str = "auto"
-    """`cyclic`: the whole recursion as one Spark job; `dataframe`: a series of ordinary jobs; `auto`: cyclic where it
-    can run the stratum."""
+    """`cyclic`: the whole recursion as one Spark job; `dataframe`: a series of ordinary jobs; `driver`: everything in
+    the driver's process, without jobs; `auto`: in the driver's process what is small, else cyclic where it can run the
+    stratum."""
     mode: str = "auto"
     """Of the cyclic executor. `bsp`: in rounds, with an exchange after each; `decomposed`: without any exchange;
     `async`: each worker to its local fixpoint, and on as messages arrive; `auto`: decomposed where the rules allow it,
@@ -161,6 +162,9 @@ class Execution:
             hint = "provenance goes with auto, bsp and decomposed"
             diagnostics.error("DL508", "the mode async has no iterations that could be recorded", None, hint)
         diagnostics.raise_errors()
+        if self.executor == "driver":
+            hint = "it is for workers in jobs of Spark: leave it out, or choose another executor"
+            refuse_options("the executor driver", self.chosen, dict.fromkeys(("through_spark", "recovery"), hint))
         if self.executor == "dataframe":
             hint = "it is for the workers of the cyclic executor: leave it out, or choose another executor"
             refuse_options("the executor dataframe", self.chosen, dict.fromkeys(_OF_WORKERS, hint))
@@ -178,6 +182,35 @@ class Execution:
 
 
 DEFAULT_EXECUTION = Execution()
+
+
+WHERE_DRIVER_IS = "in the driver's process"
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Holds how far a stratum may go that is computed in the driver's process because it is small. The driver may be
+    that of a cluster: its memory is much less than what all executors have together, and what takes seconds is worth
+    workers elsewhere."""
+
+    read: int = 32 << 20
+    """Bytes of all that it reads: two million arcs."""
+    derived: int = 2_000_000
+    """Facts that it gives."""
+    written: int = 64 << 20
+    """Bytes of these facts, eight for each cell. Indexes and what is derived twice take a few times as much."""
+    seconds: float = 3.0
+    """For which workers compute it, the first time with the loading of their kernels."""
+
+    def facts_of(self, columns: int) -> int:
+        """Returns how many facts of so many columns a stratum may give."""
+        return min(self.derived, self.written // (8 * max(columns, 1)))
+
+    def __str__(self) -> str:
+        return f"reads up to {self.read >> 20} MiB and derives up to {self.derived:,} facts in {self.seconds:g} s"
+
+
+BOUNDS = Bounds()
 
 
 OUTPUT_MODES = ("complete", "changes")

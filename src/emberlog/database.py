@@ -235,10 +235,11 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         execution: Execution = DEFAULT_EXECUTION,
         provenance: bool = False,
     ) -> Result[Frame]:
-        """Runs a program. Recursive relations are computed before this returns; the others are Spark queries, run when
-        they are read (a local database computes everything at once). A program over streams is only made ready: the
-        `start` of its result runs it. `iterations` bounds recursions that need a bound; `off` names passes that are
-        left out; `execution` says how recursions are run; `provenance` records what `Result.why` and the like need."""
+        """Runs a program. Recursive relations, and what is small, are computed before this returns; the others are
+        Spark queries, run when they are read (a local database computes everything at once). A program over streams
+        is only made ready: the `start` of its result runs it. `iterations` bounds recursions that need a bound;
+        `off` names passes that are left out; `execution` says how recursions are run; `provenance` records what
+        `Result.why` and the like need."""
         if provenance:
             execution = replace(execution, provenance=True)
         with within(limits.timeout), measured() as watch, timed(Part.OTHER):
@@ -281,7 +282,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         repeated = self._repeated_rows(checked, explained.inputs)
         cut_off = CutOffRecursions(optimized.plan, listener)
         request = _request(explained, limits, cut_off, execution, planner)
-        result = Result(explained, self._engine.run(request), cut_off.found.values())
+        result = Result(explained, self._engine.run(request), cut_off.found.values(), self._results)
         found = Diagnostics()
         cut_off.tell(optimized.plan, explained.places, found)
         try:
@@ -289,7 +290,6 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         except EmberlogWarning:
             result.close()
             raise
-        self._results.update({frame: (name, ref(result)) for name, frame in result.items()})
         return result
 
     def _look_at_chained(self, checked: CheckedProgram) -> None:

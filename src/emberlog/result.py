@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import html
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeVar, cast, overload
+from weakref import ref
 
 from emberlog.config import StreamOptions, refuse_options
 from emberlog.diagnostics import fail, nearest
@@ -114,12 +115,20 @@ class Explained:
 class Result(Mapping[str, Frame]):
     """The relations that a program gives: Spark DataFrames, or LocalRelations from a local database.
 
-    Recursive relations are held in Spark's memory. `close`, or the end of a `with` block, gives it back at once;
-    without them Spark does so some time after the last frame that reads them is gone.
+    Recursive relations that Spark computed are held in its memory. `close`, or the end of a `with` block, gives it back
+    at once; without them Spark does so some time after the last frame that reads them is gone.
     """
 
-    def __init__(self, explained: Explained, outputs: Outputs[Frame], cut_off: Iterable[RecursionCutOff] = ()) -> None:
+    def __init__(
+        self,
+        explained: Explained,
+        outputs: Outputs[Frame],
+        cut_off: Iterable[RecursionCutOff] = (),
+        given: MutableMapping[object, tuple[str, ref[Result[Frame]]]] | None = None,
+    ) -> None:
+        """`given` is told which relations of this result people have."""
         self.explained = explained
+        self._given = given
         self._cut_off = tuple(cut_off)
         self._outputs = outputs
         self._questions: Questions | None = None
@@ -153,7 +162,10 @@ class Result(Mapping[str, Frame]):
             guess = nearest(name, self._outputs)
             hint = f"did you mean `{guess}`?" if guess else f"it has {', '.join(self._outputs)}"
             raise fail("DL401", f"the program has no output `{name}`", None, hint)
-        return self._outputs[name]
+        frame = self._outputs[name]
+        if self._given is not None:
+            self._given[frame] = (name, ref(self))
+        return frame
 
     def _at_hand(self, name: str) -> LocalRelation | None:
         """Returns the facts of a relation where they are in this process: for who shows some of them, without a job."""

@@ -33,6 +33,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason="without namespaces machines share a network and a disk"))
 
 
+@pytest.fixture(autouse=True)
+def small_strata_on_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets the cluster compute what is small, too."""
+    monkeypatch.setattr("emberlog.engines.spark.run.runs_small_strata", lambda _execution: False)
+
+
 @pytest.fixture(scope="session")
 def whole_cluster() -> Iterator[Standalone]:
     network = Network()

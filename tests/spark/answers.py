@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -10,7 +11,9 @@ from emberlog.config import DEFAULT_LIMITS, Execution, Limits
 from emberlog.engines.spark.frames.faults import coded_errors
 from emberlog.engines.spark.run import run
 from emberlog.events import Listener, ignore
+from emberlog.io.local_relation import LocalRelation
 from emberlog.io.spark_conversions import fact_of, local_frame
+from emberlog.io.spark_frames import Placed
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import CheckedProgram, Fact
@@ -31,10 +34,9 @@ def run_dataframe(
     optimised one unless another is given."""
     plan = plan or plan_program(checked).plan
     places = {rule.name: rule.span for rule in checked.rules}
-    frames = input_frames(spark, plan, inputs)
     relations = run(
         plan,
-        frames,
+        placed_inputs(spark, plan, inputs),
         spark,
         limits,
         listener,
@@ -44,22 +46,20 @@ def run_dataframe(
     )
     try:
         with coded_errors(places):
-            return {name: facts_of(frame) for name, frame in relations.answers.items()}
+            return {name: facts_of(one.frame) for name, one in relations.answers.items()}
     finally:
         relations.close()
 
 
-def input_frames(spark: SparkSession, plan: LogicalPlan, inputs: Mapping[str, Iterable[Fact]]) -> dict[str, DataFrame]:
-    """Returns the facts as frames, as they are behind the door: there is one zero."""
-    return {
-        name: local_frame(
-            spark,
-            [f"c{index}" for index in range(len(fields))],
-            [field.type for field in fields],
-            [tuple(cell + 0.0 if isinstance(cell, float) else cell for cell in fact) for fact in inputs[name]],
-        )
-        for name, fields in plan.inputs.items()
-    }
+def placed_inputs(spark: SparkSession, plan: LogicalPlan, inputs: Mapping[str, Iterable[Fact]]) -> dict[str, Placed]:
+    """Returns the facts as inputs of a run, which are as they are behind the door: there is one zero."""
+    found = {}
+    for name, fields in plan.inputs.items():
+        names, types = [f"c{index}" for index in range(len(fields))], [field.type for field in fields]
+        facts = [tuple(cell + 0.0 if isinstance(cell, float) else cell for cell in fact) for fact in inputs[name]]
+        here = LocalRelation(names, types, facts)
+        found[name] = Placed(partial(local_frame, spark, names, types, facts), here)
+    return found
 
 
 def facts_of(frame: DataFrame) -> frozenset[Fact]:

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.in_driver
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 

@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 from emberlog.__main__ import main
 from tests.spark.storage import kept_frames
 
+pytestmark = pytest.mark.in_driver
+
 
 def test_a_conversation(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -17,6 +17,8 @@ from pyspark.sql import SparkSession
 from emberlog.__main__ import main
 from tests.spark.storage import kept_frames
 
+pytestmark = pytest.mark.in_driver
+
 SOURCES = Path(__file__).parents[2] / "src"
 
 TC = "tc(X, Y) :- arc(X, Y).\ntc(X, Y) :- tc(X, Z), arc(Z, Y).\n"
@@ -121,7 +123,7 @@ def test_a_fault_while_computing_leaves_nothing_behind(run: Run) -> None:
     outcome = run("share.dl", "--input", "arc=arc.csv", "--output", "result")
     assert outcome.code == 1
     assert outcome.out == ""
-    assert "error[DL501]: division by zero in rule r2\n  ┌ share.dl:2:1\n" in outcome.err
+    assert "error[DL501]: division by zero in rule r2\n  ┌ share.dl:2:31\n" in outcome.err
     assert sorted(path.name for path in Path().iterdir()) == ["arc.csv", "share.dl", "tc.dl"]
 
 

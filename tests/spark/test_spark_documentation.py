@@ -12,6 +12,8 @@ from pyspark.sql import SparkSession
 from emberlog.__main__ import main
 from tests.test_documentation import Block, check_console, each, prepare_folder, run_python
 
+pytestmark = pytest.mark.in_driver
+
 
 @pytest.fixture(autouse=True)
 def folder(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

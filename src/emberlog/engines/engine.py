@@ -22,6 +22,8 @@ from emberlog.workers.plan.worker_plan import WorkerPlanner
 
 Frame = TypeVar("Frame")
 """What a relation is outside: a DataFrame of Spark, or a LocalRelation."""
+Recorded = TypeVar("Recorded")
+"""What it is inside, while a run goes on and after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +76,11 @@ class Outputs(Mapping[str, Frame], ABC):
         """Gives back what the outputs hold."""
 
 
-class RunOutputs(Outputs[Frame]):
+class RunOutputs(Outputs[Frame], Generic[Frame, Recorded]):
     """Holds the relations of a run that is over, and what it recorded."""
 
     def __init__(
-        self, checked: CheckedProgram, relations: Mapping[str, Frame], recording: Recording[Frame] | None
+        self, checked: CheckedProgram, relations: Mapping[str, Frame], recording: Recording[Recorded] | None
     ) -> None:
         self._known = checked.relations
         self._cases = recursion_cases(checked)
@@ -116,12 +118,12 @@ class RunOutputs(Outputs[Frame]):
         histories = self._recording.histories.items() if self._recording else ()
         return {name: self._history(self._known[name], frame) for name, frame in histories if name in self._known}
 
-    def _history(self, relation: Relation, frame: Frame) -> Frame:
+    @abstractmethod
+    def _history(self, relation: Relation, recorded: Recorded) -> Frame:
         """Returns a history as people look at it."""
-        return frame
 
     @abstractmethod
-    def _rerun(self, plan: LogicalPlan) -> Recording[Frame]:
+    def _rerun(self, plan: LogicalPlan) -> Recording[Recorded]:
         """Runs another plan on the same inputs, and returns what it recorded."""
 
     @abstractmethod
@@ -130,7 +132,7 @@ class RunOutputs(Outputs[Frame]):
         and perhaps others."""
 
     @abstractmethod
-    def _shelf(self, frame: Frame) -> Shelf: ...
+    def _shelf(self, recorded: Recorded) -> Shelf: ...
 
     @abstractmethod
     def _write(self, relations: Mapping[str, Frame], folder: str | Path, format: str, *, header: bool) -> None: ...

@@ -104,6 +104,10 @@ class Backend(ABC, Generic[Frame]):
         """Prepares for a stratum."""
         return
 
+    def compute_elsewhere(self, stratum: PlannedStratum, statistics: Statistics) -> Outcome[Frame] | None:
+        """Has another backend compute a stratum that is better off there; returns None if it is not."""
+        return None
+
     def why_workers(self, stratum: PlannedStratum, planner: WorkerPlanner, statistics: Statistics) -> str | None:
         """Says why workers should compute a relation without recursion; None if they need not."""
         return None
@@ -179,18 +183,8 @@ class Runner(Generic[Frame]):
     def _stratum(self, stratum: PlannedStratum) -> None:
         since = time.monotonic()
         self.listener(StratumStarted(stratum.index, stratum.relations, isinstance(stratum.root, Fixpoint)))
-        outcome: Outcome[Frame] = Outcome({})
-        match stratum.root:
-            case Definition(relation) if self.backend.has(relation):
-                pass
-            case Definition():
-                self.backend.begin(stratum)
-                outcome = self._definition(stratum)
-            case Fixpoint():
-                self.backend.begin(stratum)
-                outcome = self._fixpoint(stratum)
-            case _:
-                assert_never(stratum.root)
+        is_there = isinstance(stratum.root, Definition) and self.backend.has(stratum.root.relation)
+        outcome: Outcome[Frame] = Outcome({}) if is_there else self.computed(stratum)
         self.backend.take(stratum, outcome)
         self.rows.update(outcome.rows)
         for name, rows in outcome.rows.items():
@@ -209,6 +203,19 @@ class Runner(Generic[Frame]):
                 outcome.spilled,
             )
         )
+
+    def computed(self, stratum: PlannedStratum) -> Outcome[Frame]:
+        """Computes a stratum, by whoever suits it."""
+        self.backend.begin(stratum)
+        elsewhere = self.backend.compute_elsewhere(stratum, self.refinement.statistics)
+        if elsewhere is not None:
+            return elsewhere
+        match stratum.root:
+            case Definition():
+                return self._definition(stratum)
+            case Fixpoint():
+                return self._fixpoint(stratum)
+        assert_never(stratum.root)
 
     def _definition(self, stratum: PlannedStratum) -> Outcome[Frame]:
         if self.planner is not None and self.execution.executor != "dataframe":

@@ -69,6 +69,10 @@ class Source(ABC, Generic[Frame]):
     def chosen(self, columns: Sequence[str]) -> Source[Frame]:
         """Returns a source of some of the columns, chosen by name and in this order."""
 
+    def at_hand(self, relation: Relation, most: int | None) -> LocalRelation | None:
+        """Returns the same facts in this process, where that takes no engine and at most so many bytes."""
+        return None
+
     def has_plain_times(self, relation: Relation) -> bool:
         """Tells whether a column that the relation takes as a timestamp holds plain numbers."""
         return False
@@ -187,6 +191,10 @@ class TextSource(Source[Frame]):
         self._files = files.found
         self._text = files.text.of_kind(files.kind)
         self._is_header_noticed = self._is_delimiter_noticed = False
+
+    def keep_quiet(self) -> None:
+        """Leaves warnings to another source of the same files."""
+        self._is_header_noticed = self._is_delimiter_noticed = True
 
     @abstractmethod
     def _names(self) -> Sequence[str]:

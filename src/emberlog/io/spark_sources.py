@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
+from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from emberlog.datatypes import TIMESTAMP
@@ -26,7 +27,7 @@ from emberlog.io.local_relation import LocalRelation
 from emberlog.io.matching import check_arity, declared_order, half_character, no_equal_float
 from emberlog.io.paths import DELIMITERS, JSON_KINDS, KINDS, kind_given, kind_of, partition_values, unknown_kind
 from emberlog.io.spark_conversions import quoted
-from emberlog.io.spark_frames import FrameSource, HeldSource
+from emberlog.io.spark_frames import FrameSource, HeldSource, ParquetHere
 from emberlog.io.spark_text import ENCODINGS, SparkTextSource, csv_options, is_bad, value_of
 from emberlog.io.table_formats import TABLE_KINDS, read_table, table_kind, unreadable_table
 from emberlog.io.text_format import USUAL, TextFormat, TextOptions
@@ -65,7 +66,11 @@ class SparkReader(Reader[DataFrame]):
             return SparkTextSource(self._spark, files, location)
         if files.kind in JSON_KINDS:
             return FrameSource(files.name, self._objects(files, location))
-        return FrameSource(files.name, self._partitioned(files, location))
+        frame = self._partitioned(files, location)
+        is_plain = files.kind == ".parquet" and files.found and isinstance(frame, ClassicFrame)
+        return FrameSource(
+            files.name, frame, here=ParquetHere(files.name, files.found, frame.schema) if is_plain else None
+        )
 
     def logged_table(self, files: Files) -> Source[DataFrame]:
         """Has Spark read the table, or this process where the session lacks the package of the format."""
@@ -92,8 +97,7 @@ class SparkReader(Reader[DataFrame]):
             raise fail("DL405", f"there is neither a file nor a table `{table}` for `{name}`") from None
 
     def frame(self, name: str, data: Any) -> Source[DataFrame] | None:
-        is_frame = hasattr(data, "schema") and type(data).__module__.startswith("pyspark.sql")
-        return FrameSource(name, data) if is_frame else None
+        return FrameSource(name, data) if isinstance(data, DataFrame) else None
 
     def held(self, source: Source[LocalRelation]) -> Source[DataFrame]:
         return HeldSource(self._spark, source)

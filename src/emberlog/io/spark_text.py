@@ -12,11 +12,14 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, DataFrameReader, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
+from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
 
 from emberlog.datatypes import BOOL, FIRST, FLOAT, INT, SECOND, STRING, TIMESTAMP, UNKNOWN, DataType
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.io.facts import BLANKS, can_be_header, find_bad_line
 from emberlog.io.intake import Files, TextSource
+from emberlog.io.local_files import LocalTextSource
+from emberlog.io.local_relation import LocalRelation
 from emberlog.io.paths import cause_in
 from emberlog.io.sampling import statistics_of_text
 from emberlog.io.spark_conversions import local_frame, read_cell
@@ -35,6 +38,9 @@ _FLOAT = r"\A[ \t]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*\z"
 _CODE = r"\A[ \t]*[+-]?0[0-9]"
 _BOOL = r"(?i)\A[ \t]*(true|false)[ \t]*\z"
 
+MOST_READ_HERE = 1 << 20
+"""Bytes of text that this process reads in less time than Spark takes to begin."""
+
 _BAD_LINE = "bad line"
 _NOT_A_VALUE = "\ufffd"
 """What Spark puts in the place of bytes that are not UTF-8."""
@@ -51,6 +57,10 @@ class SparkTextSource(TextSource[DataFrame]):
         own = first.columns
         self._own = own if self._text.header else [f"c{index + 1}" for index in range(len(own))]
         self._checked: dict[tuple[DataType, ...], tuple[DataType, ...]] = {}
+        self._here: LocalTextSource | None = None
+        if self._files and isinstance(first, ClassicFrame):
+            self._here = LocalTextSource(files)
+            self._here.keep_quiet()  # all that there is to say is said here
 
     def _names(self) -> Sequence[str]:
         return self._own
@@ -64,6 +74,15 @@ class SparkTextSource(TextSource[DataFrame]):
         order = self._order(relation.columns)
         frame = self._frame(self._types(self._as_in_file(relation.columns)))
         return frame.select(*(F.col(f"c{place}").alias(f"c{index}") for index, place in enumerate(order)))
+
+    def at_hand(self, relation: Relation, most: int | None) -> LocalRelation | None:
+        if self._here is None:
+            return None
+        try:
+            size = sum(file.stat().st_size for file in self._files)
+        except OSError:
+            return None  # Spark says what is wrong
+        return self._here.relation(relation) if most is None or size <= min(most, MOST_READ_HERE) else None
 
     def original(self) -> DataFrame:
         columns = self.columns(None) or ()

@@ -65,6 +65,23 @@ def test_golden_programs_as_one_job(spark: SparkSession, name: str, mode: str) -
     assert {(event.executor, "2 workers" in event.how) for event in chosen} == {("cyclic", True)}
 
 
+@pytest.mark.in_driver
+def test_what_is_small_is_computed_in_the_driver(spark: SparkSession, database: Database) -> None:
+    events: list[Event] = []
+    database["arc"] = [(1, 2), (2, 3), (3, 4)]
+    with database.datalog(TC, listener=events.append) as result:
+        assert result["tc"].count() == 6
+        assert facts_of(result["tc"].where("X = 1")) == {(1, 2), (1, 3), (1, 4)}
+    database["arc"] = spark.createDataFrame([(1, 2), (2, 3)], "X long, Y long")
+    with database.datalog(TC, listener=events.append, execution=Execution(executor="driver")) as result:
+        assert facts_of(result["tc"]) == {(1, 2), (1, 3), (2, 3)}
+    chosen = [event for event in events if isinstance(event, ExecutorChosen)]
+    assert [(event.executor, event.why) for event in chosen] == [
+        ("driver", "reads 3 facts"),
+        ("driver", "reads 2 facts"),
+    ]
+
+
 def test_python_functions_inside_a_recursion(database: Database) -> None:
     """They run on the executors, where there is no Emberlog and no database."""
     database.function("next", lambda n: n + 1, ["int"], "int")

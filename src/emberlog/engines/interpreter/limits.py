@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection, Sequence
 
@@ -16,8 +17,15 @@ _CALLS_BETWEEN_LOOKS = 1_000
 _FACTS_SHOWN = 3
 
 
+class NotSmall(Exception):
+    """Says that a stratum has derived too many facts for the interpreter, or looked at too many rows for them."""
+
+
 class Watch:
     """Watches the limits of one run in this process."""
+
+    most_rows: float = math.inf
+    """Those that a join may give where the interpreter is for what is small."""
 
     def __init__(
         self,
@@ -67,8 +75,10 @@ class Watch:
         if self._end is not None and time.monotonic() > self._end:
             raise self._stopped("DL512", f"the timeout of {self._limits.timeout:,} seconds", "timeout")
 
-    def check_now_and_then(self) -> None:
-        """Looks at the clock once in many calls: for long loops."""
+    def check_growing(self, rows: int) -> None:
+        """Raises NotSmall if a node gave too many rows, and looks at the clock once in many calls: for long loops."""
+        if rows > self.most_rows:
+            raise NotSmall
         self._calls += 1
         if self._calls % _CALLS_BETWEEN_LOOKS == 0:
             self.check_time()

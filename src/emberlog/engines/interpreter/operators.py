@@ -126,7 +126,7 @@ class Operators:
     def _join(self, plan: Join) -> Giver:
         names = column_names(plan.right)
         added = _chooser([position for position, name in enumerate(names) if name not in plan.on])
-        check = self._watch.check_now_and_then
+        check = self._watch.check_growing
         is_left_fixed = self._is_fixed(plan.left) and not self._is_fixed(plan.right)
         fixed, moving = (plan.left, plan.right) if is_left_fixed else (plan.right, plan.left)
         index_of, key, rows = self._index(fixed, plan.on), _key_of(moving, plan.on), self._giver(moving)
@@ -139,7 +139,7 @@ class Operators:
                 if matches is not None:
                     rest = added(row)
                     result += [match + rest for match in matches]
-                check()
+                check(len(result))
             return result
 
         def beside_right() -> Rows:
@@ -149,7 +149,7 @@ class Operators:
                 matches = find(key(row))
                 if matches is not None:
                     result += [row + added(match) for match in matches]
-                check()
+                check(len(result))
             return result
 
         return beside_left if is_left_fixed else beside_right

@@ -151,7 +151,7 @@ class LocalEngine(Engine[LocalRelation]):
         self._registered.clear()
 
 
-class LocalOutputs(RunOutputs[LocalRelation]):
+class LocalOutputs(RunOutputs[LocalRelation, LocalRelation]):
     """Holds the relations of a run in this process."""
 
     def __init__(
@@ -198,8 +198,11 @@ class LocalOutputs(RunOutputs[LocalRelation]):
         rows = rows.select([*keys, next(name for name in rows.column_names if name not in keys)])
         return LocalRelation(names, types, rows, plain_times=facts.plain_times)
 
-    def _shelf(self, frame: LocalRelation) -> Shelf:
-        return shelf_of(frame)
+    def _history(self, relation: Relation, recorded: LocalRelation) -> LocalRelation:
+        return recorded
+
+    def _shelf(self, recorded: LocalRelation) -> Shelf:
+        return shelf_of(recorded)
 
     def close(self) -> None:
         """There is nothing to give back."""

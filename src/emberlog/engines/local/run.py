@@ -6,6 +6,7 @@ a recursive one as long as it stays small: loading the kernels takes about a sec
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from emberlog.deadline import end_of
 from emberlog.diagnostics import fail
 from emberlog.engines.interpreter.fixpoint import Histories
 from emberlog.engines.interpreter.interpreter import INTERPRETER, Known, answers, run_stratum
-from emberlog.engines.interpreter.limits import Watch
+from emberlog.engines.interpreter.limits import NotSmall, Watch
 from emberlog.engines.recording import ITERATION, Recording
 from emberlog.engines.runner import Backend, Outcome, Runner
 from emberlog.events import ExecutorChosen, IterationFinished, Listener, ignore
@@ -71,8 +72,9 @@ def run(
     execution of its own."""
     planner = planner or planner_of(plan, execution)
     execution = planner.execution
-    if execution.executor == "dataframe":
-        raise fail("DL336", "a local database has no executor `dataframe`", None, "it is one of auto, cyclic")
+    if execution.executor in ("dataframe", "driver"):
+        hint = "it is one of auto, cyclic"
+        raise fail("DL336", f"a local database has no executor `{execution.executor}`", None, hint)
     refuse_options("a local database", execution.chosen, _REFUSED)
     small = interpret_small and execution.executor == "auto"
     backend = LocalBackend(plan, inputs, limits, listener, execution, places or {}, small, recording or Recording())
@@ -98,10 +100,6 @@ def how_it_runs(placement: Placement, workers: int, *, is_recursive: bool = True
     if not is_recursive:
         return f"{workers:,} workers in this process"
     return f"{workers:,} workers in this process, {placement.mode.value}"
-
-
-class _NotSmall(Exception):
-    """Says that a recursion has derived too many facts for the interpreter, or looked at too many rows for them."""
 
 
 @dataclass(slots=True)
@@ -183,12 +181,13 @@ class LocalBackend(Backend[LocalRelation]):
         self.progress.most_facts = FEW_DERIVED
         try:
             return self.compute(stratum, None)
-        except _NotSmall:
+        except NotSmall:
             self.progress = _Progress(stratum.index, stratum.relations, time.monotonic())
             return None
 
     def compute(self, stratum: PlannedStratum, refused: Refused | None) -> Outcome[LocalRelation]:
         recorded: Histories | None = {} if self.execution.provenance else None
+        self.watch.most_rows = math.inf if self.progress.most_facts is None else FEW_HANDLED
         new = run_stratum(
             stratum, Known(lambda name: self.relations[name].facts), self.watch, self.plan.functions, recorded
         )
@@ -258,7 +257,7 @@ class LocalBackend(Backend[LocalRelation]):
         """Takes note that an iteration of the stratum is over."""
         progress = self.progress
         if progress.most_facts is not None and total > progress.most_facts:
-            raise _NotSmall
+            raise NotSmall
         now = time.monotonic()
         progress.iterations = iteration
         seconds, progress.since = now - progress.since, now
@@ -267,7 +266,7 @@ class LocalBackend(Backend[LocalRelation]):
     def _saw(self, _node: Plan, rows: int) -> None:
         self.progress.handled += rows
         if self.progress.most_facts is not None and self.progress.handled > FEW_HANDLED:
-            raise _NotSmall
+            raise NotSmall
 
 
 def _relation(columns: tuple[Field, ...], facts: frozenset[Fact]) -> LocalRelation:

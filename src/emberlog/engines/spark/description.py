@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from emberlog.config import DEFAULT_EXECUTION, Execution
+from emberlog.config import BOUNDS, DEFAULT_EXECUTION, WHERE_DRIVER_IS, Execution
 from emberlog.logical.needed_strata import needed_strata
 from emberlog.logical.nodes import Definition, LogicalPlan
 from emberlog.optimize.derived_statistics import with_relations_of
@@ -53,6 +53,9 @@ def described(plan: LogicalPlan, planner: WorkerPlanner | None = None) -> tuple[
     for stratum in planner.strata:
         expected = with_relations_of(stratum, expected) if expected else expected
         names = ", ".join(stratum.relations)
+        if stratum.relations in planner.elsewhere:
+            lines.append(f"{names}: {planner.elsewhere[stratum.relations]}")
+            continue
         if isinstance(stratum.root, Definition):
             program = planner.compiled(stratum, expected).program if expected else None
             if program is not None and (multiway := multiway_of(program, expected)) is not None:
@@ -66,7 +69,14 @@ def described(plan: LogicalPlan, planner: WorkerPlanner | None = None) -> tuple[
         lines.append(f"{names}: cyclic executor, one job")
         worker_plan = planner.plan(stratum, expected)
         lines += (f"  {line}" for line in _of_plan(worker_plan))
+    if len(planner.elsewhere) < len(lines) and runs_small_strata(planner.execution):
+        lines.append(f"a stratum that {BOUNDS} is computed {WHERE_DRIVER_IS} instead, without a job")
     return tuple(lines)
+
+
+def runs_small_strata(execution: Execution) -> bool:
+    """Tells whether what is small may be computed in the driver's process."""
+    return execution.executor == "auto" and not execution.asks_for_workers
 
 
 def _of_definition(worker_plan: WorkerPlan) -> list[str]:

@@ -28,9 +28,9 @@ from emberlog.engines.worker_counts import WorkerCounts
 from emberlog.io.intake import NoRows, Source, register
 from emberlog.io.matching import free_name
 from emberlog.io.sampling import statistics_of_facts, statistics_of_parquet
-from emberlog.io.shelves import Shelf
+from emberlog.io.shelves import Shelf, shelf_of
 from emberlog.io.spark_conversions import as_result
-from emberlog.io.spark_frames import HeldSource
+from emberlog.io.spark_frames import CountedFrame, HeldSource, MadeWhenRead, Placed
 from emberlog.io.spark_sources import SparkReader
 from emberlog.io.spark_writers import write_relations
 from emberlog.io.text_format import TextOptions
@@ -118,10 +118,10 @@ class SparkEngine(Engine[DataFrame]):
             return self._run(request)
 
     def _run(self, request: Request) -> Outputs[DataFrame]:
-        inputs = self.inputs(request.checked, request.inputs)
+        plain_times = self._have_plain_times(request.checked, request.inputs)
         run_plan = partial(
             run,
-            inputs=inputs.relations,
+            inputs=self._placed(request.checked, request.inputs),
             spark=self.spark,
             limits=request.limits,
             execution=request.execution,
@@ -129,13 +129,13 @@ class SparkEngine(Engine[DataFrame]):
             places=request.places,
         )
         relations = run_plan(request.plan, listener=request.listener, planner=request.planner)
-        return SparkOutputs(request, relations, run_plan, plain_times=inputs.plain_times)
+        return SparkOutputs(self.spark, request, relations, run_plan, plain_times=plain_times)
 
     def counted(self, request: Request) -> Counted:
         nodes, workers = NodeCounts(self.spark), WorkerCounts()
         relations = run(
             request.plan,
-            self.inputs(request.checked, request.inputs).relations,
+            self._placed(request.checked, request.inputs),
             self.spark,
             request.limits,
             workers,
@@ -150,11 +150,22 @@ class SparkEngine(Engine[DataFrame]):
         return Counted(plan, nodes.rows, relations.rows, tuple(workers.rounds), tuple(workers.steps))
 
     def inputs(self, checked: CheckedProgram, names: Sequence[str]) -> Inputs[DataFrame]:
-        found = {name: (self._source(one := checked.relations[name]), one) for name in names}
         return Inputs(
-            {name: source.relation(relation) for name, (source, relation) in found.items()},
-            any(source.has_plain_times(relation) for source, relation in found.values()),
+            {name: one.frame for name, one in self._placed(checked, names).items()},
+            self._have_plain_times(checked, names),
         )
+
+    def _placed(self, checked: CheckedProgram, names: Sequence[str]) -> dict[str, Placed]:
+        """Returns the registered data of these names, none of it read yet."""
+
+        def placed(relation: Relation) -> Placed:
+            source = self._source(relation)
+            return Placed(partial(source.relation, relation), None, partial(source.at_hand, relation))
+
+        return {name: placed(checked.relations[name]) for name in names}
+
+    def _have_plain_times(self, checked: CheckedProgram, names: Sequence[str]) -> bool:
+        return any(self._source(one := checked.relations[name]).has_plain_times(one) for name in names)
 
     def _source(self, relation: Relation) -> Source[DataFrame]:
         return self._registered.get(relation.data_name) or HeldSource(self.spark, NoRows(relation.name))
@@ -165,24 +176,39 @@ class SparkEngine(Engine[DataFrame]):
             self.spark.stop()
 
 
-class SparkOutputs(RunOutputs[DataFrame]):
+class SparkOutputs(RunOutputs[DataFrame, Placed]):
     """Holds the relations of a run on Spark. Recursive ones are in its memory. `close` gives it back at once; without
     it Spark does so some time after the last frame that reads them is gone."""
 
     def __init__(
-        self, request: Request, run: SparkRun, run_plan: Callable[[LogicalPlan], SparkRun], *, plain_times: bool
+        self,
+        spark: SparkSession,
+        request: Request,
+        run: SparkRun,
+        run_plan: Callable[[LogicalPlan], SparkRun],
+        *,
+        plain_times: bool,
     ) -> None:
-        frames = {
-            name: as_result(frame, request.checked.relations[name], plain_times=plain_times)
-            for name, frame in run.answers.items()
-        }
+        self._spark = spark
+        self._plain_times = plain_times
+        self._places = request.places
+        relations = request.checked.relations
+        frames = MadeWhenRead({name: partial(self._shown, one, relations[name]) for name, one in run.answers.items()})
         super().__init__(request.checked, frames, run.recording)
         self._runs = [run]
         self._run_plan = run_plan
-        self._places = request.places
-        self._plain_times = plain_times
 
-    def _rerun(self, plan: LogicalPlan) -> Recording[DataFrame]:
+    def _shown(self, placed: Placed, relation: Relation) -> DataFrame:
+        """Returns facts as people want them."""
+
+        def frame() -> DataFrame:
+            with told_as_such(self._spark, self._places):
+                return as_result(placed.frame, relation, plain_times=self._plain_times)
+
+        found = placed.local(None) if placed.is_here and not is_connect(self._spark) else None
+        return frame() if found is None else CountedFrame(self._spark, len(found), frame)
+
+    def _rerun(self, plan: LogicalPlan) -> Recording[Placed]:
         run = self._run_plan(plan)
         self._runs.append(run)
         assert run.recording is not None
@@ -208,12 +234,13 @@ class SparkOutputs(RunOutputs[DataFrame]):
         )
         return groups.where(F.col(_IS_ASKED)).drop(_IS_ASKED).toDF(*names)
 
-    def _shelf(self, frame: DataFrame) -> Shelf:
-        return shelf_of_frame(frame, self._runs[-1].resources)
+    def _shelf(self, recorded: Placed) -> Shelf:
+        local = recorded.local(None) if recorded.is_here else None
+        return shelf_of_frame(recorded.frame, self._runs[-1].resources) if local is None else shelf_of(local)
 
-    def _history(self, relation: Relation, frame: DataFrame) -> DataFrame:
+    def _history(self, relation: Relation, recorded: Placed) -> DataFrame:
         with_iteration = replace(relation, columns=(*relation.columns, Column(ITERATION, INT)))
-        named = frame.toDF(*(column.name for column in with_iteration.columns))
+        named = recorded.frame.toDF(*(column.name for column in with_iteration.columns))
         return as_result(named, with_iteration, plain_times=self._plain_times)
 
     def close(self) -> None:

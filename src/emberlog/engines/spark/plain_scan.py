@@ -11,7 +11,11 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
 
+from emberlog.io.local_relation import LocalRelation
+from emberlog.io.spark_conversions import fact_of
+from emberlog.logical.nodes import Field
 from emberlog.workers.store.folders import Unopened, folder_at
 from emberlog.workers.wire.feeding import Footer, ParquetFiles, read_footer
 
@@ -101,3 +105,26 @@ def _column_behind(expression: Any) -> tuple[str, str] | None:
 
 def _kind(node: Any) -> str:
     return str(node.getClass().getSimpleName())
+
+
+def collected(frame: DataFrame, fields: Sequence[Field], most: int | None) -> LocalRelation | None:
+    """Returns the rows of a frame in this process, collected by a job, if Spark knows that they take no more than so
+    many bytes."""
+    if frame.isStreaming:
+        return None
+    names, types = [field.name for field in fields], [field.type for field in fields]
+    if not types:
+        return LocalRelation(names, types, [()] * min(frame.count(), 1))
+    if most is None:
+        return LocalRelation(names, types, frame.toArrow())
+    if not isinstance(frame, ClassicFrame):
+        return None  # Spark Connect tells no sizes
+    rows = rows_in_plan(frame)
+    if rows is None and int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())) > most:
+        return None
+    # What Spark says is an estimate: of rows that are made of others, or read from compressed files.
+    largest = most // (8 * len(types))
+    if rows is not None:
+        return LocalRelation(names, types, {fact_of(row) for row in frame.collect()}) if rows <= largest else None
+    found = frame.limit(largest + 1).toArrow()
+    return None if found.num_rows > largest else LocalRelation(names, types, found)

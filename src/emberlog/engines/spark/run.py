@@ -1,21 +1,24 @@
 """Runs a logical plan on Spark: strata without recursion as one lazy query, recursive ones on the executor that suits
-them, as one job of workers or as a series of ordinary ones."""
+them, as one job of workers or as a series of ordinary ones. What is small is computed in this process, which is that of
+the driver, without any job."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import reduce
-from typing import assert_never
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from typing import TypeVar, assert_never, cast
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits
+from emberlog.config import BOUNDS, DEFAULT_EXECUTION, DEFAULT_LIMITS, WHERE_DRIVER_IS, Execution, Limits
 from emberlog.diagnostics import InternalError
+from emberlog.engines.local.small_strata import PassedBound, SmallStrata
 from emberlog.engines.recording import Recording
 from emberlog.engines.runner import Backend, Outcome, Runner
-from emberlog.engines.spark.description import planner_of
+from emberlog.engines.spark.description import planner_of, runs_small_strata
 from emberlog.engines.spark.frames.environment import Session
 from emberlog.engines.spark.frames.faults import Places, coded_errors
 from emberlog.engines.spark.frames.fixpoint import run_fixpoint
@@ -25,8 +28,11 @@ from emberlog.engines.spark.frames.resources import Kept, Resources
 from emberlog.engines.spark.frames.watch import Watch
 from emberlog.engines.spark.handover import Outgrown
 from emberlog.engines.spark.launcher import Launcher, StaticInput
+from emberlog.engines.spark.plain_scan import collected
 from emberlog.engines.spark.slots import memory_of_worker
 from emberlog.events import ExecutorChosen, Listener, RecursionRetried, ignore
+from emberlog.io.local_relation import LocalRelation
+from emberlog.io.spark_frames import Placed, size_of
 from emberlog.language.comparisons import COMPARISONS
 from emberlog.language.registry import BUILT_IN, Functions
 from emberlog.language.spark_columns import Scope, Typed, constant, leaf
@@ -34,13 +40,18 @@ from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, Pla
 from emberlog.logical.properties import plan_can_fail
 from emberlog.logical.repeated_rows import inputs_that_must_be_sets
 from emberlog.logical.statistics import Statistics
-from emberlog.logical.traverse import relation_columns, scans
+from emberlog.logical.summary import counted
+from emberlog.logical.traverse import relation_columns, relations_read, scans
 from emberlog.semantics.model import CheckedQuery
 from emberlog.syntax.ast import Constant, Parameter
 from emberlog.timing import Part, timed
 from emberlog.workers.plan.faults import Refused
 from emberlog.workers.plan.multiway import multiway_of
 from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerPlanner
+
+Found = TypeVar("Found")
+
+_log = logging.getLogger("emberlog")
 
 
 def behind_barrier(frame: DataFrame, plan: Plan) -> DataFrame:
@@ -64,13 +75,13 @@ class SparkRun:
     """Holds what a run gave. Recursive relations are computed and stay in Spark's memory until this is closed, or until
     nothing refers to them any more; the others are queries that Spark runs when they are read."""
 
-    answers: Mapping[str, DataFrame]
+    answers: Mapping[str, Placed]
     resources: Resources
     rows: Mapping[str, int]
     """Of relations that are computed, also of those that are no outputs."""
     strata: Sequence[PlannedStratum]
     """What was run: joins may be in another order than in the plan, by what was counted on the way."""
-    recording: Recording[DataFrame] | None
+    recording: Recording[Placed] | None
     """All relations of the run, if it was asked for provenance."""
 
     def close(self) -> None:
@@ -80,7 +91,7 @@ class SparkRun:
 
 def run(
     plan: LogicalPlan,
-    inputs: Mapping[str, DataFrame],
+    inputs: Mapping[str, Placed],
     spark: SparkSession,
     limits: Limits = DEFAULT_LIMITS,
     listener: Listener = ignore,
@@ -91,9 +102,10 @@ def run(
     counts: NodeCounts | None = None,
     planner: WorkerPlanner | None = None,
 ) -> SparkRun:
-    """Runs a plan. An input has the columns of its relation in order, in the types of `spark_type`; its names do not
-    matter, and it may hold rows twice. `places` say where the rules stand, for errors. With `counts`, every relation is
-    computed at once, and the nodes of queries are counted. A `planner` brings an execution of its own."""
+    """Runs a plan. The frame of an input has the columns of its relation in order, in the types of `spark_type`; its
+    names do not matter, and it may hold rows twice. `places` say where the rules stand, for errors. With `counts`,
+    every relation is computed at once, and the nodes of queries are counted. A `planner` brings an execution of its
+    own."""
     places = places or {}
     resources = Resources(spark)
     watch = Watch(spark, limits, listener, places)
@@ -101,7 +113,10 @@ def run(
     execution = planner.execution
     try:
         with watch.guarded(), coded_errors(places):
-            backend = SparkBackend(plan, inputs, spark, functions, resources, watch, listener, execution, counts)
+            small = _small_strata(plan, limits, listener, execution, places) if counts is None else None
+            backend = SparkBackend(
+                plan, inputs, spark, functions, resources, watch, listener, execution, counts, small, planner.elsewhere
+            )
             runner = Runner(plan, backend, planner, listener, places)
             answers = runner.run()
     except BaseException:
@@ -111,15 +126,24 @@ def run(
     return SparkRun(answers, resources, runner.rows, runner.strata, recording)
 
 
-class SparkBackend(Backend[DataFrame]):
-    """Computes strata on Spark: by workers in one job, or by queries."""
+def _small_strata(
+    plan: LogicalPlan, limits: Limits, listener: Listener, execution: Execution, places: Places
+) -> SmallStrata | None:
+    """Returns what computes strata in this process; None if all of them are for Spark."""
+    if execution.executor == "driver":
+        return SmallStrata(plan, limits, listener, execution, places, None)
+    return SmallStrata(plan, limits, listener, execution, places, BOUNDS) if runs_small_strata(execution) else None
+
+
+class SparkBackend(Backend[Placed]):
+    """Computes strata on Spark, by workers in one job or by queries, and small ones in this process."""
 
     without_workers = ("dataframe", "a series of jobs")
 
     def __init__(
         self,
         plan: LogicalPlan,
-        inputs: Mapping[str, DataFrame],
+        inputs: Mapping[str, Placed],
         spark: SparkSession,
         functions: Functions,
         resources: Resources,
@@ -127,8 +151,13 @@ class SparkBackend(Backend[DataFrame]):
         listener: Listener,
         execution: Execution,
         counts: NodeCounts | None,
+        small: SmallStrata | None,
+        elsewhere: dict[tuple[str, ...], str],
     ) -> None:
+        """`elsewhere` is told of strata that are computed in this process."""
         self.plan = plan
+        self.small = small
+        self.elsewhere = elsewhere
         self.counts = counts
         self.spark = spark
         self.listener = listener
@@ -136,24 +165,72 @@ class SparkBackend(Backend[DataFrame]):
         self.inputs = inputs
         self.must_be_sets = inputs_that_must_be_sets(plan)
         sets = self.must_be_sets
-        complete = {name: frame.distinct() if name in sets else frame for name, frame in inputs.items()}
+        complete = {name: one.distinct() if name in sets else one for name, one in inputs.items()}
         self.recording = Recording(complete)
+        self.relations = complete
         self.sources = _CompleteRelations(complete)
         self.compiler = PlanCompiler(spark, functions, self.sources)
         self.session = Session(spark, functions, resources, watch, self.compiler, execution.provenance)
         self.fields = dict(plan.inputs)
         self.weights = dict.fromkeys(inputs, 1)
         """How many scans of inputs and computed relations a query has that reads the relation."""
+        self.grown = ""
+        """Why the stratum at hand is not computed in this process after all."""
         self.lasting: set[Kept] = set()
         """What the relations that are complete need."""
 
     def has(self, relation: str) -> bool:
-        return relation in self.sources.frames
+        return relation in self.relations
 
     def begin(self, stratum: PlannedStratum) -> None:
+        self.grown = ""
         if isinstance(stratum.root, Fixpoint):
             rules = [rule.name for relation in stratum.root.relations for rule in relation.rules]
             self.session.watch.enter(stratum.index, stratum.relations, rules)
+
+    def compute_elsewhere(self, stratum: PlannedStratum, statistics: Statistics) -> Outcome[Placed] | None:
+        """Computes a stratum in this process, if all that it reads is here and small, or can be brought here. A
+        recursion is worth a job that collects what it reads; a query is not, which may never be run."""
+        if self.small is None:
+            return None
+        read = self._brought(sorted(relations_read(stratum.root).intersection(self.relations)), stratum)
+        if read is None:
+            return None
+        names = ", ".join(stratum.relations)
+        try:
+            outcome = self.small.compute(stratum, read, statistics, self.session.watch.remaining().max_rows)
+        except PassedBound as problem:
+            _log.info("%s: computed again on Spark, because %s", names, problem)
+            self.session.watch.check_time()
+            self.grown = str(problem)
+            return None
+        if isinstance(stratum.root, Fixpoint):
+            rows = counted(sum(map(len, read.values())), "fact")
+            self.elsewhere[stratum.relations] = f"driver executor, {WHERE_DRIVER_IS}, no job; reads {rows}"
+        return _placed(outcome, partial(Placed.here, self.spark))
+
+    def _brought(self, names: Sequence[str], stratum: PlannedStratum) -> dict[str, LocalRelation] | None:
+        """Returns relations in this process; None if they are too large, or would take a job that is not worth it."""
+        assert self.small is not None
+        bounds = self.small.bounds
+        most = None if bounds is None else bounds.read
+        found: dict[str, LocalRelation] = {}
+        # What is here already says soonest that all together is too much.
+        for name in sorted(names, key=lambda one: not self.relations[one].is_here):
+            one = self.relations[name]
+            local = one.local(most)
+            if local is None and (bounds is None or isinstance(stratum.root, Fixpoint)):
+                local = collected(one.frame, self.fields[name], most)
+                if local is not None:
+                    one.bring(local)
+            if local is None:
+                return None
+            found[name] = local
+            if most is not None:
+                most -= size_of(local)
+                if most < 0:
+                    return None
+        return found
 
     def why_workers(self, stratum: PlannedStratum, planner: WorkerPlanner, statistics: Statistics) -> str | None:
         """Says so of a join that Spark had better not do pair by pair."""
@@ -164,7 +241,10 @@ class SparkBackend(Backend[DataFrame]):
         self.session.watch.enter(stratum.index, stratum.relations, [multiway.rule])
         return multiway.why
 
-    def compute(self, stratum: PlannedStratum, refused: Refused | None) -> Outcome[DataFrame]:
+    def compute(self, stratum: PlannedStratum, refused: Refused | None) -> Outcome[Placed]:
+        return _placed(self._computed(stratum, refused), _on_spark)
+
+    def _computed(self, stratum: PlannedStratum, refused: Refused | None) -> Outcome[DataFrame]:
         match stratum.root:
             case Definition():
                 return self._define(stratum.root)
@@ -193,7 +273,7 @@ class SparkBackend(Backend[DataFrame]):
         counts.take(frame)
         return Outcome({definition.relation: kept.frame}, {definition.relation: kept.rows}, kept=(kept,))
 
-    def compute_by_workers(self, stratum: PlannedStratum, plan: WorkerPlan, why: str) -> Outcome[DataFrame]:
+    def compute_by_workers(self, stratum: PlannedStratum, plan: WorkerPlan, why: str) -> Outcome[Placed]:
         index, names, watch = stratum.index, stratum.relations, self.session.watch
         launcher = Launcher(
             self.spark,
@@ -206,13 +286,14 @@ class SparkBackend(Backend[DataFrame]):
             lambda attempt, reason, since: self.listener(RecursionRetried(index, names, attempt, reason, since)),
             watch.check_time,
         )
+        why = "; ".join(filter(None, (why, self.grown)))
         self.listener(ExecutorChosen(index, names, "cyclic", launcher.how, why))
         with timed(Part.WORKERS):
-            return launcher.run()
+            return _placed(launcher.run(), _on_spark)
 
-    def take(self, stratum: PlannedStratum, outcome: Outcome[DataFrame]) -> None:
+    def take(self, stratum: PlannedStratum, outcome: Outcome[Placed]) -> None:
         self.fields.update(relation_columns(stratum.root))
-        self.sources.frames.update(outcome.relations)
+        self.relations.update(outcome.relations)
         self.recording.histories.update(outcome.histories)
         if outcome.rows:
             self.session.watch.leave(sum(outcome.rows.values()))
@@ -223,13 +304,19 @@ class SparkBackend(Backend[DataFrame]):
     def _static(self, name: str) -> StaticInput:
         """Returns a relation that a recursion reads. Workers drop repeated rows themselves, which is cheaper."""
         if name in self.inputs:
-            return StaticInput(self.inputs[name], name not in self.must_be_sets)
-        return StaticInput(self.sources.frames[name], True)
+            return StaticInput(self.inputs[name].frame, name not in self.must_be_sets)
+        return StaticInput(self.relations[name].frame, True)
 
-    def answer(self, name: str) -> DataFrame:
+    def answer(self, name: str) -> Placed:
         """Returns the facts of a relation that the queries ask for, under the names that people know."""
-        fields = self.fields[name]
-        frame = self.sources.frames[name]
+        one, fields = self.relations[name], self.fields[name]
+        local = one.local(None) if one.is_here and self.small is not None else None
+        if local is not None and self.small is not None:
+            found = self.small.answer(name, local).renamed([field.name for field in fields])
+            return Placed.here(self.spark, found)
+        return Placed(lambda: self._asked_for(name, one.frame, fields))
+
+    def _asked_for(self, name: str, frame: DataFrame, fields: Sequence[Field]) -> DataFrame:
         queries = [query for query in self.plan.queries if query.relation == name]
         if queries:
             named = frame.toDF(*(f"column {i}" for i in range(len(fields))))
@@ -255,16 +342,28 @@ def _agrees(query: CheckedQuery, fields: Sequence[Field]) -> Column:
     return agrees
 
 
+def _on_spark(frame: DataFrame) -> Placed:
+    return Placed(lambda: frame)
+
+
+def _placed(outcome: Outcome[Found], place: Callable[[Found], Placed]) -> Outcome[Placed]:
+    """Returns what computing a stratum gave, with its relations where they are."""
+    relations, histories = (
+        {name: place(one) for name, one in some.items()} for some in (outcome.relations, outcome.histories)
+    )
+    return replace(cast("Outcome[Placed]", outcome), relations=relations, histories=histories)
+
+
 class _CompleteRelations:
     """Holds the sources of plans that read only what is complete."""
 
-    def __init__(self, frames: dict[str, DataFrame]) -> None:
-        self.frames = frames
+    def __init__(self, relations: Mapping[str, Placed]) -> None:
+        self.relations = relations
 
     def read(self, scan: Scan) -> DataFrame:
         if scan.version is not Version.FULL:
             raise InternalError(f"DL902: {scan.relation} is complete and has no {scan.version.value} version")
-        return self.frames[scan.relation]
+        return self.relations[scan.relation].frame
 
     def prepared(self, _plan: Plan, _on: tuple[str, ...]) -> DataFrame | None:
         return None

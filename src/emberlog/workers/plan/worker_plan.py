@@ -139,6 +139,8 @@ class WorkerPlanner:
         """By relation: the columns that may be null by its rules."""
         self._compiled: dict[tuple[str, ...], tuple[Definition | Fixpoint, Compiled]] = {}
         self._plans: dict[tuple[str, ...], WorkerPlan] = {}
+        self.elsewhere: dict[tuple[str, ...], str] = {}
+        """By their relations: strata that were not computed as they are planned here, and how they were."""
 
     @property
     def strata(self) -> list[PlannedStratum]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol, cast
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -43,8 +44,12 @@ class Resources:
     """Holds everything that one run keeps. Whatever is still here at the end is released."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self._checkpoints: Checkpoints = ConnectCheckpoints() if is_connect(spark) else ClassicCheckpoints(spark)
+        self._spark = spark
         self._kept: set[Kept] = set()
+
+    @cached_property
+    def _checkpoints(self) -> Checkpoints:
+        return ConnectCheckpoints() if is_connect(self._spark) else ClassicCheckpoints(self._spark)
 
     def keep(self, frame: DataFrame, measures: Mapping[str, Column] | None = None) -> Kept:
         """Returns the frame, computed, with a plan of one node and no lineage."""
