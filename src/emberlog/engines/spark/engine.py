@@ -26,6 +26,7 @@ from emberlog.engines.spark.shelves import shelf_of_frame
 from emberlog.engines.spark.slots import memory_of_worker
 from emberlog.engines.worker_counts import WorkerCounts
 from emberlog.io.intake import NoRows, Source, register
+from emberlog.io.local_relation import LocalRelation
 from emberlog.io.matching import free_name
 from emberlog.io.sampling import statistics_of_facts, statistics_of_parquet
 from emberlog.io.shelves import Shelf, shelf_of
@@ -213,6 +214,11 @@ class SparkOutputs(RunOutputs[DataFrame, Placed]):
         self._runs.append(run)
         assert run.recording is not None
         return run.recording
+
+    def at_hand(self, name: str) -> LocalRelation | None:
+        placed = self._runs[0].answers[name]
+        found = placed.local(None) if placed.is_here else None
+        return None if found is None else found.with_times(plain=self._plain_times)
 
     def header(self, name: str) -> str:
         fields = self[name].schema.fields
