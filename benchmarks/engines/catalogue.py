@@ -65,6 +65,7 @@ ENGINES = {entry.name: entry for entry in _ALL}
 _ON_REQUEST = (
     _here("emberlog-provenance", "emberlog_database", "EmberlogProvenance"),
     _here("emberlog-local", "emberlog_local", "EmberlogLocal"),
+    _here("emberlog-local-1-thread", "emberlog_local", "EmberlogLocalOneThread"),
     _here("emberlog-local-provenance", "emberlog_local", "EmberlogLocalProvenance"),
     _here("scipy", "floor", "SciPy", is_peer=True),
     _here("networkit", "floor", "NetworKit", is_peer=True),

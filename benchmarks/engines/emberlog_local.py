@@ -23,6 +23,7 @@ class EmberlogLocal(Engine):
     installed_by = "Emberlog itself"
     timing = "the inputs are registered Parquet files, read before; the time is from there to the count"
     provenance = False
+    workers: int | None = None
 
     def version(self) -> str:
         import emberlog
@@ -37,7 +38,7 @@ class EmberlogLocal(Engine):
         self._text, self._parameters = text, dict(workload.parameters)
         self._output, self._columns = workload.program.output, workload.program.columns
         self._result: Result[LocalRelation] | None = None
-        self._database = Database(engine="local")
+        self._database = Database(engine="local", workers=self.workers)
         for relation, path in inputs.items():
             self._database[relation] = str(path)
 
@@ -55,6 +56,12 @@ class EmberlogLocal(Engine):
         batches = self._result[self._output].to_arrow().to_batches(max_chunksize=answer.PART)
         parts = ([column.to_numpy(zero_copy_only=False) for column in batch.columns] for batch in batches)
         return answer.of_parts(self._columns, parts)
+
+
+class EmberlogLocalOneThread(EmberlogLocal):
+    name = "emberlog-local-1-thread"
+    title = "Emberlog, in one process, one thread"
+    workers = 1
 
 
 class EmberlogLocalProvenance(EmberlogLocal):

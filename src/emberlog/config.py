@@ -121,7 +121,7 @@ class Execution:
     else bsp."""
     workers: int | None = None
     """Of the cyclic executor; None: as many as Spark runs tasks at once, with dynamic allocation as many as it could
-    (at most 32)."""
+    (at most 32); in one process, one for each core, where that pays."""
     partitioning: str = "auto"
     """Of values among the workers of the cyclic executor. `hash`: evenly and at random; `range`: neighbours in their
     order together; `locality`: those that the recursion's arcs link together; `auto`: by locality in the mode async,

@@ -82,7 +82,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
     ) -> None: ...
 
     @overload
-    def __init__(self: Database[LocalRelation], *, engine: Literal["local"], workers: int = 1) -> None: ...
+    def __init__(self: Database[LocalRelation], *, engine: Literal["local"], workers: int | None = None) -> None: ...
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
 
             given = {"spark": spark is not None, "master": master, "memory": memory, "conf": conf}
             refuse_options("a local database", _set(given), dict.fromkeys(given, "leave it out: there is no Spark"))
-            self._engine = cast("Engine[Frame]", LocalEngine(1 if workers is None else workers))
+            self._engine = cast("Engine[Frame]", LocalEngine(workers))
         elif engine == "spark":
             with timed(Part.IMPORTS):
                 if spark is None and workers is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from emberlog.engines.spark.description import described
 from emberlog.optimize.pipeline import RULE_PASSES, plan_program
 from emberlog.workers.plan.compile import compile_fixpoint
+from emberlog.workers.plan.hot_keys import splittable
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.plan.placement import Copies, Placement, place
 from emberlog.workers.plan.rules import Send
@@ -148,3 +149,43 @@ def test_explain_tells_what_moves() -> None:
         "located: where Y is: r2.1(Y, Z) :- Δtc(Z, Y). Exchanged.",
         "located: where Z is: tc(X, Y) :- r2.1(Y, Z), tc(X, Z). Combined, then exchanged: tc by column 2.",
     ]
+
+
+def landed(text: str) -> Placement:
+    return place(compile_fixpoint(fixpoint(text)), shares_memory=True)
+
+
+def test_workers_of_one_memory_derive_what_they_own() -> None:
+    text = "cc(X, min<X>) :- arc(X, _). cc(Y, min<Z>) :- cc(X, Z), arc(X, Y)."
+    apart, together = placed(text), landed(text)
+    assert (apart.lands, apart.statics, moves(apart)) == (frozenset(), {"arc": 0}, 0)
+    assert (together.lands, together.statics) == (frozenset({"cc"}), {"arc": 1})
+    (send,) = [step for step in together.rules[0].steps if isinstance(step, Send)]
+    assert (send.to_all, send.lands_at) == (True, "Y")
+    assert splittable(together.statics, together.rules, ()) == frozenset()
+    assert splittable(apart.statics, apart.rules, ()) == {"arc"}
+
+
+def test_facts_are_exchanged_where_rules_want_a_relation_by_different_columns() -> None:
+    """Along an arc and against it: by whichever column arcs are spread, one of the rules would find heads of others."""
+    both_ways = (
+        "cc(X, min<X>) :- arc(X, _). cc(Y, min<Z>) :- cc(X, Z), arc(X, Y). cc(Y, min<Z>) :- cc(X, Z), arc(Y, X)."
+    )
+    assert landed(both_ways).lands == frozenset()
+    assert landed(both_ways).rules == placed(both_ways).rules
+
+
+def test_facts_are_exchanged_where_a_head_is_made_before_the_last_move() -> None:
+    pointers = "p(Y, X) :- new(Y, X). p(Y, W) :- load(Y, X), p(X, Z), p(Z, W)."
+    assert landed(pointers).lands == frozenset()
+
+
+def test_facts_are_exchanged_where_a_rule_looks_into_the_recursion_behind_the_join() -> None:
+    text = "p(X, min<X>) :- arc(X, _). q(X, min<Z>) :- p(X, Z). p(Y, min<S>) :- p(X, Z), arc(X, Y), q(X, W), S = Z + W."
+    assert "p" not in landed(text).lands
+
+
+def test_a_relation_lands_only_if_all_its_rules_do() -> None:
+    """A rule without a join leaves its head where the body is."""
+    mutual = "p(X, Y) :- arc(X, Y). p(Y, X) :- q(X, Y). q(X, Y) :- p(X, Z), arc(Z, Y)."
+    assert "p" not in landed(mutual).lands

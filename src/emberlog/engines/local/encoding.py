@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +13,10 @@ from emberlog.engines.recording import ITERATION
 from emberlog.io.local_relation import LocalRelation
 from emberlog.logical.nodes import Field
 from emberlog.semantics.model import CellValue
-from emberlog.workers.kernels.lanes import Lane, Lanes, floats_to_lane, joined
+from emberlog.workers.fixpoint.team import in_threads
+from emberlog.workers.kernels.lanes import Lane, Lanes, floats_to_lane
 from emberlog.workers.kernels.memory import claim
+from emberlog.workers.kernels.tuning import LARGE_BYTES
 from emberlog.workers.plan.faults import Refused
 from emberlog.workers.store.history import HistoryBatch
 from emberlog.workers.store.stores import distinct_rows
@@ -23,7 +26,13 @@ from emberlog.workers.wire.feeding import LikeNull, lane_of_column
 
 
 def encoded(
-    name: str, relation: LocalRelation, types: Sequence[DataType], codes: TextCodes, *, must_be_set: bool
+    name: str,
+    relation: LocalRelation,
+    types: Sequence[DataType],
+    codes: TextCodes,
+    *,
+    must_be_set: bool,
+    threads: int = 1,
 ) -> Lanes:
     """Returns the facts of a relation, each once if they must be a set; raises Refused."""
     nullable = relation.columns_with_nulls
@@ -31,15 +40,30 @@ def encoded(
         facts = list(relation.facts)
         lanes = [_lane_of_values([fact[i] for fact in facts], type_, codes) for i, type_ in enumerate(types)]
         return np.stack(lanes) if lanes else np.empty((0, len(facts)), np.int64)
+    table = relation.table
+    claim(8 * len(types) * table.num_rows)
+    rows = np.empty((len(types), table.num_rows), np.int64)
+    chunks = []
     try:
-        lanes = [
-            lane_of_column(relation.table.column(i), type_, codes, nullable=i in nullable)
-            for i, type_ in enumerate(types)
-        ]
+        for i, (column, type_) in enumerate(zip(table.columns, types, strict=True)):
+            if type_.is_coded or i in nullable:
+                # One after the other, so that texts have the same codes in every run; and one chunk may have nulls,
+                # and another what stands for them.
+                _fill(rows[i], column, type_, codes, i in nullable)
+                continue
+            begin = 0
+            for one in column.chunks:
+                part = rows[i, begin : begin + len(one)]
+                chunks.append(partial(_fill, part, pa.chunked_array([one]), type_, codes, False))
+                begin += len(one)
+        in_threads(chunks, threads)
     except LikeNull:
         raise Refused(f"`{name}` has nulls, and the int that stands for them") from None
-    rows = np.stack(lanes)
     return distinct_rows(rows) if must_be_set and not relation.is_known_set else rows
+
+
+def _fill(lane: Lane, column: pa.ChunkedArray, type_: DataType, codes: TextCodes, nullable: bool) -> None:
+    lane[:] = lane_of_column(column, type_, codes, nullable=nullable)
 
 
 def _lane_of_values(values: Sequence[CellValue], type_: DataType, codes: TextCodes) -> Lane:
@@ -51,15 +75,32 @@ def _lane_of_values(values: Sequence[CellValue], type_: DataType, codes: TextCod
 
 
 def decoded(
-    columns: Sequence[Field], batches: Iterable[Sequence[Lane]], codes: TextCodes, nullable: frozenset[int]
+    columns: Sequence[Field], parts: Sequence[Iterable[Sequence[Lane]]], codes: TextCodes, nullable: frozenset[int]
 ) -> LocalRelation:
-    """Returns a relation; `nullable` are its columns that may have nulls."""
+    """Returns a relation of several parts, each with batches of its own, which some workers find only now. `nullable`
+    are the columns that may have nulls. Batches stay apart, as they came: there may be more of them than one wants to
+    copy."""
     types = [column.type for column in columns]
-    lanes = joined(list(_kept(batches)), len(types))
-    found = [
-        _column(lane, type_, codes, i in nullable) for i, (lane, type_) in enumerate(zip(lanes, types, strict=True))
-    ]
-    return _relation(columns, found)
+    listed = in_threads([partial(_listed, part, types, codes, nullable) for part in parts], len(parts))
+    batches = [batch for part in listed for batch in part]
+    if not batches:
+        batches = [[_column(np.empty(0, np.int64), type_, codes, False) for type_ in types]]
+    return _relation(columns, [pa.chunked_array(chunks) for chunks in zip(*batches, strict=True)])
+
+
+def _listed(
+    batches: Iterable[Sequence[Lane]], types: Sequence[DataType], codes: TextCodes, nullable: frozenset[int]
+) -> list[list[pa.Array]]:
+    found = []
+    for batch in batches:
+        claim(LARGE_BYTES)  # the batch is in memory by now, and there should be room for more
+        found.append(
+            [
+                _column(lane, type_, codes, i in nullable)
+                for i, (lane, type_) in enumerate(zip(batch, types, strict=True))
+            ]
+        )
+    return found
 
 
 def decoded_history(
@@ -81,13 +122,6 @@ def decoded_history(
 def _relation(columns: Sequence[Field], arrays: Sequence[pa.Array | pa.ChunkedArray]) -> LocalRelation:
     names = [column.name for column in columns]
     return LocalRelation(names, [column.type for column in columns], pa.table(list(arrays), names=names))
-
-
-def _kept(batches: Iterable[Sequence[Lane]]) -> Iterator[Lanes]:
-    """Batches that all stay in memory."""
-    for batch in batches:
-        claim(sum(lane.nbytes for lane in batch))
-        yield np.stack(batch)
 
 
 def _column(lane: Lane, type_: DataType, codes: TextCodes, nullable: bool) -> pa.Array:

@@ -17,12 +17,14 @@ from emberlog.engines.interpreter import interpreter
 from emberlog.engines.interpreter.interpreter import INTERPRETER
 from emberlog.engines.local.run import (
     FEW_DERIVED,
+    FEW_FOR_THREADS,
     FEW_HANDLED,
     FEW_READ,
     MANY_READ,
     how_it_runs,
     planner_of,
     run,
+    workers_for,
 )
 from emberlog.engines.recording import ITERATION, Recording, is_latest
 from emberlog.engines.worker_counts import WorkerCounts
@@ -52,7 +54,8 @@ def _one_by_one(facts: LocalRelation, history: LocalRelation, case: RecursionCas
 
 
 class LocalEngine(Engine[LocalRelation]):
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int | None) -> None:
+        """Without a number of workers, each recursion has as many as pay."""
         Execution(workers=workers)  # says what is wrong with the number
         self._workers = workers
         self._registered: dict[str, Source[LocalRelation]] = {}
@@ -82,6 +85,8 @@ class LocalEngine(Engine[LocalRelation]):
 
     def planner(self, plan: LogicalPlan, execution: Execution, *, without_data: bool) -> WorkerPlanner:
         workers = execution.workers or self._workers
+        if workers is None and execution.representation != "auto":
+            workers = 1  # which has every representation
         return planner_of(plan, replace(execution, workers=workers), without_data=without_data)
 
     def choices(self, plan: LogicalPlan, planner: WorkerPlanner) -> tuple[str, ...]:
@@ -96,13 +101,17 @@ class LocalEngine(Engine[LocalRelation]):
                 lines.append(f"{names}: {INTERPRETER}; {'; '.join(reasons)}")
             else:
                 planned = planner.plan(stratum, plan.statistics)
-                job = LocalJob(planned, planner.strata, planner.execution)
+                rows = sum(plan.statistics[name].rows for name in planned.inputs if name in plan.statistics)
+                workers = workers_for(planned, planner.execution, int(rows))
+                job = LocalJob(planned, planner.strata, planner.execution, workers)
                 why = "; ".join((planned.main.placement.why, *job.folded))
                 how = how_it_runs(planned.main.placement, job.workers)
                 lines.append(f"{names}: {how}; {why}")
         if any(isinstance(stratum.root, Fixpoint) for stratum in planner.strata):
             small = f"reads up to {FEW_READ:,} facts and derives up to {FEW_DERIVED:,}"
             lines.append(f"a recursion that {small} stays with {INTERPRETER}, up to {FEW_HANDLED:,} rows handled")
+            if planner.execution.workers is None:
+                lines.append(f"one that reads at least {FEW_FOR_THREADS:,} facts has a worker for each core")
         return tuple(lines)
 
     def inputs(self, checked: CheckedProgram, names: Sequence[str]) -> Inputs[LocalRelation]:

@@ -23,6 +23,7 @@ from emberlog.workers.fixpoint.worker import Worker, WorkerTask, spilled_on
 from emberlog.workers.kernels.lanes import Lanes
 from emberlog.workers.kernels.machine_memory import load_libraries, memory_for_each
 from emberlog.workers.kernels.memory import TooLarge, allowed
+from emberlog.workers.kernels.tuning import VALUES_IN_LINE_BITS
 from emberlog.workers.plan.representation import Representation
 from emberlog.workers.plan.worker_plan import WorkerPlan
 from emberlog.workers.store.history import KeepsHistory
@@ -37,10 +38,12 @@ from emberlog.workers.wire.messages import Progress
 class LocalJob:
     """Computes a stratum and what folds it, by workers of this process."""
 
-    def __init__(self, worker_plan: WorkerPlan, strata: Sequence[PlannedStratum], execution: Execution) -> None:
+    def __init__(
+        self, worker_plan: WorkerPlan, strata: Sequence[PlannedStratum], execution: Execution, workers: int
+    ) -> None:
         self.worker_plan = worker_plan
         self.execution = execution
-        self.workers = execution.workers or 1
+        self.workers = workers
         listed = {relation.name for one in worker_plan.strata for relation in one.program.relations}
         listed -= worker_plan.streamed
         self.columns = {
@@ -98,8 +101,9 @@ class LocalJob:
         inputs = self.worker_plan.inputs
         for name, types in inputs.items():
             if name not in lanes:
+                is_set = name in must_be_sets
                 with timed(Part.READING):
-                    lanes[name] = encoded(name, relations[name], types, codes, must_be_set=name in must_be_sets)
+                    lanes[name] = encoded(name, relations[name], types, codes, must_be_set=is_set, threads=self.workers)
         statics = {name: lanes[name] for name in inputs}
         for name, types in inputs.items():
             if any(type_.is_coded for type_ in types):
@@ -141,7 +145,8 @@ class LocalJob:
     ) -> dict[str, list[Worker]]:
         """Returns the workers that have each relation when they are done."""
         partition_choice, spread = self.worker_plan.partition_choice, self.worker_plan.spread
-        partitioning = divided(partition_choice.kind, arcs_of(partition_choice.walks, statics), self.workers)
+        arcs = arcs_of(partition_choice.walks, statics)
+        partitioning = divided(partition_choice.kind, arcs, self.workers, VALUES_IN_LINE_BITS)
         columns = {name: spread[name] for name in self.worker_plan.splittable}
         keys = {name: statics[name][column] for name, column in columns.items() if column is not None}
         hot_keys = hot_keys_of(keys, self.workers)
@@ -196,8 +201,8 @@ class LocalJob:
         return [relation.name for relation in main.program.relations]
 
     def _gathered(self, name: str, team: list[Worker], codes: TextCodes) -> LocalRelation:
-        batches = (lanes for worker in team for lanes in worker.results(name))
-        return decoded(self.columns[name], batches, codes, self.worker_plan.nullable.get(name, frozenset()))
+        parts = [worker.results(name) for worker in team]
+        return decoded(self.columns[name], parts, codes, self.worker_plan.nullable.get(name, frozenset()))
 
     def _history(self, name: str, team: list[Worker], codes: TextCodes) -> LocalRelation:
         keepers = [worker for worker in team if isinstance(worker, KeepsHistory)]

@@ -7,6 +7,7 @@ a recursive one as long as it stays small: loading the kernels takes about a sec
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,13 +29,15 @@ from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, Pla
 from emberlog.logical.repeated_rows import inputs_that_must_be_sets
 from emberlog.logical.statistics import Statistics
 from emberlog.logical.traverse import relation_columns, relations_read
-from emberlog.semantics.model import Fact
+from emberlog.semantics.model import Fact, RecursionCase
 from emberlog.source import Span
 from emberlog.syntax.ast import Variable
 from emberlog.timing import Part, timed
+from emberlog.workers.plan.compile import CyclicProgram
+from emberlog.workers.plan.factored import DoesNotFactor, factor
 from emberlog.workers.plan.faults import Refused
 from emberlog.workers.plan.mode import Mode
-from emberlog.workers.plan.placement import Placement
+from emberlog.workers.plan.placement import Placement, has_one_group
 from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerPlanner
 
 if TYPE_CHECKING:
@@ -46,6 +49,9 @@ FEW_DERIVED = 20_000
 FEW_HANDLED = 500_000
 """Rows that the nodes of its plan give, all together: one that handles more is not small, however few come of it. They
 take about half a second."""
+FEW_FOR_THREADS = 40_000
+"""A recursion that reads fewer facts has one worker: to hand facts from thread to thread may take longer than to find
+them. The closure of a grid of 45,300 arcs takes half as long with two."""
 MANY_READ = 20_000
 """A relation without recursion that reads more is for the workers."""
 
@@ -91,7 +97,27 @@ def planner_of(plan: LogicalPlan, execution: Execution, *, without_data: bool = 
         functions=plan.functions,
         computes_before=False,
         without_data=without_data,
+        shares_memory=True,
     )
+
+
+def workers_for(plan: WorkerPlan, execution: Execution, rows: int) -> int:
+    """Returns how many workers a stratum has that reads so many facts: as many as are asked for, or one for each core
+    that this process may use, where that pays."""
+    if execution.workers is not None:
+        return execution.workers
+    program = plan.main.program
+    if rows < FEW_FOR_THREADS or (plan.main.is_recursive and has_one_group(program) and _closes_sources(program)):
+        return 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _closes_sources(program: CyclicProgram) -> bool:
+    """Tells whether a worker that is alone follows each source by itself: then there is nothing in one to divide."""
+    try:
+        return program.recursion.case is RecursionCase.SET and factor(program).is_one_sided
+    except DoesNotFactor:
+        return False
 
 
 def how_it_runs(placement: Placement, workers: int, *, is_recursive: bool = True) -> str:
@@ -204,7 +230,8 @@ class LocalBackend(Backend[LocalRelation]):
         with timed(Part.IMPORTS):
             from emberlog.engines.local.recursion import LocalJob
 
-        job = LocalJob(plan, self.plan.strata, self.execution)
+        workers = workers_for(plan, self.execution, self._read_rows(stratum.root))
+        job = LocalJob(plan, self.plan.strata, self.execution, workers)
         how = how_it_runs(plan.main.placement, job.workers, is_recursive=plan.main.is_recursive)
         reasons = "; ".join((why, *job.folded))
         self.listener(ExecutorChosen(stratum.index, stratum.relations, "cyclic", how, reasons))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
 import numpy as np
@@ -40,11 +41,11 @@ class BoundedWorker(Worker, KeepsHistory):
             self.begin_iteration(iteration)
             contributions = yield from self.rule_contributions()
             following = self._begun_with(own_seeds)
-            if self.task.workers == 1:
-                for name, contribution in contributions:
-                    self.keep(following[name], contribution)
+            leaving = self.leaving_home(following, contributions)
+            if self.lands == self.members:
+                deque(leaving, maxlen=0)
             else:
-                arrived = yield from self._owned(contributions)
+                arrived = yield from self._owned(leaving)
                 for name, relation in following.items():
                     relation.add(arrived[name])
             differs = sum(self._differs(self.previous[name], following[name]) for name in following)

@@ -14,12 +14,12 @@ import numpy as np
 from emberlog.workers.fixpoint.round_checkpoints import RoundCheckpoints
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask
 from emberlog.workers.kernels import tables
-from emberlog.workers.kernels.lanes import Lane, Lanes
-from emberlog.workers.kernels.tuning import BATCH, BYTES_IN_TABLE, MOST_REMEMBERED
+from emberlog.workers.kernels.lanes import Lane, Lanes, joined
+from emberlog.workers.kernels.tuning import BATCH, BYTES_IN_TABLE, MOST_REMEMBERED, SENT_AT_ONCE
 from emberlog.workers.plan.rules import Atom, Combine, RelationLayout
 from emberlog.workers.store.history import HistoryBatch, KeepsHistory, RelationHistory
 from emberlog.workers.store.indexes import Matches
-from emberlog.workers.store.joined import Contribution, width_of
+from emberlog.workers.store.joined import Contribution, width_of, written_out
 from emberlog.workers.store.relations import WorkerRelation, new_store
 from emberlog.workers.store.stores import KeyedStore, SetStore, StaticStore, Store
 from emberlog.workers.wire.messages import Progress
@@ -47,6 +47,12 @@ class GrowingWorker(Worker, KeepsHistory):
         }
         self.outgoing: dict[str, Store] = {}
         """By relation, what a round has for other workers so far."""
+        sends_all = task.placement.shares_memory and task.workers > 1 and self.recorder is None and task.memory is None
+        self.sent_as_they_are = frozenset(
+            relation.name for relation in self.program.relations if sends_all and not relation.combine
+        )
+        """Sets of which everything is sent that rules derive: to look for what is there twice takes as long here as
+        where it is looked for in any case."""
         self.shipped: dict[str, Store] = {}
         """By relation of extremes, what left before, and what a round has so far."""
         sends = any(runner.next_send(0) is not None for runner in self.rules)
@@ -100,14 +106,21 @@ class GrowingWorker(Worker, KeepsHistory):
     ) -> Iterator[tuple[dict[str, Lanes], bool]]:
         """Combines contributions, so that at most one per fact, or per key, leaves the worker; yields about `most`
         bytes of them at a time, and whether they are the last. An extreme leaves only if it is better than all that
-        left for its key before."""
+        left for its key before. Facts that only have to be handed to another thread are not combined."""
+        whole: dict[str, list[Lanes]] = {}
         for name, contribution in contributions:
+            if name in self.sent_as_they_are:
+                whole.setdefault(name, []).extend(written_out(contribution))
+                if sum(lanes.shape[1] for batches in whole.values() for lanes in batches) >= SENT_AT_ONCE:
+                    yield self._portion_of(most) | _joined(whole), False
+                    whole = {}
+                continue
             store = self._leaving_by(name, contribution)
             self.keep(store, contribution)
             waiting = [*self.outgoing.values(), *self.shipped.values()]
             if sum(one.fresh * (8 * len(one.rows) + BYTES_IN_TABLE) for one in waiting) > most:
                 yield self._portion_of(most), False
-        yield self._portion_of(most), True
+        yield self._portion_of(most) | _joined(whole), True
 
     def _leaving_by(self, name: str, contribution: Contribution) -> Store:
         """Returns the store that combines contributions to a relation until they leave."""
@@ -176,6 +189,10 @@ class GrowingWorker(Worker, KeepsHistory):
         if self.task.workers == 1 or not keys or self.task.placement.homes[atom.relation] in keys:
             return self.relations[atom.relation]
         return next(copy for (name, column), copy in self.copies.items() if name == atom.relation and column in keys)
+
+
+def _joined(batches: Mapping[str, list[Lanes]]) -> dict[str, Lanes]:
+    return {name: joined(lanes, len(lanes[0])) for name, lanes in batches.items()}
 
 
 def _is_extreme(layout: RelationLayout) -> bool:

@@ -76,6 +76,8 @@ class RoundsWorker(GrowingWorker):
                 self._enter(derived)
                 is_due = self.saving.is_due(iteration + 1)
             else:
+                if not self.histories:  # which say which values a round began with
+                    derived = self.leaving_home(self.relations, derived)
                 everyone, total, is_due = yield from self._deliver(derived, changed, iteration + 1)
             if everyone == 0:
                 self.saving.swaps = 0  # nobody had anything to send
@@ -194,13 +196,14 @@ class RoundsWorker(GrowingWorker):
             self._enter(contributions)
             return changed, total, self.saving.is_due(iteration)
         portions, is_last, is_over = self.portions(contributions, self._portion), False, False
+        total = self._total_before()
         sums: tuple[int, int] | None = None
         due: tuple[int, ...] = ()
         while not is_over:
             # Who is through waits for those who are not.
             portion, is_last = ({}, True) if is_last else next(portions)
             is_due = self.saving.is_due(iteration)
-            mail = self.empty_mail(changed, self._total_before(), int(is_due), int(not is_last))
+            mail = self.empty_mail(changed, total, int(is_due), int(not is_last))
             for name, lanes in portion.items():
                 self.post(mail, self.channels[name], lanes, self.route(name, lanes))
             received = yield mail
@@ -232,5 +235,9 @@ class RoundsWorker(GrowingWorker):
             self.post(mail, channel, lanes, lanes[relation.layout.columns[column].lane])
         received = yield mail
         for channel, copy in enumerate(self.copies.values()):
-            copy.store.add(gather(received, channel, copy.layout.width))
+            rows = gather(received, channel, copy.layout.width)
+            if isinstance(copy.store, SetStore) and self.task.checkpoints is None:
+                copy.store.append(rows)  # what was new to its owner is new here; unless a round is done again
+            else:
+                copy.store.add(rows)
             copy.advance()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Condition
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,15 +21,17 @@ from emberlog.workers.fixpoint.staged import StagedWorker
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask
 from emberlog.workers.kernels.hashing import parts_by_owner, rows_of_owner
 from emberlog.workers.kernels.lanes import Lane, Lanes, joined
-from emberlog.workers.kernels.tuning import MATRIX_MEMORY, MOST_ARCS
+from emberlog.workers.kernels.tuning import MATRIX_MEMORY, MOST_ARCS, SHORT_ROUND, SHORT_ROUNDS
 from emberlog.workers.plan.factored import DoesNotFactor, Factored, factor
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.plan.partition_choice import Kind, PartitionChoice, Walk
 from emberlog.workers.plan.representation import Representation
 from emberlog.workers.store.hot_keys import NO_HOT_KEYS, HotKeys, frequent, hot_among
-from emberlog.workers.store.partitioning import Hashed, Partitioning, as_lanes, divided, from_lanes
+from emberlog.workers.store.partitioning import Hashed, Owners, Partitioning, as_lanes, divided, from_lanes
 from emberlog.workers.store.stores import StaticStore
 from emberlog.workers.wire.messages import Carrier, Mail, Message, Progress, Running
+
+Found = TypeVar("Found")
 
 
 class Closed(Exception):
@@ -138,10 +141,14 @@ def drive(running: Sequence[Running]) -> None:
         return
     with ThreadPoolExecutor(len(running)) as threads:
         waiting = list(threads.map(_started, running))
+        short = 0
         while all(mail is not None for mail in waiting):
             sent = [mail for mail in waiting if mail is not None]
             received = [[mail[number] for mail in sent] for number in range(len(running))]
-            waiting = list(threads.map(_resumed, running, received))
+            since = time.perf_counter()
+            each = map if short >= SHORT_ROUNDS else threads.map
+            waiting = list(each(_resumed, running, received))
+            short = short + 1 if time.perf_counter() - since < SHORT_ROUND else 0
     if any(mail is not None for mail in waiting):
         raise AssertionError("DL901: some workers ended while others wait for them")
 
@@ -194,7 +201,20 @@ def shares_of(
     if column is None or workers == 1:
         return [StaticStore(rows)] * workers
     owner = hot_keys.owners(relation, rows, column, partitioning, workers)
-    return [StaticStore(rows_of_owner(rows, owner, number)) for number in range(workers)]
+    return in_threads([partial(_owned_rows, rows, owner, number) for number in range(workers)], workers)
+
+
+def _owned_rows(rows: Lanes, owner: Owners, number: int) -> StaticStore:
+    return StaticStore(rows_of_owner(rows, owner, number))
+
+
+def in_threads(calls: Sequence[Callable[[], Found]], threads: int) -> list[Found]:
+    """Calls functions that leave the interpreter to others for most of their time, so many at once; returns what they
+    return."""
+    if threads == 1 or len(calls) == 1:
+        return [call() for call in calls]
+    with ThreadPoolExecutor(threads) as pool:
+        return [end.result() for end in [pool.submit(call) for call in calls]]
 
 
 def agreed_hot_keys(columns: Mapping[str, Lane], exchange: Carrier, workers: int) -> HotKeys:

@@ -25,14 +25,14 @@ from emberlog.workers.fixpoint.profile import Effort, Recorder
 from emberlog.workers.kernels.hashing import parts_by_owner
 from emberlog.workers.kernels.lanes import Lane, Lanes, Mask, joined, no_rows
 from emberlog.workers.kernels.memory import check
-from emberlog.workers.kernels.tuning import BATCH, PIECES_PER_WORKER
+from emberlog.workers.kernels.tuning import BATCH, JOINED_AT_ONCE, PIECES_PER_WORKER
 from emberlog.workers.plan.closing_joins import keys_of
 from emberlog.workers.plan.compile import CyclicProgram
 from emberlog.workers.plan.faults import suspicion
 from emberlog.workers.plan.hot_keys import with_hot_keys
 from emberlog.workers.plan.placement import Placement
 from emberlog.workers.plan.representation import Representation
-from emberlog.workers.plan.rules import Atom, Intersect, Probe, RuleChain, Send
+from emberlog.workers.plan.rules import Atom, Combine, Intersect, Probe, RuleChain, Send
 from emberlog.workers.plan.static_placement import NO_HOME
 from emberlog.workers.recover.checkpoints import Checkpoints, SavedState
 from emberlog.workers.store.hot_keys import NO_HOT_KEYS, HotKeys
@@ -118,6 +118,8 @@ class Worker(RelationAccess):
             split = task.hot_keys.values
             chains = tuple(with_hot_keys(chain, placement.homes, placement.statics, split) for chain in chains)
         self.rules = [self.runner(chain) for chain in chains]
+        self.lands = placement.lands if task.workers > 1 else self.members
+        """The relations of which recursive rules derive only what this worker owns."""
 
     def runner(self, chain: RuleChain, access: RelationAccess | None = None) -> ChainRunner:
         """Returns what runs a rule: over the relations of this worker, or those of `access`."""
@@ -237,7 +239,9 @@ class Worker(RelationAccess):
             assert isinstance(step, Probe)
             if step.atom.relation in self.statics and self.statics[step.atom.relation].count:
                 index = self.static_index(step.atom.relation, step.keys)
-                for batch in runner.run(begin, end.position, batches):
+                at_end = runner.run(begin, end.position, batches)
+                is_sum = self.program.relation(chain.relation).combine == (Combine.SUM_FLOAT,)
+                for batch in _together(at_end) if is_sum else at_end:
                     yield self.contributions_of(runner, batch) if batch.is_joined else runner.joined(end, batch, index)
                 return
         for batch in runner.run(begin, len(chain.steps), batches):
@@ -258,6 +262,16 @@ class Worker(RelationAccess):
                 store.add(lanes)
         if self.recorder is not None:
             self.recorder.kept(store.fresh - before)
+
+    def leaving_home(
+        self, relations: Mapping[str, WorkerRelation], contributions: Iterable[tuple[str, Contribution]]
+    ) -> Iterator[tuple[str, Contribution]]:
+        """Enters what belongs to this worker whatever it is, and yields the rest."""
+        for name, contribution in contributions:
+            if name in self.lands:
+                self.keep(relations[name], contribution)
+            else:
+                yield name, contribution
 
     def rule_contributions(self) -> Generator[Mail, Mail, Iterator[tuple[str, Contribution]]]:
         """Returns what the recursive rules make of the delta; on the way, valuations may move between workers."""
@@ -432,6 +446,29 @@ def _arrived(received: Mail, number: int, width: int) -> Lanes:
 
 def _stacked(batch: Batch, names: list[str]) -> Lanes:
     return np.stack([batch.lanes[name] for name in names]) if names else no_rows(0)
+
+
+def _together(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """Yields batches in front of a join that is added up and not written out, several as one: to add up takes a look at
+    every key."""
+    waiting: list[Batch] = []
+    for batch in batches:
+        if batch.is_joined:
+            yield batch
+            continue
+        waiting.append(batch)
+        if sum(one.rows for one in waiting) >= JOINED_AT_ONCE:
+            yield _as_one(waiting)
+            waiting = []
+    if waiting:
+        yield _as_one(waiting)
+
+
+def _as_one(batches: Sequence[Batch]) -> Batch:
+    if len(batches) == 1:
+        return batches[0]
+    lanes = {name: np.concatenate([one.lanes[name] for one in batches]) for name in batches[0].lanes}
+    return Batch(lanes, sum(one.rows for one in batches))
 
 
 def as_batch(names: list[str], lanes: Lanes) -> Batch:

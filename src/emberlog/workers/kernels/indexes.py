@@ -33,21 +33,51 @@ def number_keys(table: Table, distinct: Lanes, keys: Lanes) -> tuple[int, Rows]:
     return count, numbers
 
 
-@jit
-def pack(numbers: Rows, groups: int) -> tuple[Rows, Rows]:
-    """Returns rows ordered by group number (counting sort, stable), and where each group begins."""
+def group_starts(numbers: Rows, first: int, groups: int) -> Rows:
+    """Returns where each group begins if the rows are put in the order of their groups, which are numbered from `first`
+    on."""
     starts = np.zeros(groups + 1, np.int64)
+    _count_groups(numbers, first, starts)
+    return np.cumsum(starts, out=starts)
+
+
+@jit
+def _count_groups(numbers: Rows, first: int, counts: Rows) -> None:
     for row in range(numbers.shape[0]):
-        starts[numbers[row] + 1] += 1
-    for group in range(groups):
-        starts[group + 1] += starts[group]
-    places = starts[:-1].copy()
-    rows = np.empty(numbers.shape[0], np.int64)
+        counts[numbers[row] - first + 1] += 1
+
+
+def in_groups(numbers: Rows, first: int, starts: Rows, lane: Lane) -> Lane:
+    """Returns a lane in the order of groups that begin so; rows of a group stay in theirs."""
+    ordered = np.empty(len(numbers), np.int64)
+    _put_in_groups(numbers, first, starts.copy(), lane, ordered)
+    return ordered
+
+
+@jit
+def _put_in_groups(numbers: Rows, first: int, places: Rows, lane: Lane, ordered: Lane) -> None:
+    """Puts each row at the next place of its group."""
     for row in range(numbers.shape[0]):
-        group = numbers[row]
-        rows[places[group]] = row
+        group = numbers[row] - first
+        ordered[places[group]] = lane[row]
         places[group] += 1
-    return starts, rows
+
+
+def pack(numbers: Rows, groups: int) -> tuple[Rows, Rows]:
+    """Returns where each group begins, and rows ordered by group number."""
+    starts = group_starts(numbers, 0, groups)
+    return starts, in_groups(numbers, 0, starts, np.arange(len(numbers)))
+
+
+@jit
+def has_repeats(starts: Rows, values: Lane, low: int, last: Rows) -> bool:
+    """Tells whether a value is in a group twice. `last` has a place for each value from `low` on, and -1 there."""
+    for group in range(starts.shape[0] - 1):
+        for place in range(starts[group], starts[group + 1]):
+            if last[values[place] - low] == group:
+                return True
+            last[values[place] - low] = group
+    return False
 
 
 @jit

@@ -54,6 +54,8 @@ HOT_SAMPLE = 1 << 18
 BATCH = 1 << 17
 """Rows that a chain begins with at a time: lanes of a batch stay in the cache, and numpy's overhead is small beside
 them. The benchmarks `tc` and `cc` exercise it."""
+JOINED_AT_ONCE = 1 << 22
+"""Rows that a join which is not written out begins with at most. The benchmark `pagerank` exercises it."""
 WORTH_A_LOOK = 1 << 14
 """Rows that a join has made before it looks at the used memory: a look is cheap beside so many."""
 CHUNK = 1 << 18
@@ -75,6 +77,9 @@ COUNTED_AT_ONCE = 1 << 26
 """Facts of a closure that are counted between two looks at the clock."""
 ENTRIES_AT_ONCE = 1 << 20
 """Words of a bit matrix that are gathered before they are added to their rows."""
+VALUES_IN_LINE_BITS = 4
+"""Bits of a value that do not count for which thread it belongs to: a line of the cache has the row numbers of 16 keys.
+The benchmarks `pagerank` and `cc` exercise it."""
 PROBE_BLOCK = 256
 """Rows that a set looks up together: the processor fetches what they need from memory at the same time."""
 AHEAD = 64
@@ -124,6 +129,15 @@ ENOUGH_TO_TELL = 1 << 17
 MOST_READ_BY_ALL = 4 << 30
 """Bytes of a checkpoint that each worker reads through for its own rows, when it is of more or fewer workers: with much
 more than that to read, to begin again is as fast."""
+
+# Workers of one process
+SENT_AT_ONCE = 1 << 20
+"""Rows that a worker hands to other threads at a time, as they are. The benchmark `andersen` exercises it."""
+SHORT_ROUND = 0.0003
+"""Seconds between two exchanges for which threads are not woken: workers go on one after the other. The benchmark
+`sssp/road500` exercises it."""
+SHORT_ROUNDS = 16
+"""So many in a row have to be as short: a round may have one that only sends, and one that does the work."""
 
 # Workers without rounds
 SHIP_ROWS = 1 << 18

@@ -21,6 +21,7 @@ def splittable(
     their rows, not for whether there is one, and what runs without exchange does not rely on where they are."""
     found = {_probed(step) for chain in rules for step in chain.steps if isinstance(step, Probe)}
     for chain in rules:
+        lands_at: str | None = None
         for step in chain.steps:
             match step:
                 case Refute(relation):
@@ -29,6 +30,10 @@ def splittable(
                     found.discard(atom.relation)
                 case Start(atom):
                     found.discard(atom.relation)
+                case Send():
+                    lands_at = step.lands_at
+                case Probe(atom) if lands_at in atom.variables:
+                    found.discard(atom.relation)  # where its rows are says where the head is
                 case _:
                     pass
     for chain in seeds:

@@ -9,7 +9,7 @@ is another column, a copy partitioned by the key is kept, and valuations move to
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from emberlog.semantics.model import Compare
 from emberlog.syntax.ast import ComparisonOperator, Constant, Expression, Variable
@@ -17,7 +17,7 @@ from emberlog.workers.kernels.memory import in_words
 from emberlog.workers.plan.compile import CyclicProgram
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.plan.rules import Assign, Keep, Probe, RelationLayout, RuleChain, Start
-from emberlog.workers.plan.split_rule_by_location import Split, split_rule_by_location
+from emberlog.workers.plan.split_rule_by_location import Split, landing, split_rule_by_location
 from emberlog.workers.plan.static_placement import NO_HOME, common_columns, spread_statics
 
 
@@ -33,6 +33,11 @@ class Placement:
     """The column by which a relation that does not change is spread; None where every worker has all of it."""
     mode: Mode
     why: str
+    lands: frozenset[str] = frozenset()
+    """The relations whose facts are derived by the workers that own them, because valuations go to all in front of the
+    last join."""
+    shares_memory: bool = False
+    """Whether workers are threads, so that nothing has to be made small to be sent."""
 
     @property
     def is_decomposed(self) -> bool:
@@ -78,11 +83,13 @@ def place(
     even_alone: bool = False,
     preferred: Mapping[str, int | None] | None = None,
     copies: Copies = NO_LIMIT,
+    shares_memory: bool = False,
 ) -> Placement:
     """Returns the placement with the fewest moves; only without a mode, or with `DECOMPOSED`, has it the pivot, and
     unless `even_alone` a program that gives it one value only does without. `preferred` says how relations that do not
     change should be spread if that is possible; None for everywhere, which always is. What is too large by `copies` is
-    everywhere only if the mode is asked for, or if no column allows anything else."""
+    everywhere only if the mode is asked for, or if no column allows anything else. Workers that share one memory tell
+    each other at no cost what they join with, and then need not combine and exchange what comes of it."""
     decompose = mode in (None, Mode.DECOMPOSED)
     pivots = _pivots(program)
     is_lone = pivots is not None and not even_alone and _has_one_value(program, pivots)
@@ -110,7 +117,24 @@ def place(
         why = f"every recursive rule keeps {shown}, but {copies.described(too_large)}"
     if whole := copies.too_large(spread):
         why = f"{why}; no column spreads {', '.join(whole)}, although {copies.described(whole)}"
-    return Placement(homes, by_column, rules, spread, Mode.ASYNC if mode is Mode.ASYNC else Mode.BSP, why)
+    if mode is Mode.ASYNC:
+        return Placement(homes, by_column, rules, spread, Mode.ASYNC, why)
+    placement = Placement(homes, by_column, rules, spread, Mode.BSP, why, shares_memory=shares_memory)
+    return _landed(placement, program, preferred or {}) if shares_memory else placement
+
+
+def _landed(placement: Placement, program: CyclicProgram, preferred: Mapping[str, int | None]) -> Placement:
+    """Returns the placement in which each worker derives what it owns, of relations for which all rules can do that;
+    the same one where relations that do not change would have to be spread in another way for something else."""
+    landings = [(chain, landing(chain, program, placement.homes)) for chain in placement.rules]
+    elsewhere = {chain.relation for chain, one in landings if one is None}
+    found = [one for chain, one in landings if one is not None and chain.relation not in elsewhere]
+    rules = tuple(chain if one is None or chain.relation in elsewhere else one.chain for chain, one in landings)
+    spread = _spread(program, placement.homes, rules, preferred)
+    if not found or any(spread[one.relation] != one.column for one in found):
+        return placement
+    lands = frozenset(one.chain.relation for one in found)
+    return replace(placement, rules=rules, statics=spread, lands=lands)
 
 
 def _split(

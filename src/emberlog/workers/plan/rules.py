@@ -85,6 +85,9 @@ class Send:
     """A relation with hot keys: where the value is one of them, the valuation is copied to every worker."""
     at_home: bool = False
     """Valuations are on the right worker already: only those that meet a hot key move."""
+    lands_at: str | None = None
+    """The variable that the next join binds, where valuations go to all for it: each worker has the rows of the values
+    that it owns, and so finds what is its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from emberlog.logical.rule_text import atom_text
 from emberlog.syntax.ast import Variable
 from emberlog.workers.plan.compile import CyclicProgram
 from emberlog.workers.plan.rules import (
+    Assign,
     Probe,
     Refute,
     RuleChain,
@@ -27,7 +28,7 @@ from emberlog.workers.plan.rules import (
     reads,
     step_text,
 )
-from emberlog.workers.plan.static_placement import home_variable
+from emberlog.workers.plan.static_placement import NO_HOME, home_variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,48 @@ def split_rule_by_location(
     return Split(replace(chain, steps=tuple(steps)), tuple(copies))
 
 
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """A rule that derives facts where they belong: in front of the join that says where that is, valuations go to all
+    workers, each of which has the rows of the values that it owns."""
+
+    chain: RuleChain
+    relation: str
+    """The one that is joined."""
+    column: int
+    """The one that has to spread it."""
+
+
+def landing(chain: RuleChain, program: CyclicProgram, homes: Mapping[str, int]) -> Landing | None:
+    """Returns a rule that has its moves already as one that lands; None where the home of its head does not come from a
+    join with a relation that does not change, or where valuations move behind it."""
+    home = homes[chain.relation]
+    value = None if home == NO_HOME else chain.head[program.relation(chain.relation).columns[home].lane]
+    if not isinstance(value, Variable):
+        return None
+    place = next((place for place, step in enumerate(chain.steps) if value.name in binds(step)), 0)
+    join = chain.steps[place]
+    if not isinstance(join, Probe) or join.atom.relation not in program.static_types:
+        return None
+    # What may have to wait for the join, because it fails for valuations that find nothing, does not move.
+    begin = next((early for early, step in enumerate(chain.steps[:place]) if _is_early(step)), place)
+    members = {relation.name for relation in program.relations}
+    if any(isinstance(step, Send) or _reads_one_of(step, members) for step in chain.steps[begin:]):
+        return None
+    bound = frozenset().union(*map(binds, chain.steps[:begin]))
+    send = Send(min(bound & needed_after(chain)[begin] or bound), to_all=True, lands_at=value.name)
+    steps = (*chain.steps[:begin], send, *chain.steps[begin:])
+    return Landing(replace(chain, steps=steps), join.atom.relation, join.atom.variables.index(value.name))
+
+
+def _reads_one_of(step: Step, relations: set[str]) -> bool:
+    return isinstance(step, Probe) and step.atom.relation in relations
+
+
+def _is_early(step: Step) -> bool:
+    return isinstance(step, Assign) and step.is_early
+
+
 def _probe_column(name: str, keys: tuple[int, ...], program: CyclicProgram, homes: Mapping[str, int]) -> int:
     """Returns the column by which the rows to be found are partitioned: the home if it is among the keys."""
     relation = program.relation(name)
@@ -114,7 +157,7 @@ def located_rules(chain: RuleChain, homes: Mapping[str, int]) -> Iterator[Locate
             carried = tuple(Variable(name) for name in sorted(bound & needed[place] | reads(step)))
             head = atom_text(f"{chain.name}.{number}", carried)
             yield LocatedRule(at, head, tuple(body), step.to_all)
-            at, number, body = None if step.to_all else step.variable, number + 1, [head]
+            at, number, body = step.lands_at if step.to_all else step.variable, number + 1, [head]
         else:
             body.append(step_text(step))
             bound |= binds(step)

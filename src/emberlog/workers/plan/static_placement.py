@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from emberlog.workers.plan.rules import Atom, Probe, Refute, RuleChain, Send, Start
+from emberlog.workers.plan.rules import Atom, Probe, Refute, RuleChain, Send, Start, binds
 
 EVERYWHERE = None
 
@@ -80,15 +80,19 @@ def _chosen(allowed: set[int], preferred: int | None) -> int | None:
 def _looked_up(chain: RuleChain, homes: Mapping[str, int | None]) -> Iterable[tuple[str, set[int]]]:
     """Yields each static relation that a rule looks up, with the columns whose value says where the valuation is."""
     at: str | None = None
+    bound: set[str] = set()
     for step in chain.steps:
         match step:
             case Start(atom):
                 at = home_variable(atom, homes)
-            case Send(variable, to_all):
-                at = None if to_all else variable
+            case Send(variable, to_all, lands_at=lands_at):
+                at = lands_at if to_all else variable
             case Probe(atom, keys):
-                yield atom.relation, {key for key in keys if atom.variables[key] == at}
+                # The join behind which a valuation is where it is to be finds it by a column that is no key.
+                columns = range(len(atom.variables)) if at is not None and at not in bound else keys
+                yield atom.relation, {column for column in columns if atom.variables[column] == at}
             case Refute(relation, keys, variables):
                 yield relation, {key for key, variable in zip(keys, variables, strict=True) if variable == at}
             case _:
                 pass
+        bound |= binds(step)

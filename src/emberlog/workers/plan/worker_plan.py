@@ -120,11 +120,13 @@ class WorkerPlanner:
         computes_before: bool = True,
         without_data: bool = False,
         room_for_copies: int | None = None,
+        shares_memory: bool = False,
     ) -> None:
         """`computes_before` says that relations without recursion which a recursion reads are not there yet, so that
         workers compute them beside it. `unique` has columns that no two facts of a relation agree in, which is known of
         what is not among the strata. `without_data`, a type may not be known yet; most data have plain ones.
-        `room_for_copies` is how many bytes a relation may take on every worker; None where they share one memory."""
+        `room_for_copies` is how many bytes a relation may take on every worker; None where they share one memory, as
+        `shares_memory` says of workers that are threads."""
         self._strata = {stratum.relations: stratum for stratum in strata}
         self._outputs = outputs
         self.execution = execution
@@ -133,6 +135,7 @@ class WorkerPlanner:
         self._unique = dict(unique or {})
         self._without_data = without_data
         self._room_for_copies = room_for_copies
+        self._shares_memory = shares_memory
         self._found_nulls: Columns = {}
         """By relation: the columns that are known to have nulls."""
         self._made_nulls: dict[str, frozenset[int]] = {}
@@ -220,7 +223,8 @@ class WorkerPlanner:
             needed = _read_by(later) | set(self._outputs)
             types = {name: one for name, one in types.items() if name in needed}
         streamed = {relation.name for relation in program.relations} if after else set()
-        placements = _placements(programs, streamed, self.execution, self._copies(programs, statistics))
+        copies = self._copies(programs, statistics)
+        placements = _placements(programs, streamed, self.execution, copies, shares_memory=self._shares_memory)
         members = zip(programs, placements, strict=True)
         is_recursive = isinstance(main.root, Fixpoint)
         beside = {one.relations[0].name: one for one in before}
@@ -299,19 +303,22 @@ def _after(
     return folds
 
 
+def _looked_up(program: CyclicProgram) -> set[str]:
+    steps = [step for chain in (*program.seeds, *program.rules) for step in chain.steps]
+    return {
+        step.atom.relation if isinstance(step, Probe) else step.relation
+        for step in steps
+        if isinstance(step, Probe | Refute)
+    }
+
+
 def _is_aggregation(plan: Plan) -> bool:
     return any(isinstance(node, Aggregate) for node in walk(plan))
 
 
 def _can_fold(fold: CyclicProgram, members: set[str], available: set[str]) -> bool:
     """Tells whether a relation can be computed from the facts of a recursion as they come, with what is there."""
-    looked_up = {
-        step.atom.relation if isinstance(step, Probe) else step.relation
-        for chain in fold.seeds
-        for step in chain.steps
-        if isinstance(step, Probe | Refute)
-    }
-    return not looked_up & members and set(fold.statics) - members <= available
+    return not _looked_up(fold) & members and set(fold.statics) - members <= available
 
 
 def _read_by(strata: Iterable[PlannedStratum]) -> set[str]:
@@ -319,7 +326,12 @@ def _read_by(strata: Iterable[PlannedStratum]) -> set[str]:
 
 
 def _placements(
-    programs: Sequence[CyclicProgram], streamed: set[str], execution: Execution, copies: Copies
+    programs: Sequence[CyclicProgram],
+    streamed: set[str],
+    execution: Execution,
+    copies: Copies,
+    *,
+    shares_memory: bool,
 ) -> list[Placement]:
     """Placements that agree how each relation is spread; where strata want different things, it is everywhere."""
     preferred: dict[str, int | None] = {}
@@ -327,13 +339,15 @@ def _placements(
         wanted = wanted_whole(program, execution)
         if execution.representation != "auto" or not copies.too_large(wanted):
             preferred.update(wanted)
+        if shares_memory:  # each reads a part of it, and none needs a copy of that
+            preferred.update(dict.fromkeys(program.static_types.keys() - _looked_up(program)))
     order = sorted(programs, key=lambda one: not one.rules)  # what the rounds want counts most
     while True:
         chosen: dict[str, int | None] = dict(preferred)
         found: dict[int, Placement] = {}
         everywhere: set[str] = set()
         for program in order:
-            placement = place_as_asked(program, execution, chosen, copies)
+            placement = place_as_asked(program, execution, chosen, copies, shares_memory=shares_memory)
             found[id(program)] = placement
             for name, column in placement.statics.items():
                 if name not in streamed and chosen.setdefault(name, column) != column:
@@ -348,6 +362,8 @@ def place_as_asked(
     execution: Execution,
     preferred: Mapping[str, int | None],
     copies: Copies = NO_LIMIT,
+    *,
+    shares_memory: bool = False,
 ) -> Placement:
     """The placement of one stratum, as far as the execution leaves a choice; an error if it asks for the impossible."""
     even_alone = execution.mode == "decomposed" or execution.representation in ("marks", "lanes")
@@ -355,7 +371,9 @@ def place_as_asked(
     if mode is Mode.ASYNC and program.rules and (reason := needs_rounds(program)) is not None:
         names = ", ".join(relation.name for relation in program.relations)
         raise fail("DL334", f"{names} cannot be computed without rounds: {reason}")
-    placement = place(program, mode=mode, even_alone=even_alone, preferred=preferred, copies=copies)
+    placement = place(
+        program, mode=mode, even_alone=even_alone, preferred=preferred, copies=copies, shares_memory=shares_memory
+    )
     if execution.mode == "decomposed" and program.rules and not placement.is_decomposed:
         raise fail("DL332", f"this recursion cannot be decomposed: {placement.why}")
     if program.rules and (obstacle := _obstacle_to_bits(program, placement, execution)) is not None:

@@ -16,9 +16,10 @@ from emberlog.workers.kernels.indexes import (
     expand,
     expand_chained,
     expand_direct,
+    group_starts,
+    in_groups,
     look_up_dense,
     number_keys,
-    pack,
 )
 from emberlog.workers.kernels.intersections import intersect, narrow, sort_groups
 from emberlog.workers.kernels.lanes import Lane, Lanes, Mask
@@ -59,24 +60,26 @@ class PackedIndex:
     """Indexes a relation that does not change: the rows of a key lie next to each other."""
 
     def __init__(self, store: StaticStore, lanes: tuple[int, ...]) -> None:
-        # The keys, their order twice while it is made, and where each begins.
-        claim(8 * store.count * (len(lanes) + 3))
-        keys = np.ascontiguousarray(store.all[list(lanes)])
         self.store = store
         self.ordered: dict[int, Lane] = {}
         self.ranges: dict[int, tuple[int, int]] = {}
-        self.dense = False
         self.low = 0
+        """The lowest key, where the number of a group is its key; the groups are numbered from it on."""
+        self.dense = False
         if len(lanes) == 1 and store.count:
-            low, high = int(keys[0].min()), int(keys[0].max())
+            low, high = self.range_of(lanes[0])
             if high - low < max(4 * store.count, SMALL_RANGE):
                 self.dense, self.low = True, low
-                self.starts, self.rows = pack(keys[0] - low, high - low + 1)
+                self.numbers: Lane = np.ascontiguousarray(store.all[lanes[0]])
+                self.starts = group_starts(self.numbers, low, high - low + 1)
                 return
+        # The keys, the different ones of them, and the number of each.
+        claim(8 * store.count * (2 * len(lanes) + 1))
+        keys = np.ascontiguousarray(store.all[list(lanes)])
         self.table = table_for(max(2 * store.count, 1))  # it is made once and looked into often
         self.distinct = np.empty_like(keys)
-        groups, numbers = number_keys(self.table, self.distinct, keys)
-        self.starts, self.rows = pack(numbers, groups)
+        groups, self.numbers = number_keys(self.table, self.distinct, keys)
+        self.starts = group_starts(self.numbers, 0, groups)
 
     def groups(self, keys: Lanes) -> Lane:
         """Returns the number of each key's group, -1 where there is none."""
@@ -100,7 +103,9 @@ class PackedIndex:
         """Returns a column in the order of the keys: what lies together is read together."""
         if column not in self.ordered:
             claim(8 * self.store.count)
-            self.ordered[column] = self.store.all[column][self.rows]
+            self.ordered[column] = in_groups(
+                self.numbers, self.low, self.starts, np.ascontiguousarray(self.store.all[column])
+            )
         return self.ordered[column]
 
     def range_of(self, column: int) -> tuple[int, int]:

@@ -24,9 +24,12 @@ Owners: TypeAlias = npt.NDArray[np.int32]
 @dataclass(frozen=True, slots=True)
 class Hashed:
     workers: int
+    ignored_bits: int = 0
+    """Values that differ in so many last bits only are together: what is looked up by them lies in other lines of the
+    cache than what other workers look up. For workers of one process alone."""
 
     def owners(self, lane: Lane) -> Owners:
-        return hashed_owners(lane, self.workers)
+        return hashed_owners(lane >> self.ignored_bits if self.ignored_bits else lane, self.workers)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,11 +60,11 @@ class Tabled:
 Partitioning: TypeAlias = Hashed | Ranged | Tabled
 
 
-def divided(kind: Kind, arcs: Lanes, workers: int) -> Partitioning:
+def divided(kind: Kind, arcs: Lanes, workers: int, ignored_bits: int = 0) -> Partitioning:
     """Returns the partitioning of values that these arcs link, so that each worker has about the same number of
     arcs."""
     if kind is Kind.HASH or not arcs.shape[1] or workers == 1:
-        return Hashed(workers)
+        return Hashed(workers, 0 if workers == 1 else ignored_bits)
     domain = domain_of([arcs[:1], arcs[1:]], 1)
     ends = domain.numbers(arcs[:1]), domain.numbers(arcs[1:])
     arcs_of = np.bincount(np.concatenate(ends), minlength=domain.count)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from emberlog.workers.kernels.fused import OVERFLOW, join_extreme, join_sum
+from emberlog.workers.kernels.indexes import group_starts, has_repeats, in_groups
 from emberlog.workers.kernels.lanes import Lane, Lanes, Mask, lane_to_floats
 from emberlog.workers.kernels.memory import at_once, claim, has_room, room
 from emberlog.workers.kernels.tables import (
@@ -127,6 +128,15 @@ class SetStore:
             self.rows, self.count = rows, count
             self.membership = NOT_YET  # perhaps nobody adds any
 
+    def append(self, batch: Lanes) -> None:
+        """Enters rows that differ, none of which the set has, without looking at each."""
+        most = self.count + batch.shape[1]
+        if most > self.rows.shape[1]:
+            self.rows = grown_rows(self.rows, self.count, ample_rows(self.width, self.rows.shape[1], most))
+        self.rows[:, self.count : most] = batch
+        self.count = most
+        self.membership = NOT_YET
+
     def _enter_anew(self, parts: Sequence[Lanes], rows: int) -> None:
         self.membership = NOT_YET  # it is made from the rows alone, so that the old one can go first
         self.membership = membership_for(parts, rows)
@@ -171,9 +181,25 @@ class SetStore:
 
 def distinct_rows(rows: Lanes) -> Lanes:
     """Returns each of the rows once."""
+    if _are_distinct_pairs(rows):
+        return rows
     store = SetStore(rows.shape[0])
     store.add(rows)
     return store.all
+
+
+def _are_distinct_pairs(rows: Lanes) -> bool:
+    """Tells whether rows are pairs of which none is there twice, if that can be told without a table of them all: most
+    inputs are sets already."""
+    if rows.shape[0] != 2 or rows.shape[1] < CHUNK:
+        return False
+    (low, other_low), (high, other_high) = rows.min(axis=1).tolist(), rows.max(axis=1).tolist()
+    if max(high - low, other_high - other_low) >= DENSE_RANGE * rows.shape[1]:
+        return False
+    claim(8 * (rows.shape[1] + high - low + other_high - other_low))
+    starts = group_starts(rows[0], low, high - low + 1)
+    last = np.full(other_high - other_low + 1, -1, np.int64)
+    return not has_repeats(starts, in_groups(rows[0], low, starts, rows[1]), other_low, last)
 
 
 class KeyedStore:
