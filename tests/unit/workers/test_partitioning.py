@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -12,10 +13,11 @@ from emberlog.config import Execution, Limits
 from emberlog.diagnostics import EmberlogError
 from emberlog.engines.spark.task import DONE
 from emberlog.events import Event, StratumFinished
+from emberlog.logical.statistics import ColumnStatistics, RelationStatistics, Statistics
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import Fact
 from emberlog.workers.kernels.lanes import Lanes
-from emberlog.workers.plan.partition_choice import Kind, Walk
+from emberlog.workers.plan.partition_choice import Kind, PartitionChoice, Walk
 from emberlog.workers.store.partitioning import Hashed, as_lanes, divided, from_lanes
 from tests.local_runs import plan_workers, run_locally
 from tests.programs import checked
@@ -50,7 +52,7 @@ def lanes(arcs: list[Arc]) -> Lanes:
     return np.ascontiguousarray(np.array(arcs, np.int64).T)
 
 
-@pytest.mark.parametrize("kind", [Kind.RANGE, Kind.LOCALITY])
+@pytest.mark.parametrize("kind", [Kind.RANGE, Kind.LOCALITY, Kind.TURNS])
 @pytest.mark.parametrize("workers", [2, 3, 5])
 @pytest.mark.parametrize("arcs", [grid(30), roads(30)], ids=["grid", "roads"])
 def test_every_worker_has_its_share(arcs: list[Arc], workers: int, kind: Kind) -> None:
@@ -80,7 +82,7 @@ def test_the_order_of_arcs_makes_no_difference() -> None:
     arcs = roads(20)
     other = Random(1).sample(arcs, len(arcs))
     values = lanes(arcs)[0]
-    for kind in (Kind.RANGE, Kind.LOCALITY):
+    for kind in (Kind.RANGE, Kind.LOCALITY, Kind.TURNS):
         assert np.array_equal(
             divided(kind, lanes(arcs), 3).owners(values), divided(kind, lanes(other), 3).owners(values)
         )
@@ -125,6 +127,43 @@ def test_the_arcs_that_rules_walk(text: str, walks: set[Walk]) -> None:
     assert set(worker_plan.partition_choice.walks) == walks
     hashed = plan_workers(plan.strata, plan.strata[-1], plan.outputs, Execution(mode="bsp"))
     assert (hashed.partition_choice.kind, hashed.partition_choice.walks) == (Kind.HASH, ())
+
+
+def known_values(distinct: float) -> Statistics:
+    column = ColumnStatistics(distinct, {})
+    return {"arc": RelationStatistics(2 * distinct, (column, column), "a test")}
+
+
+def test_few_values_are_dealt_out_one_by_one() -> None:
+    plan = plan_program(checked(HCC)).plan
+
+    def choice(distinct: float, partitioning: str = "auto") -> PartitionChoice:
+        execution = Execution(mode="bsp", partitioning=partitioning)
+        return plan_workers(
+            plan.strata, plan.strata[-1], plan.outputs, execution, known_values(distinct)
+        ).partition_choice
+
+    # 16 values for each of 64 workers are not even by hash, and 500 for each of two are.
+    assert [choice(1000).kind_for(workers) for workers in (1, 2, 64)] == [Kind.HASH, Kind.HASH, Kind.TURNS]
+    assert choice(10**6).kind is Kind.HASH
+    assert choice(1000, "hash").kind is Kind.HASH
+
+
+def test_values_that_are_dealt_out_are_even_where_hashes_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a ring of twelve, four workers have three vertices each."""
+    arcs = [(number, (number + 1) % 12) for number in range(12)]
+    job = job_for(HCC, {"arc": arcs}, tmp_path, 4, Execution(mode="bsp"))
+    plan = plan_program(checked(HCC)).plan
+    worker_plan = plan_workers(plan.strata, plan.strata[-1], plan.outputs, Execution(mode="bsp"), known_values(12))
+    by_hash = run_tasks(job, monkeypatch)
+    assert {summary.choice for summary in by_hash} == {""}
+    assert max(summary.rows["hcc"] for summary in by_hash) > 3
+    dealt = run_tasks(replace(job, worker_plan=worker_plan), monkeypatch)
+    assert [summary.rows["hcc"] for summary in dealt] == [3] * 4
+    assert {summary.choice for summary in dealt} == {"12 values were dealt out one by one"}
+    assert sorted(facts_in(tmp_path / "relation-0")) == [(number, 0) for number in range(12)]
 
 
 @pytest.mark.parametrize(

@@ -145,8 +145,9 @@ class LocalJob:
     ) -> dict[str, list[Worker]]:
         """Returns the workers that have each relation when they are done."""
         partition_choice, spread = self.worker_plan.partition_choice, self.worker_plan.spread
+        kind = partition_choice.kind_for(self.workers)
         arcs = arcs_of(partition_choice.walks, statics)
-        partitioning = divided(partition_choice.kind, arcs, self.workers, VALUES_IN_LINE_BITS)
+        partitioning = divided(kind, arcs, self.workers, VALUES_IN_LINE_BITS)
         columns = {name: spread[name] for name in self.worker_plan.splittable}
         keys = {name: statics[name][column] for name, column in columns.items() if column is not None}
         hot_keys = hot_keys_of(keys, self.workers)

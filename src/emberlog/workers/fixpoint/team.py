@@ -20,18 +20,30 @@ from emberlog.workers.fixpoint.rounds import RoundsWorker
 from emberlog.workers.fixpoint.staged import StagedWorker
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask
 from emberlog.workers.kernels.hashing import parts_by_owner, rows_of_owner
-from emberlog.workers.kernels.lanes import Lane, Lanes, joined
+from emberlog.workers.kernels.lanes import Lane, Lanes, joined, no_rows
 from emberlog.workers.kernels.tuning import MATRIX_MEMORY, MOST_ARCS, SHORT_ROUND, SHORT_ROUNDS
 from emberlog.workers.plan.factored import DoesNotFactor, Factored, factor
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.plan.partition_choice import Kind, PartitionChoice, Walk
 from emberlog.workers.plan.representation import Representation
 from emberlog.workers.store.hot_keys import NO_HOT_KEYS, HotKeys, frequent, hot_among
-from emberlog.workers.store.partitioning import Hashed, Owners, Partitioning, as_lanes, divided, from_lanes
+from emberlog.workers.store.partitioning import (
+    Hashed,
+    Owners,
+    Partitioning,
+    as_lanes,
+    dealt,
+    divided,
+    ends_counted,
+    from_lanes,
+)
 from emberlog.workers.store.stores import StaticStore
 from emberlog.workers.wire.messages import Carrier, Mail, Message, Progress, Running
 
 Found = TypeVar("Found")
+
+FEW_PASSES = 8
+"""Workers for whom a thread each passes over all rows; for more of them one pass divides them."""
 
 
 class Closed(Exception):
@@ -201,7 +213,10 @@ def shares_of(
     if column is None or workers == 1:
         return [StaticStore(rows)] * workers
     owner = hot_keys.owners(relation, rows, column, partitioning, workers)
-    return in_threads([partial(_owned_rows, rows, owner, number) for number in range(workers)], workers)
+    if workers <= FEW_PASSES:
+        return in_threads([partial(_owned_rows, rows, owner, number) for number in range(workers)], workers)
+    parts = dict(parts_by_owner(rows, owner, workers))
+    return [StaticStore(parts.get(number, no_rows(rows.shape[0]))) for number in range(workers)]
 
 
 def _owned_rows(rows: Lanes, owner: Owners, number: int) -> StaticStore:
@@ -233,8 +248,9 @@ def agreed_hot_keys(columns: Mapping[str, Lane], exchange: Carrier, workers: int
     for channel in range(len(columns)):
         values, counts = joined([one.batches[channel] for one in received if channel in one.batches], 2)
         hot = hot_among(values, counts, int(rows[channel]), workers)
+        rows_of_hot = hot[None]
         for message in mail if len(hot) else ():
-            message.batches[channel] = hot[None]
+            message.batches[channel] = rows_of_hot
     received = exchange.swap(mail)
     hot_keys = {}
     for channel, name in enumerate(columns):
@@ -255,12 +271,15 @@ def arcs_of(walks: Sequence[Walk], relations: Mapping[str, Lanes]) -> Lanes:
 def agreed(
     choice: PartitionChoice, shares: Mapping[str, Lanes], exchange: Carrier, workers: int
 ) -> tuple[Partitioning, str]:
-    """Returns the partitioning for relations of which every worker has a share, and why it is not the chosen one if it
-    is not. One worker sees all arcs, so it is not by them if they are too many, unless that is asked for."""
-    kind = choice.kind
-    if kind is Kind.HASH or workers == 1:
+    """Returns the partitioning for relations of which every worker has a share, and what is to be said of it, such as
+    why it is not the chosen one. One worker sees all arcs, so it is not by them if they are too many, unless that is
+    asked for."""
+    kind = choice.kind_for(workers)
+    if kind is Kind.HASH:
         return Hashed(workers), ""
     arcs = arcs_of(choice.walks, shares)
+    if kind is Kind.TURNS:
+        arcs = ends_counted(arcs)  # all that it takes, and little of it
     counted = exchange.swap([Message((arcs.shape[1],)) for _ in range(workers)])
     total = sum(message.numbers[0] for message in counted)
     if total > MOST_ARCS and not choice.is_asked_for:
@@ -270,7 +289,11 @@ def agreed(
     received = exchange.swap(mail)
     mail = [Message() for _ in range(workers)]
     if exchange.number == 0:
-        found = divided(kind, joined([message.batches[0] for message in received], 2), workers)
+        seen = joined([message.batches[0] for message in received], 2)
+        found = dealt(seen, workers) if kind is Kind.TURNS else divided(kind, seen, workers)
+        table = as_lanes(found)
         for message in mail:
-            message.batches[0] = as_lanes(found)
-    return from_lanes(exchange.swap(mail)[0].batches[0], workers), ""
+            message.batches[0] = table
+    told = exchange.swap(mail)[0].batches[0]
+    note = f"{told.shape[1]:,} values were dealt out one by one" if kind is Kind.TURNS else ""
+    return from_lanes(told, workers), note

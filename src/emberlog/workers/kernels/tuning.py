@@ -130,6 +130,10 @@ MOST_READ_BY_ALL = 4 << 30
 """Bytes of a checkpoint that each worker reads through for its own rows, when it is of more or fewer workers: with much
 more than that to read, to begin again is as fast."""
 
+# Few values
+MOST_DEALT = 1 << 16
+"""Values that are dealt out one by one at most: every worker has a table of where each of them is."""
+
 # Workers of one process
 SENT_AT_ONCE = 1 << 20
 """Rows that a worker hands to other threads at a time, as they are. The benchmark `andersen` exercises it."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from emberlog.config import Execution
 from emberlog.diagnostics import fail
+from emberlog.logical.statistics import NO_STATISTICS, Statistics
 from emberlog.syntax.ast import Variable
+from emberlog.workers.kernels.tuning import MOST_DEALT
 from emberlog.workers.plan.compile import CyclicProgram
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.plan.placement import Placement
@@ -90,6 +93,8 @@ class Kind(Enum):
     HASH = "hash"
     RANGE = "range"
     LOCALITY = "locality"
+    TURNS = "turns"
+    """Dealt out one by one: where there are few, hashes leave some workers with many of them. Nobody asks for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,19 @@ class PartitionChoice:
     """The arcs that it is computed from; none for hashes."""
     why: str
     is_asked_for: bool = False
+    values: float = 0.0
+    """About how many values there are, at least; known where they are to be dealt out."""
+
+    def kind_for(self, workers: int) -> Kind:
+        """Returns how values are placed on so many workers."""
+        is_even_by_hash = self.kind is Kind.TURNS and self.values >= most_dealt(workers)
+        return Kind.HASH if workers == 1 or is_even_by_hash else self.kind
+
+
+def most_dealt(workers: int) -> float:
+    """Returns the number of values from which on hashes spread them about evenly. With `v` values for each of `N`
+    workers, the fullest has about `1 + √(2 ln N / v)` times the mean; here that is 1.5."""
+    return 8 * workers * math.log(workers)
 
 
 def choose_partitioning(
@@ -106,6 +124,7 @@ def choose_partitioning(
     placement: Placement,
     execution: Execution,
     definitions: Mapping[str, CyclicProgram] | None = None,
+    statistics: Statistics = NO_STATISTICS,
 ) -> PartitionChoice:
     """`definitions` are the relations that the job computes before the recursion. An error if execution asks for the
     impossible."""
@@ -131,4 +150,19 @@ def choose_partitioning(
         return PartitionChoice(Kind.HASH, (), "the rules walk no arcs of a relation")
     if placement.mode is Mode.DECOMPOSED:
         return PartitionChoice(Kind.HASH, (), "nothing is exchanged")
+    values = _values_of(walks, statistics)
+    if walks and values is not None and values <= MOST_DEALT:
+        why = f"about {values:,.0f} values, dealt out one by one where so few would not be even by hash"
+        return PartitionChoice(Kind.TURNS, walks, why, values=values)
     return PartitionChoice(Kind.HASH, (), "in rounds every worker waits for all others, wherever values are")
+
+
+def _values_of(walks: Iterable[Walk], statistics: Statistics) -> float | None:
+    """Returns how many values the ends of arcs have, at least; None where that is not known."""
+    found = [0.0]
+    for walk in walks:
+        if walk.relation not in statistics:
+            return None
+        columns = statistics[walk.relation].columns
+        found += (columns[walk.origin].distinct, columns[walk.target].distinct)
+    return max(found)

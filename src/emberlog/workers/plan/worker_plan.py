@@ -236,7 +236,7 @@ class WorkerPlanner:
             ),
             types,
             frozenset(streamed),
-            choose_partitioning(program, placements[len(before)], self.execution, beside),
+            choose_partitioning(program, placements[len(before)], self.execution, beside, statistics),
         )
 
     def _copies(self, programs: Iterable[CyclicProgram], statistics: Statistics) -> Copies:

@@ -65,6 +65,8 @@ def divided(kind: Kind, arcs: Lanes, workers: int, ignored_bits: int = 0) -> Par
     arcs."""
     if kind is Kind.HASH or not arcs.shape[1] or workers == 1:
         return Hashed(workers, 0 if workers == 1 else ignored_bits)
+    if kind is Kind.TURNS:
+        return dealt(ends_counted(arcs), workers)
     domain = domain_of([arcs[:1], arcs[1:]], 1)
     ends = domain.numbers(arcs[:1]), domain.numbers(arcs[1:])
     arcs_of = np.bincount(np.concatenate(ends), minlength=domain.count)
@@ -78,6 +80,28 @@ def divided(kind: Kind, arcs: Lanes, workers: int, ignored_bits: int = 0) -> Par
             return Tabled(workers, domain, by_number)
         case _:
             assert_never(kind)
+
+
+def ends_counted(arcs: Lanes) -> Lanes:
+    """Returns the values that arcs link, and how many arcs each has."""
+    domain = domain_of([arcs[:1], arcs[1:]], 1)
+    ends = np.concatenate((domain.numbers(arcs[:1]), domain.numbers(arcs[1:])))
+    return np.stack((domain.values[0], np.bincount(ends, minlength=domain.count)))
+
+
+def dealt(ends: Lanes, workers: int) -> Partitioning:
+    """Returns the partitioning that deals values out in turn, those with most arcs first: each worker has the same
+    number of values, and about the same arcs. A value may be there several times."""
+    if not ends.shape[1]:
+        return Hashed(workers)
+    domain = domain_of([ends[:1]], 1)
+    arcs = np.bincount(domain.numbers(ends[:1]), ends[1], domain.count)
+    there = np.arange(workers, dtype=np.int32)
+    by_number = np.empty(domain.count, np.int32)
+    # There and back, so that nobody is always the first.
+    turns = np.resize(np.concatenate((there, there[::-1])), domain.count)
+    by_number[np.argsort(-arcs, kind="stable")] = turns
+    return Tabled(workers, domain, by_number)
 
 
 def _shares(weights: Lane, workers: int) -> Owners:
