@@ -124,7 +124,7 @@ def _parser() -> argparse.ArgumentParser:
 
     scale = commands.add_parser("scale", help="what each worker sends and holds, by their number, in this process")
     scale.add_argument("--only", nargs="+", default=[], metavar="CASE", help="tc sg cc sssp pagerank points-to star")
-    scale.add_argument("--workers", nargs="+", type=int, default=[2, 4, 8, 16, 64, 256], metavar="N")
+    scale.add_argument("--workers", nargs="+", type=int, default=[2, 4, 8, 16, 64, 256, 1024], metavar="N")
     scale.add_argument("--output", type=Path, required=True, metavar="DIR")
     scale.set_defaults(command=_scale)
 

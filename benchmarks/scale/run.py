@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.meeting import MeetingCost, RoundCost, measured_meeting, measured_rounds
 from benchmarks.scale.cases import CASES
-from benchmarks.scale.team import Measured, measure
+from benchmarks.scale.team import HOST, Measured, measure
 from emberlog.workers.wire.rendezvous import Met
 
 _TITLES = (
@@ -19,16 +19,14 @@ _TITLES = (
     "rounds",
     "KB sent per worker",
     "most",
-    "messages",
-    "with rows",
+    "to other hosts",
+    "frames",
     "facts",
     "skew",
     "rows held",
     "skew",
 )
 
-HOST = 8
-"""Workers on each pretended host where workers really meet."""
 MOST_MEETING = 256
 """Workers that really meet: each needs a thread and several connections here."""
 
@@ -40,9 +38,10 @@ class Row:
     rounds: int
     bytes_per_worker: float
     most_bytes: int
-    messages: float
+    bytes_abroad: float
+    """Of each worker, to other hosts."""
+    frames: float
     """Of each worker, those without rows included."""
-    full_messages: float
     facts: int
     skew_of_facts: float
     """The most that a worker has, by the mean."""
@@ -59,8 +58,8 @@ class Row:
             found.iterations,
             _mean(found.bytes_sent),
             max(found.bytes_sent),
+            _mean(found.bytes_abroad),
             _mean(found.messages),
-            _mean(found.full_messages),
             sum(found.facts),
             _skew(found.facts),
             sum(found.held),
@@ -83,7 +82,7 @@ def run(cases: Sequence[str], workers: Sequence[int], output: Path) -> Iterator[
             rows.append(row)
             yield (
                 f"| {case} | {number:,} | {row.rounds} | {row.bytes_per_worker / 1e3:,.1f} |"
-                f" {row.most_bytes / 1e3:,.1f} | {row.messages:,.0f} | {row.full_messages:,.0f} |"
+                f" {row.most_bytes / 1e3:,.1f} | {row.bytes_abroad / 1e3:,.1f} | {row.frames:,.0f} |"
                 f" {row.facts:,} | {row.skew_of_facts:.2f} | {row.held:,} | {row.skew_of_held:.2f} |"
             )
             _write(output, rows, [])

@@ -103,6 +103,16 @@ def test_small_lanes_go_in_one_piece_and_large_ones_are_not_copied() -> None:
             assert np.array_equal(received[0][1].batches[channel], lanes)
 
 
+@pytest.mark.parametrize("number", [0, 127, -128, 128, -(2**15), 2**15, 2**31 - 1, 2**31, -(2**63), 2**63 - 1])
+def test_numbers_are_written_as_narrow_as_they_are(number: int) -> None:
+    (frame,) = framed(1, Message((number,)))
+    width = next(size for size in (1, 2, 4, 8) if -(2 ** (8 * size - 1)) <= number < 2 ** (8 * size - 1))
+    assert len(frame) == 16 + 3 * width
+    with team(2) as exchanges:
+        received = in_threads([lambda e=one: e.swap([Message((number,))] * 2) for one in exchanges])  # type: ignore[misc]
+        assert received[0][1].numbers == (number,)
+
+
 def test_empty_batches_keep_their_width() -> None:
     with team(2) as exchanges:
         none = np.empty((3, 0), np.int64)
@@ -121,11 +131,11 @@ def test_a_worker_that_leaves_is_noticed() -> None:
     "frame",
     [
         b"GET / HTTP/1.1\r\n\r\n",
-        struct.pack("<4sIQ", b"MAIL", 1 << 30, 1),
-        struct.pack("<4sIQ", b"MAIL", 2, 99) + b"\0" * 16,
-        struct.pack("<4sIQ5q", b"MAIL", 5, 1, 0, 1, 0, 1 << 40, 1 << 40),
-        struct.pack("<4sIQ5q", b"MAIL", 5, 1, 0, 1, 0, 1, -5),
-        struct.pack("<4sIQ2q", b"MAIL", 2, 1, 77, 0),
+        struct.pack("<4sIQ", b"MAIL", 8 << 24 | (1 << 24) - 1, 1),
+        struct.pack("<4sIQ", b"MAIL", 8 << 24 | 2, 99) + b"\0" * 16,
+        struct.pack("<4sIQ5q", b"MAIL", 8 << 24 | 5, 1, 0, 1, 0, 1 << 40, 1 << 40),
+        struct.pack("<4sIQ5q", b"MAIL", 8 << 24 | 5, 1, 0, 1, 0, 1, -5),
+        struct.pack("<4sIQ2q", b"MAIL", 8 << 24 | 2, 1, 77, 0),
     ],
     ids=["not ours", "long directory", "another round", "too large", "negative", "broken directory"],
 )

@@ -24,7 +24,7 @@ from emberlog.workers.wire import routes as routes_module
 from emberlog.workers.wire.exchange import Exchange
 from emberlog.workers.wire.frames import PeerLost, PeerStopped
 from emberlog.workers.wire.messages import Mail, Message
-from emberlog.workers.wire.routes import Routes, bundled, unbundled
+from emberlog.workers.wire.routes import Routes, bundled, letters_of, unbundled
 from tests.unit.workers.task_runs import Barrier, facts_in, job_for, run_tasks
 
 T = TypeVar("T")
@@ -111,18 +111,42 @@ def test_few_workers_are_all_connected(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_bundle_and_back() -> None:
     lanes, none = np.arange(6, dtype=np.int64).reshape(2, 3), np.empty((3, 0), np.int64)
-    letters = [(0, 1, Message((5, 6), {9: lanes, 2: none})), (3, 1, Message()), (0, 2, Message((), {0: lanes}))]
-    again = unbundled(bundled(letters), {0, 3}, {1, 2})
-    assert [(one[0], one[1], one[2].numbers, list(one[2].batches)) for one in again] == [
-        (one[0], one[1], one[2].numbers, list(one[2].batches)) for one in letters
+    first = (0, (), {1: Message((5, 6), {9: lanes, 2: none}), 2: Message((), {0: lanes})})
+    second = (3, (7,), {1: Message((7,), {4: lanes})})
+    again = unbundled(bundled([first, second, (4, (8, 9), {})]), {0, 3, 4}, {1, 2})
+    assert [(origin, shared, list(listed)) for origin, shared, listed in again] == [
+        (0, (), [1, 2]),
+        (3, (7,), [1]),
+        (4, (8, 9), []),
     ]
-    assert again[0][2].batches[2].shape == (3, 0) and np.array_equal(again[2][2].batches[0], lanes)
+    assert again[0][2][1].numbers == (5, 6) and list(again[0][2][1].batches) == [9, 2]
+    assert again[0][2][1].batches[2].shape == (3, 0) and np.array_equal(again[0][2][2].batches[0], lanes)
+    assert again[1][2][1].numbers == (7,)
+
+
+def test_what_all_letters_of_a_round_say_is_said_once() -> None:
+    lanes = np.arange(6, dtype=np.int64).reshape(2, 3)
+    mail = [Message((5, 6)), Message((5, 6), {7: lanes}), Message((8,), {2: lanes}), Message((5, 6))]
+    bundle = bundled([letters_of(3, mail, (0, 1, 2)), letters_of(4, mail, (3,))])
+    assert bundle.numbers == (3, 2, 5, 6, 2, 1, -1, 1, 7, 0, 2, 1, 8, 1, 2, 0, 4, 2, 5, 6, 0)
+    assert list(bundle.batches) == [0]
 
 
 @pytest.mark.parametrize(
     "numbers",
-    [(0,), (0, 1), (0, 1, 5, 1), (0, 1, -1, 0), (0, 1, 0, 3, 4), (0, 1, 0, 2, 4, 5), (7, 1, 0, 0), (0, 7, 0, 0)],
-    ids=["short", "no count", "few numbers", "negative", "few channels", "no batch", "origin", "receiver"],
+    [
+        (0,),
+        (0, 5, 1),
+        (0, -1, 0),
+        (0, 0),
+        (0, 0, 1, 1),
+        (0, 0, 1, 1, 2, 7, 0),
+        (0, 0, 1, 1, -1, 3, 4, 0),
+        (0, 0, 1, 1, -1, 2, 4, 0, 5, 1),
+        (7, 0, 1, 1, -1, 0),
+        (0, 0, 1, 7, -1, 0),
+    ],
+    ids=["short", "few", "negative", "no letters", "no letter", "own", "channels", "no batch", "origin", "receiver"],
 )
 def test_broken_bundles_are_refused(numbers: tuple[int, ...]) -> None:
     with pytest.raises(PeerLost, match="a bundle that is broken"):

@@ -93,7 +93,9 @@ def send_zeros(connection: socket.socket, _listener: int) -> None:
 
 def announce_much(connection: socket.socket, _listener: int) -> None:
     """As a frame of mail and as a text: nobody may make room for it."""
-    connection.sendall(struct.pack("<4sIQ5q", b"MAIL", 5, 1, 0, 1, 0, 1, 1 << 40) + struct.pack("<I", 0xFFFFFFFF))
+    connection.sendall(
+        struct.pack("<4sIQ5q", b"MAIL", 8 << 24 | 5, 1, 0, 1, 0, 1, 1 << 40) + struct.pack("<I", 0xFFFFFFFF)
+    )
 
 
 def have_another_key(connection: socket.socket, listener: int) -> None:

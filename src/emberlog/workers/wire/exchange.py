@@ -15,7 +15,7 @@ from emberlog.workers.kernels.tuning import MOST_QUEUED
 from emberlog.workers.wire.frames import PeerLost
 from emberlog.workers.wire.link import Link
 from emberlog.workers.wire.messages import Mail, Message
-from emberlog.workers.wire.routes import Letter, Routes, bundled, unbundled
+from emberlog.workers.wire.routes import Letters, Routes, bundled, letters_of, unbundled
 
 _READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 
@@ -51,15 +51,17 @@ class Exchange:
 
     def _swap_by_partners(self, mail: Mail) -> dict[int, Message]:
         own, routes = self.number, self.routes
-        abroad = {partner: bundled((own, one, mail[one]) for one in group) for partner, group in routes.abroad.items()}
-        letters: dict[int, list[Letter]] = {local: [(own, local, mail[local])] for local in routes.locals}
-        letters[own] = []
+        abroad = {partner: bundled([letters_of(own, mail, group)]) for partner, group in routes.abroad.items()}
+        within: dict[int, list[Letters]] = {local: [letters_of(own, mail, (local,))] for local in routes.locals}
+        found: dict[int, Message] = {}
         for peer, bundle in self._carry(abroad, routes.served).items():
-            for letter in unbundled(bundle, {peer}, self._near):
-                letters[letter[1]].append(letter)
-        found = {origin: message for origin, _, message in letters.pop(own)}
-        for peer, bundle in self._carry({local: bundled(all_) for local, all_ in letters.items()}, letters).items():
-            found |= {origin: message for origin, _, message in unbundled(bundle, routes.origins[peer], {own})}
+            for origin, shared, listed in unbundled(bundle, {peer}, self._near):
+                found[origin] = listed.get(own) or Message(shared)
+                for local, letters in within.items():
+                    letters.append((origin, shared, {local: listed[local]} if local in listed else {}))
+        for peer, bundle in self._carry({local: bundled(all_) for local, all_ in within.items()}, within).items():
+            for origin, shared, listed in unbundled(bundle, routes.origins[peer], {own}):
+                found[origin] = listed.get(own) or Message(shared)
         return found
 
     def _carry(self, outgoing: Mapping[int, Message], senders: Collection[int]) -> dict[int, Message]:
@@ -105,12 +107,12 @@ class Exchange:
         own, routes = self.number, self.routes
         for peer in routes.locals:
             if mail[peer].numbers:
-                self._queue(peer, mail[peer] if routes.is_direct else bundled([(own, peer, mail[peer])]))
+                self._queue(peer, mail[peer] if routes.is_direct else bundled([(own, (), {peer: mail[peer]})]))
         for partner, group in routes.abroad.items():
             # All for one host in one frame: who has the last message for himself has all that he is to hand on.
-            letters = [(own, one, mail[one]) for one in group if mail[one].numbers]
-            if letters:
-                self._queue(partner, bundled(letters))
+            listed = {one: mail[one] for one in group if mail[one].numbers}
+            if listed:
+                self._queue(partner, bundled([(own, (), listed)]))
         received = [Message() for _ in mail]
         received[own] = mail[own]
         _Trading(self, received, senders).go_on(0.0 if mail[own].numbers else patience)
@@ -214,13 +216,13 @@ class _Trading:
             letters = unbundled(message, {link.peer}, exchange._near)
         else:
             letters = unbundled(message, exchange.routes.origins[link.peer], {exchange.number})
-        for letter in letters:
-            origin, receiver, content = letter
-            if receiver == exchange.number:
-                self._take(link, origin, content)
-            else:
-                exchange._queue(receiver, bundled([letter]))
-                self._watch(self._links[receiver])
+        for origin, _, listed in letters:
+            for receiver, content in listed.items():
+                if receiver == exchange.number:
+                    self._take(link, origin, content)
+                else:
+                    exchange._queue(receiver, bundled([(origin, (), {receiver: content})]))
+                    self._watch(self._links[receiver])
 
     def _take(self, link: Link, origin: int, message: Message) -> None:
         self._received[origin] = message

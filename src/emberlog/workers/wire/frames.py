@@ -16,6 +16,10 @@ from emberlog.workers.wire.messages import Message
 
 HEADER = struct.Struct("<4sIQ")
 _MAGIC = b"MAIL"
+_CODES = {1: "b", 2: "h", 4: "i", 8: "q"}
+"""How a word of a directory is written, by its bytes, which stand above the number of words in the header. They are as
+few as all words of the frame allow: a round without facts is little else, many times over."""
+_WORDS = (1 << 24) - 1
 GOODBYE = HEADER.pack(b"STOP", 0, 0)
 """In the place of a frame: the worker stops here."""
 MOST_WORDS = 1 << 20
@@ -37,14 +41,20 @@ def framed(number: int, message: Message) -> list[memoryview]:
     """Returns the bytes of a frame in pieces. Large lanes that lie in one piece are not copied."""
     numbers = message.numbers
     if not message.batches:
-        count = len(numbers)
-        return [memoryview(struct.pack(f"<4sIQ{count + 2}q", _MAGIC, count + 2, number, count, *numbers, 0))]
+        return [memoryview(_head(number, [len(numbers), *numbers, 0]))]
     batches = {channel: np.ascontiguousarray(lanes) for channel, lanes in message.batches.items()}
     words = [len(numbers), *numbers, len(batches)]
     for channel, lanes in batches.items():
         words += (channel, *lanes.shape)
-    head = struct.pack(f"<4sIQ{len(words)}q", _MAGIC, len(words), number, *words)
-    return _joined([memoryview(head), *(lanes.data.cast("B") for lanes in batches.values() if lanes.size)])
+    pieces = (lanes.data.cast("B") for lanes in batches.values() if lanes.size)
+    return _joined([memoryview(_head(number, words)), *pieces])
+
+
+def _head(number: int, words: Sequence[int]) -> bytes:
+    """Returns the header and the directory of a frame."""
+    low, high = min(words), max(words)
+    size = next(size for size in _CODES if -1 << 8 * size - 1 <= low and high < 1 << 8 * size - 1)
+    return struct.pack(f"<4sIQ{len(words)}{_CODES[size]}", _MAGIC, size << 24 | len(words), number, *words)
 
 
 def _joined(pieces: Sequence[memoryview]) -> list[memoryview]:
@@ -105,15 +115,17 @@ class Incoming:
     def _read_header(self) -> None:
         if self._part == GOODBYE:
             raise PeerStopped(f"{self._sender} has no memory left")
-        magic, words, number = HEADER.unpack(self._part)
-        if magic != _MAGIC or not 2 <= words <= MOST_WORDS or number != self._number:
+        magic, size_and_words, number = HEADER.unpack(self._part)
+        size, words = size_and_words >> 24, size_and_words & _WORDS
+        if magic != _MAGIC or size not in _CODES or not 2 <= words <= MOST_WORDS or number != self._number:
             raise PeerLost(f"{self._sender} sent a frame that is not the next one")
-        self._part = bytearray(8 * words)
+        self._directory = struct.Struct(f"<{words}{_CODES[size]}")
+        self._part = bytearray(self._directory.size)
         self._waiting.append(memoryview(self._part))
         self._continue = self._read_directory
 
     def _read_directory(self) -> None:
-        words = struct.unpack(f"<{len(self._part) // 8}q", self._part)
+        words = self._directory.unpack(self._part)
         count = words[0]
         if not 0 <= count <= len(words) - 2 or len(words) != count + 2 + 3 * words[count + 1]:
             raise PeerLost(f"{self._sender} sent a frame with a broken directory")

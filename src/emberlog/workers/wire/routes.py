@@ -13,7 +13,7 @@ from functools import cached_property
 from emberlog.workers.kernels.lanes import Lanes
 from emberlog.workers.kernels.tuning import MOST_DIRECT
 from emberlog.workers.wire.frames import PeerLost
-from emberlog.workers.wire.messages import Message
+from emberlog.workers.wire.messages import Mail, Message
 
 
 class Routes:
@@ -76,35 +76,65 @@ class Routes:
         return {neighbour: frozenset(workers) for neighbour, workers in found.items()}
 
 
-Letter = tuple[int, int, Message]
-"""From whom, to whom, what."""
+Letters = tuple[int, tuple[int, ...], dict[int, Message]]
+"""What one worker has for several: from whom, the numbers of all messages that are not listed, and those that are, by
+receiver. In a round all of them have the same numbers, and most have no rows."""
 
 
-def bundled(letters: Iterable[Letter]) -> Message:
-    """Returns letters as one message for the neighbour on their way."""
+def letters_of(number: int, mail: Mail, receivers: Sequence[int]) -> Letters:
+    """Returns a worker's messages of a round to some others."""
+    shared = mail[receivers[0]].numbers
+    listed = {one: mail[one] for one in receivers if mail[one].batches or mail[one].numbers != shared}
+    return number, shared, listed
+
+
+def bundled(letters: Iterable[Letters]) -> Message:
+    """Returns letters as one message for the neighbour on their way. Rows for several receivers are there once."""
     numbers: list[int] = []
     batches: dict[int, Lanes] = {}
-    for origin, receiver, message in letters:
-        numbers += (origin, receiver, len(message.numbers), *message.numbers, len(message.batches), *message.batches)
-        for lanes in message.batches.values():
-            batches[len(batches)] = lanes
+    places: dict[int, int] = {}
+    """Of batches that are there already, by identity."""
+    for origin, shared, listed in letters:
+        numbers += (origin, len(shared), *shared, len(listed))
+        for receiver, message in listed.items():
+            own = message.numbers
+            numbers += (receiver, _SHARED) if own == shared else (receiver, len(own), *own)
+            numbers.append(len(message.batches))
+            for channel, lanes in message.batches.items():
+                place = places.setdefault(id(lanes), len(places))
+                batches[place] = lanes
+                numbers += (channel, place)
     return Message(tuple(numbers), batches)
 
 
-def unbundled(message: Message, origins: Collection[int], receivers: Collection[int]) -> list[Letter]:
+_SHARED = -1
+"""In the place of how many numbers a message has: those of all that are not listed."""
+
+
+def unbundled(message: Message, origins: Collection[int], receivers: Collection[int]) -> list[Letters]:
     """Returns the letters of a bundle. Raises PeerLost for one that the neighbour should not have."""
-    letters: list[Letter] = []
-    numbers, place, batches = message.numbers, 0, iter(message.batches.values())
+    letters: list[Letters] = []
+    numbers, place = message.numbers, 0
     try:
         while place < len(numbers):
-            origin, receiver, count = numbers[place : place + 3]
-            own = numbers[place + 3 : place + 3 + count]
-            place += 3 + count
-            channels = numbers[place + 1 : place + 1 + numbers[place]]
-            if count < 0 or len(channels) != numbers[place] or origin not in origins or receiver not in receivers:
+            origin, count = numbers[place : place + 2]
+            place += 2 + count
+            shared, several = numbers[place - count : place], numbers[place]
+            if count < 0 or several < 0 or origin not in origins:
                 raise ValueError
-            place += 1 + len(channels)
-            letters.append((origin, receiver, Message(own, {channel: next(batches) for channel in channels})))
-    except (ValueError, IndexError, RuntimeError, StopIteration):
+            place += 1
+            listed: dict[int, Message] = {}
+            for _ in range(several):
+                receiver, count = numbers[place : place + 2]
+                place += 2 + max(count, 0)
+                own = shared if count == _SHARED else numbers[place - count : place]
+                end = place + 1 + 2 * numbers[place]
+                if count < _SHARED or numbers[place] < 0 or end > len(numbers) or receiver not in receivers:
+                    raise ValueError
+                batches = {numbers[one]: message.batches[numbers[one + 1]] for one in range(place + 1, end, 2)}
+                listed[receiver] = Message(own, batches)
+                place = end
+            letters.append((origin, shared, listed))
+    except (ValueError, LookupError):
         raise PeerLost("a bundle that is broken") from None
     return letters
