@@ -189,28 +189,32 @@ WHERE_DRIVER_IS = "in the driver's process"
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Holds how far a stratum may go that is computed in the driver's process because it is small. The driver may be
-    that of a cluster: its memory is much less than what all executors have together, and what takes seconds is worth
-    workers elsewhere."""
+    """Holds how far a stratum may go that is computed in the driver's process because it is small."""
 
-    read: int = 32 << 20
-    """Bytes of all that it reads: two million arcs."""
+    read: int
+    """Bytes of all that it reads: a million arcs are 16 MB."""
     derived: int = 2_000_000
     """Facts that it gives."""
     written: int = 64 << 20
     """Bytes of these facts, eight for each cell. Indexes and what is derived twice take a few times as much."""
-    seconds: float = 3.0
-    """For which workers compute it, the first time with the loading of their kernels."""
+    seconds: float | None = None
+    """For which workers compute it, the first time with the loading of their kernels; None if it does not matter."""
 
     def facts_of(self, columns: int) -> int:
         """Returns how many facts of so many columns a stratum may give."""
         return min(self.derived, self.written // (8 * max(columns, 1)))
 
     def __str__(self) -> str:
-        return f"reads up to {self.read >> 20} MiB and derives up to {self.derived:,} facts in {self.seconds:g} s"
+        within = "" if self.seconds is None else f" in {self.seconds:g} s"
+        return f"reads up to {self.read >> 20} MiB and derives up to {self.derived:,} facts{within}"
 
 
-BOUNDS = Bounds()
+ON_A_CLUSTER = Bounds(32 << 20, seconds=3.0)
+"""The memory of a driver is much less than what all executors have together, and what takes seconds is worth workers
+elsewhere."""
+ON_ONE_MACHINE = Bounds(256 << 20)
+"""Where tasks are threads of the driver, their workers have the same cores and the same memory as its own, and take
+longer to begin: only what is derived decides, because Spark reads much of it faster from files."""
 
 
 OUTPUT_MODES = ("complete", "changes")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from emberlog.config import BOUNDS
 from emberlog.database import Database
 from emberlog.engines.spark.session import start_session
 
@@ -53,8 +51,6 @@ def small_strata_on_spark(request: pytest.FixtureRequest, monkeypatch: pytest.Mo
     `in_driver` run programs as people do."""
     if request.node.get_closest_marker("in_driver") is None:
         monkeypatch.setattr("emberlog.engines.spark.run.runs_small_strata", lambda _execution: False)
-    else:  # what they show does not depend on how busy the machine is
-        monkeypatch.setattr("emberlog.engines.spark.run.BOUNDS", replace(BOUNDS, seconds=600))
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from emberlog.config import BOUNDS, Execution, Limits, Recovery
+from emberlog.config import ON_ONE_MACHINE, Execution, Limits, Recovery
 from emberlog.database import Database
 from emberlog.diagnostics import EmberlogError
 from emberlog.events import Event, ExecutorChosen
@@ -52,7 +52,7 @@ def chosen(database: Database[DataFrame], program: str, **options: object) -> li
 def bounded(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Sets other bounds for what is small."""
     return lambda **bounds: monkeypatch.setattr(
-        "emberlog.engines.spark.run.BOUNDS", replace(BOUNDS, **{"seconds": 600, **bounds})
+        "emberlog.engines.spark.run.bounds_for", lambda _spark: replace(ON_ONE_MACHINE, **bounds)
     )
 
 

@@ -43,7 +43,7 @@ class SmallStrata:
         bounds: Bounds | None,
     ) -> None:
         """`bounds` are None where somebody asked for this process, whatever it takes."""
-        own = replace(execution, executor="auto", workers=execution.workers or 1)
+        own = replace(execution, executor="auto")
         self.bounds = bounds
         self._listener = listener
         self._why = ""
@@ -115,9 +115,9 @@ class _BoundedBackend(LocalBackend):
             return
         self.most_facts = self.bounds.facts_of(max(map(len, relation_columns(stratum.root).values())))
         rows = self.most_facts if self.rows_left is None else min(self.most_facts, self.rows_left)
-        left, now = self.bounds.seconds, time.monotonic()
-        if self._end is not None:
-            left = min(left, max(self._end - now, 0.001))
+        now = time.monotonic()
+        ends = [self.bounds.seconds, None if self._end is None else max(self._end - now, 0.001)]
+        left = min((end for end in ends if end is not None), default=None)
         self.limits = replace(self._of_run, max_rows=rows, timeout=left)
         self.timed_from = now
 
@@ -128,7 +128,7 @@ class _BoundedBackend(LocalBackend):
         is_own = self.rows_left is None or self.most_facts < self.rows_left
         said = {
             "DL511": f"it derives more than {self.most_facts:,} facts" if is_own else None,
-            "DL512": f"it takes more than {self.bounds.seconds:g} s",
+            "DL512": None if self.bounds.seconds is None else f"it takes more than {self.bounds.seconds:g} s",
             "DL514": "it needs more memory than there is",
         }
         return said.get(code)

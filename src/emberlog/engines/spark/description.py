@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from emberlog.config import BOUNDS, DEFAULT_EXECUTION, WHERE_DRIVER_IS, Execution
+from emberlog.config import DEFAULT_EXECUTION, ON_ONE_MACHINE, WHERE_DRIVER_IS, Bounds, Execution
 from emberlog.logical.needed_strata import needed_strata
 from emberlog.logical.nodes import Definition, LogicalPlan
 from emberlog.optimize.derived_statistics import with_relations_of
@@ -44,7 +44,9 @@ def planner_of(
     )
 
 
-def described(plan: LogicalPlan, planner: WorkerPlanner | None = None) -> tuple[str, ...]:
+def described(
+    plan: LogicalPlan, planner: WorkerPlanner | None = None, bounds: Bounds = ON_ONE_MACHINE
+) -> tuple[str, ...]:
     """Returns some lines for each stratum that is recursive or a join for the workers, those after the first indented.
     What ran already is described as it was planned then."""
     planner = planner or planner_of(plan, without_data=True)
@@ -70,7 +72,7 @@ def described(plan: LogicalPlan, planner: WorkerPlanner | None = None) -> tuple[
         worker_plan = planner.plan(stratum, expected)
         lines += (f"  {line}" for line in _of_plan(worker_plan))
     if len(planner.elsewhere) < len(lines) and runs_small_strata(planner.execution):
-        lines.append(f"a stratum that {BOUNDS} is computed {WHERE_DRIVER_IS} instead, without a job")
+        lines.append(f"a stratum that {bounds} is computed {WHERE_DRIVER_IS} instead, without a job")
     return tuple(lines)
 
 

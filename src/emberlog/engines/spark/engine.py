@@ -20,7 +20,7 @@ from emberlog.engines.spark.frames.node_counts import NodeCounts
 from emberlog.engines.spark.frames.resources import is_connect
 from emberlog.engines.spark.launcher import MOST_INLINE_ROWS
 from emberlog.engines.spark.plain_scan import parquet_files, rows_in_plan
-from emberlog.engines.spark.run import SparkRun, run
+from emberlog.engines.spark.run import SparkRun, bounds_for, run
 from emberlog.engines.spark.session import active_session, start_session
 from emberlog.engines.spark.shelves import shelf_of_frame
 from emberlog.engines.spark.slots import memory_of_worker
@@ -112,7 +112,7 @@ class SparkEngine(Engine[DataFrame]):
         return planner_of(plan, execution, without_data=without_data, memory=memory_of_worker(self.spark))
 
     def choices(self, plan: LogicalPlan, planner: WorkerPlanner) -> tuple[str, ...]:
-        return described(plan, planner)
+        return described(plan, planner, bounds_for(self.spark))
 
     def run(self, request: Request) -> Outputs[DataFrame]:
         with told_as_such(self.spark, request.places):

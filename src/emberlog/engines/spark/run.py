@@ -13,7 +13,16 @@ from typing import TypeVar, assert_never, cast
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from emberlog.config import BOUNDS, DEFAULT_EXECUTION, DEFAULT_LIMITS, WHERE_DRIVER_IS, Execution, Limits
+from emberlog.config import (
+    DEFAULT_EXECUTION,
+    DEFAULT_LIMITS,
+    ON_A_CLUSTER,
+    ON_ONE_MACHINE,
+    WHERE_DRIVER_IS,
+    Bounds,
+    Execution,
+    Limits,
+)
 from emberlog.diagnostics import InternalError
 from emberlog.engines.local.small_strata import PassedBound, SmallStrata
 from emberlog.engines.recording import Recording
@@ -29,6 +38,8 @@ from emberlog.engines.spark.frames.watch import Watch
 from emberlog.engines.spark.handover import Outgrown
 from emberlog.engines.spark.launcher import Launcher, StaticInput
 from emberlog.engines.spark.plain_scan import collected
+from emberlog.engines.spark.probe import is_local
+from emberlog.engines.spark.session_settings import setting
 from emberlog.engines.spark.slots import memory_of_worker
 from emberlog.events import ExecutorChosen, Listener, RecursionRetried, ignore
 from emberlog.io.local_relation import LocalRelation
@@ -113,7 +124,7 @@ def run(
     execution = planner.execution
     try:
         with watch.guarded(), coded_errors(places):
-            small = _small_strata(plan, limits, listener, execution, places) if counts is None else None
+            small = _small_strata(plan, spark, limits, listener, execution, places) if counts is None else None
             backend = SparkBackend(
                 plan, inputs, spark, functions, resources, watch, listener, execution, counts, small, planner.elsewhere
             )
@@ -126,13 +137,20 @@ def run(
     return SparkRun(answers, resources, runner.rows, runner.strata, recording)
 
 
+def bounds_for(spark: SparkSession) -> Bounds:
+    """Returns how far a stratum may go in the driver's process."""
+    return ON_ONE_MACHINE if is_local(setting(spark, "spark.master") or "") else ON_A_CLUSTER
+
+
 def _small_strata(
-    plan: LogicalPlan, limits: Limits, listener: Listener, execution: Execution, places: Places
+    plan: LogicalPlan, spark: SparkSession, limits: Limits, listener: Listener, execution: Execution, places: Places
 ) -> SmallStrata | None:
     """Returns what computes strata in this process; None if all of them are for Spark."""
     if execution.executor == "driver":
         return SmallStrata(plan, limits, listener, execution, places, None)
-    return SmallStrata(plan, limits, listener, execution, places, BOUNDS) if runs_small_strata(execution) else None
+    if not runs_small_strata(execution):
+        return None
+    return SmallStrata(plan, limits, listener, execution, places, bounds_for(spark))
 
 
 class SparkBackend(Backend[Placed]):
