@@ -9,6 +9,7 @@ from emberlog.engines.interpreter.interpreter import read_input
 from emberlog.engines.local.run import run
 from emberlog.events import Listener, ignore
 from emberlog.io.local_relation import LocalRelation
+from emberlog.logical.needed_strata import needed_strata
 from emberlog.logical.nodes import LogicalPlan, PlannedStratum
 from emberlog.logical.statistics import NO_STATISTICS, Statistics
 from emberlog.semantics.model import Fact
@@ -20,8 +21,10 @@ SETUPS: Mapping[str, Execution] = {
     "cyclic-3": Execution(workers=3, mode="bsp"),
     "cyclic-5": Execution(workers=5, mode="bsp"),
     "decomposed": Execution(workers=3),
+    "threads": Execution(workers=2),
 }
-"""The last one goes by rounds where a recursion cannot be decomposed."""
+"""Those without a mode go by rounds where a recursion cannot be decomposed. Workers are planned as those of Spark, each
+with a memory of its own; `threads` share one."""
 
 
 def run_locally(
@@ -32,7 +35,15 @@ def run_locally(
     listener: Listener = ignore,
 ) -> dict[str, frozenset[Fact]]:
     """The facts of every output. What the workers cannot run, the plan interpreter does."""
-    found = run(plan, as_relations(plan, inputs), limits, listener, execution=execution)
+    planner = WorkerPlanner(
+        needed_strata(plan)[0],
+        plan.outputs,
+        execution,
+        functions=plan.functions,
+        computes_before=False,
+        shares_memory=execution == SETUPS["threads"],
+    )
+    found = run(plan, as_relations(plan, inputs), limits, listener, planner=planner)
     return {name: relation.facts for name, relation in found.items()}
 
 

@@ -347,7 +347,7 @@ COMMANDS = {
     "run": {
         *PROGRAM, "--query", "--facts", "--input", *TEXT, "--output", "--format", "--show",
         "--max-iterations", "--max-rows", "--timeout", "--engine", "--executor", "--mode", "--partitioning",
-        "--workers", "--representation", "--profile", "--provenance", "--off", "--master", "--conf",
+        "--timing", "--workers", "--representation", "--profile", "--provenance", "--off", "--master", "--conf",
     },
     "stream": {
         *PROGRAM, "--facts", "--input", *TEXT, "--kind", "--output", "--format", "--mode",

@@ -150,7 +150,7 @@ def test_what_is_known_is_right_whenever_memory_runs_out(
     monkeypatch.setattr(memory, "LOOK_SECONDS", 0)
     monkeypatch.setattr(chains, "WORTH_A_LOOK", 1)
     most = 0
-    for looks in (*range(2, 40, 3), *range(40, 2000, 60)):
+    for looks in (*range(2, 40, min(workers, 3)), *range(40, 2000, 60)):
         folder = tmp_path / str(looks)
         barrier = Barrier(workers)
         with monkeypatch.context() as patched:

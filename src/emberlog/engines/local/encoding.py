@@ -16,7 +16,6 @@ from emberlog.semantics.model import CellValue
 from emberlog.workers.fixpoint.team import in_threads
 from emberlog.workers.kernels.lanes import Lane, Lanes, floats_to_lane
 from emberlog.workers.kernels.memory import claim
-from emberlog.workers.kernels.tuning import LARGE_BYTES
 from emberlog.workers.plan.faults import Refused
 from emberlog.workers.store.history import HistoryBatch
 from emberlog.workers.store.stores import distinct_rows
@@ -93,7 +92,7 @@ def _listed(
 ) -> list[list[pa.Array]]:
     found = []
     for batch in batches:
-        claim(LARGE_BYTES)  # the batch is in memory by now, and there should be room for more
+        claim(sum(lane.nbytes for lane in batch))
         found.append(
             [
                 _column(lane, type_, codes, i in nullable)

@@ -23,7 +23,7 @@ from emberlog.workers.fixpoint.worker import Worker, WorkerTask, spilled_on
 from emberlog.workers.kernels.lanes import Lanes
 from emberlog.workers.kernels.machine_memory import load_libraries, memory_for_each
 from emberlog.workers.kernels.memory import TooLarge, allowed
-from emberlog.workers.kernels.tuning import VALUES_IN_LINE_BITS
+from emberlog.workers.kernels.tuning import MANY_LINES, VALUES_IN_LINE_BITS
 from emberlog.workers.plan.representation import Representation
 from emberlog.workers.plan.worker_plan import WorkerPlan
 from emberlog.workers.store.history import KeepsHistory
@@ -147,7 +147,8 @@ class LocalJob:
         partition_choice, spread = self.worker_plan.partition_choice, self.worker_plan.spread
         kind = partition_choice.kind_for(self.workers)
         arcs = arcs_of(partition_choice.walks, statics)
-        partitioning = divided(kind, arcs, self.workers, VALUES_IN_LINE_BITS)
+        is_large = any(rows.shape[1] >= MANY_LINES for rows in statics.values())
+        partitioning = divided(kind, arcs, self.workers, VALUES_IN_LINE_BITS if is_large else 0)
         columns = {name: spread[name] for name in self.worker_plan.splittable}
         keys = {name: statics[name][column] for name, column in columns.items() if column is not None}
         hot_keys = hot_keys_of(keys, self.workers)

@@ -80,6 +80,8 @@ ENTRIES_AT_ONCE = 1 << 20
 VALUES_IN_LINE_BITS = 4
 """Bits of a value that do not count for which thread it belongs to: a line of the cache has the row numbers of 16 keys.
 The benchmarks `pagerank` and `cc` exercise it."""
+MANY_LINES = 1 << 16
+"""Rows of a relation from which on that matters: a few values would all belong to one thread."""
 PROBE_BLOCK = 256
 """Rows that a set looks up together: the processor fetches what they need from memory at the same time."""
 AHEAD = 64

@@ -110,8 +110,10 @@ def landing(chain: RuleChain, program: CyclicProgram, homes: Mapping[str, int]) 
     members = {relation.name for relation in program.relations}
     if any(isinstance(step, Send) or _reads_one_of(step, members) for step in chain.steps[begin:]):
         return None
-    bound = frozenset().union(*map(binds, chain.steps[:begin]))
-    send = Send(min(bound & needed_after(chain)[begin] or bound), to_all=True, lands_at=value.name)
+    carried = frozenset().union(*map(binds, chain.steps[:begin])) & needed_after(chain)[begin]
+    if not carried:  # what only has to be there is met once, and not by every valuation that says so
+        return None
+    send = Send(min(carried), to_all=True, lands_at=value.name)
     steps = (*chain.steps[:begin], send, *chain.steps[begin:])
     return Landing(replace(chain, steps=steps), join.atom.relation, join.atom.variables.index(value.name))
 
