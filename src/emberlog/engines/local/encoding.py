@@ -16,6 +16,7 @@ from emberlog.semantics.model import CellValue
 from emberlog.workers.fixpoint.team import in_threads
 from emberlog.workers.kernels.lanes import Lane, Lanes, floats_to_lane
 from emberlog.workers.kernels.memory import claim
+from emberlog.workers.kernels.tuning import LARGE_BYTES
 from emberlog.workers.plan.faults import Refused
 from emberlog.workers.store.history import HistoryBatch
 from emberlog.workers.store.stores import distinct_rows
@@ -90,9 +91,13 @@ def decoded(
 def _listed(
     batches: Iterable[Sequence[Lane]], types: Sequence[DataType], codes: TextCodes, nullable: frozenset[int]
 ) -> list[list[pa.Array]]:
-    found = []
+    found, unclaimed = [], 0
     for batch in batches:
-        claim(sum(lane.nbytes for lane in batch))
+        # Small batches are claimed together: one alone is too small to be looked at.
+        unclaimed += sum(lane.nbytes for lane in batch)
+        if unclaimed >= LARGE_BYTES:
+            claim(unclaimed)
+            unclaimed = 0
         found.append(
             [
                 _column(lane, type_, codes, i in nullable)
