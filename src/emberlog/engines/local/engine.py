@@ -16,9 +16,10 @@ from emberlog.engines.engine import Counted, Engine, Inputs, Outputs, Request, R
 from emberlog.engines.interpreter import interpreter
 from emberlog.engines.interpreter.interpreter import INTERPRETER
 from emberlog.engines.local.run import (
+    FEW_APART,
     FEW_DERIVED,
-    FEW_FOR_THREADS,
     FEW_HANDLED,
+    FEW_IN_STEP,
     FEW_READ,
     MANY_READ,
     how_it_runs,
@@ -111,7 +112,8 @@ class LocalEngine(Engine[LocalRelation]):
             small = f"reads up to {FEW_READ:,} facts and derives up to {FEW_DERIVED:,}"
             lines.append(f"a recursion that {small} stays with {INTERPRETER}, up to {FEW_HANDLED:,} rows handled")
             if planner.execution.workers is None:
-                lines.append(f"one that reads at least {FEW_FOR_THREADS:,} facts has a worker for each core")
+                few = f"{FEW_IN_STEP:,} facts, or {FEW_APART:,} where workers need nothing of each other,"
+                lines.append(f"one that reads at least {few} has a worker for each core")
         return tuple(lines)
 
     def inputs(self, checked: CheckedProgram, names: Sequence[str]) -> Inputs[LocalRelation]:

@@ -35,7 +35,8 @@ def database(workers: int | None = None) -> Database[LocalRelation]:
 
 @pytest.fixture
 def three_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "FEW_FOR_THREADS", len(ARCS))
+    monkeypatch.setattr(run, "FEW_APART", len(ARCS))
+    monkeypatch.setattr(run, "FEW_IN_STEP", len(ARCS))
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
 
 
@@ -53,16 +54,11 @@ def test_a_large_recursion_has_a_worker_for_each_core() -> None:
 
 
 @pytest.mark.usefixtures("three_cores")
-def test_a_small_recursion_has_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "FEW_FOR_THREADS", len(ARCS) + 1)
+def test_a_small_recursion_in_step_has_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "FEW_IN_STEP", len(ARCS) + 1)
+    assert chosen(database(), TC) == ["3 workers in this process, decomposed"]
     assert chosen(database(), COMPONENTS) == ["1 worker in this process"]
     assert "1 worker in this process" in str(database().check(COMPONENTS))
-
-
-@pytest.mark.usefixtures("three_cores")
-def test_what_one_source_reaches_is_followed_by_one_worker() -> None:
-    from_one = "reach(X, Y) :- arc(X, Y), X = 0. reach(X, Z) :- reach(X, Y), arc(Y, Z)."
-    assert chosen(database(), from_one) == ["1 worker in this process"]
 
 
 @pytest.mark.usefixtures("three_cores")
