@@ -212,7 +212,7 @@ class Bounds:
 ON_A_CLUSTER = Bounds(32 << 20, seconds=3.0)
 """The memory of a driver is much less than what all executors have together, and what takes seconds is worth workers
 elsewhere."""
-ON_ONE_MACHINE = Bounds(256 << 20)
+ON_ONE_MACHINE = Bounds(256 << 20, derived=4_000_000)
 """Where tasks are threads of the driver, their workers have the same cores and the same memory as its own, and take
 longer to begin: only what is derived decides, because Spark reads much of it faster from files."""
 
