@@ -165,7 +165,8 @@ def pythons(arguments: list[str]) -> int:
 
 def versions(arguments: list[str]) -> int:
     """the golden programs and a few recursions, or what further arguments say, on each Spark from 4.0 to 4.3"""
-    tests = arguments or ["tests/spark/test_golden_programs.py", "tests/spark/test_recursion.py", "-m", "spark or slow"]
+    names = ("golden_programs", "recursion", "in_driver")
+    tests = arguments or [*(f"tests/spark/test_{name}.py" for name in names), "-m", "spark or slow"]
     # Older ones leave sockets to the garbage collector, which says so.
     quiet = ["-W", "ignore::ResourceWarning", "-W", "ignore::pytest.PytestUnraisableExceptionWarning"]
     # Until 4.1, Spark itself answers Ctrl-C on a connection to Java that is in use.

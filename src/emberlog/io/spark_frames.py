@@ -105,6 +105,11 @@ class CountedFrame(ClassicFrame):
     """Is a frame like any other, but it is known how many rows it has, and Spark hears of it when it is first used for
     anything else than counting them."""
 
+    def __new__(cls, *_given: object) -> CountedFrame:
+        # Until 4.2, Spark's own takes what its frames are made of and nothing else.
+        made: CountedFrame = object.__new__(cls)
+        return made
+
     def __init__(self, spark: SparkSession, rows: int, make: Callable[[], DataFrame]) -> None:
         self._rows = rows
         self._make = make
