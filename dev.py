@@ -26,6 +26,9 @@ EXAMPLE = "examples/fares.dl"
 PATIENTLY = ("--timeout=3600", "-o", "faulthandler_timeout=0")
 """For tests that take many minutes: to dump the stack of a test under way can end the whole run."""
 
+PROCESS_PER_CORE = ("-n", str(os.cpu_count() or 1), "--dist", "loadfile")
+"""Tests of one file stay together: many of them share a Spark session or a compiled program."""
+
 
 class Stop(Exception):
     """Ends the task with a message for the person, instead of a traceback."""
@@ -40,10 +43,10 @@ def test(arguments: list[str]) -> int:
     """lint, types and the default tests; further arguments go to pytest"""
     started = time.monotonic()
     failed = [] if lint([]) == 0 else ["lint"]
-    # Type checking keeps one core busy, the tests the other.
+    # Type checking waits for files often enough to fit in between the tests.
     checker = subprocess.Popen(command("mypy"), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        if module("pytest", *arguments) != 0:
+        if module("pytest", *PROCESS_PER_CORE, *arguments) != 0:
             failed.append("tests")
         report = checker.communicate()[0]
     finally:
@@ -111,14 +114,21 @@ def async_full(arguments: list[str]) -> int:
 
 
 def streams_full(arguments: list[str]) -> int:
-    """2,000 random streams on each evaluator, slide by slide: about ten minutes"""
-    tests = "tests/property/test_stream_programs.py"
-    return module("pytest", tests, *PATIENTLY, *arguments, EMBERLOG_EXAMPLES="3000")
+    """2,000 random streams on each evaluator, slide by slide, and 1,000 with deletions: about twenty minutes"""
+    tests = ("tests/property/test_stream_programs.py", "tests/property/test_stream_changes.py")
+    return module("pytest", *tests, *PATIENTLY, *arguments, EMBERLOG_EXAMPLES="3000")
+
+
+def live_full(arguments: list[str]) -> int:
+    """2,000 random programs of each generator as live views, 50 transactions each: about an hour"""
+    sizes = {"EMBERLOG_LIVE": "2000", "EMBERLOG_LIVE_TRANSACTIONS": "50"}
+    return module("pytest", "tests/live", *PATIENTLY, *arguments, **sizes)
 
 
 def stream_kills(arguments: list[str]) -> int:
     """100 stream queries, killed at points around their commits and started again: about ten minutes"""
-    tests = ("tests/unit/streams/test_exactly_once.py", "tests/spark/test_stream_kills.py")
+    own = ("tests/unit/streams/test_exactly_once.py", "tests/unit/streams/test_changes.py")
+    tests = (*own, "tests/spark/test_stream_kills.py")
     return module("pytest", *tests, *PATIENTLY, *arguments, EMBERLOG_KILLS="100")
 
 
@@ -143,6 +153,17 @@ def cluster(arguments: list[str]) -> int:
     everything = ("tests/cluster", "-m", "spark", *PATIENTLY)
     table = str(ROOT / "docs/benchmarks/cluster.md")
     return module("tests.cluster", *everything, *arguments, EMBERLOG_CLUSTER_TABLE=table)
+
+
+def browser(arguments: list[str]) -> int:
+    """pages, notebooks and the studio in a real browser: chromium, or the one that EMBERLOG_BROWSER names"""
+    named = os.environ.get("EMBERLOG_BROWSER")
+    if not any(map(shutil.which, [named] if named else ["chromium", "chromium-browser", "google-chrome"])):
+        raise Stop(
+            f"there is no {named or 'chromium'} on this machine, which the tests look through.\n"
+            "On Debian or Ubuntu: sudo apt install chromium. Elsewhere say where one is: EMBERLOG_BROWSER=/path/to/it"
+        )
+    return module("pytest", "tests/browser", "-m", "browser", *PROCESS_PER_CORE, *arguments)
 
 
 def fuzz(arguments: list[str]) -> int:
@@ -204,6 +225,20 @@ def docs(arguments: list[str]) -> int:
     return module("docs.generate") or module("pytest", "tests/test_documentation.py", *arguments)
 
 
+def extension(arguments: list[str]) -> int:
+    """build the extension for VS Code, a .vsix file, and compare its grammar with the language"""
+    npm = shutil.which("npm")
+    if npm is None:
+        raise Stop("the extension is built with npm, which comes with Node.js 20 or newer")
+    folder = ROOT / "editors" / "vscode"
+    # Scripts of packages are not run: none of these needs them to build.
+    for step in (("install", "--no-audit", "--no-fund", "--ignore-scripts"), ("run", "build"), ("run", "package")):
+        if subprocess.call([npm, *step], cwd=folder) != 0:
+            raise Stop(f"npm {' '.join(step)} failed; what it said is above.")
+    print(f"code --install-extension {(folder / 'emberlog.vsix').relative_to(ROOT)}")
+    return module("pytest", "tests/unit/editor/test_colours.py", *arguments, EMBERLOG_EXTENSION="1")
+
+
 def setup(arguments: list[str]) -> int:
     """only make .venv"""
     print(f"{VENV.name} is ready: {VENV_PYTHON.relative_to(ROOT)}")
@@ -234,17 +269,20 @@ TASKS = {
     "crosscheck-full": crosscheck_full,
     "async-full": async_full,
     "streams-full": streams_full,
+    "live-full": live_full,
     "stream-kills": stream_kills,
     "door-full": door_full,
     "spark-full": spark_full,
     "faults-full": faults_full,
     "cluster": cluster,
+    "browser": browser,
     "fuzz": fuzz,
     "pythons": pythons,
     "versions": versions,
     "only": only,
     "bench": bench,
     "docs": docs,
+    "extension": extension,
     "setup": setup,
     "clean": clean,
 }

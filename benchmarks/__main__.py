@@ -1,5 +1,5 @@
 """The command line of the benchmarks: python -m benchmarks run | report | compare | list | install | record |
-ablate | streams | soak | recovery | scale | growth."""
+ablate | streams | soak | recovery | scale | growth | editor | live."""
 
 from __future__ import annotations
 
@@ -133,6 +133,16 @@ def _parser() -> argparse.ArgumentParser:
     growth.add_argument("--repeat", type=int, default=3, metavar="N", help="timed runs of each size (3)")
     growth.add_argument("--output", type=Path, required=True, metavar="DIR")
     growth.set_defaults(command=_growth)
+
+    editor = commands.add_parser("editor", help="from a key to the diagnostics, over standard input and output")
+    editor.add_argument("--rules", nargs="+", type=int, default=[30, 100, 300, 1000], metavar="N")
+    editor.add_argument("--keys", type=int, default=10, metavar="N", help="that make a mistake, and that mend it (10)")
+    editor.set_defaults(command=_editor)
+
+    live = commands.add_parser("live", help="transactions of one row on live views, beside computing anew")
+    live.add_argument("--only", nargs="+", default=[], metavar="CASE", help="tc-sparse tc-dense cc andersen")
+    live.add_argument("--output", type=Path, required=True, metavar="DIR")
+    live.set_defaults(command=_live)
     return parser
 
 
@@ -257,6 +267,14 @@ def _scale(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _editor(arguments: argparse.Namespace) -> int:
+    from benchmarks.editor import run
+
+    for line in run(arguments.rules, arguments.keys):
+        print(line, flush=True)
+    return 0
+
+
 def _growth(arguments: argparse.Namespace) -> int:
     from benchmarks.growth import CASES, run
 
@@ -265,6 +283,18 @@ def _growth(arguments: argparse.Namespace) -> int:
         print(f"no such program: {', '.join(sorted(unknown))}; there are {' '.join(CASES)}", file=sys.stderr)
         return 2
     for line in run(arguments.only or list(CASES), arguments.repeat, arguments.output):
+        print(line, flush=True)
+    return 0
+
+
+def _live(arguments: argparse.Namespace) -> int:
+    from benchmarks.live import CASES, run
+
+    unknown = set(arguments.only) - CASES.keys()
+    if unknown:
+        print(f"no such case: {', '.join(sorted(unknown))}; there are {' '.join(CASES)}", file=sys.stderr)
+        return 2
+    for line in run(arguments.only or list(CASES), arguments.output):
         print(line, flush=True)
     return 0
 

@@ -1,18 +1,22 @@
-"""Writes the generated parts of the documentation: docs/errors.md, the tables of functions in docs/language.md, and
-the table of sources and types in docs/api.md.
+"""Writes the generated parts of the documentation: docs/errors.md, the tables of functions in docs/language.md, the
+table of sources and types in docs/api.md, and what the
+extension for VS Code has of the language and of the project: its grammar and its version.
 
 `python3 dev.py docs` runs it; tests fail when what it writes is out of date.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from emberlog import __version__
 from emberlog.catalogue.__main__ import errors_page
 from emberlog.datatypes import FLOAT, INT, STRING, DataType
+from emberlog.editor.token_rules import textmate_grammar
 from emberlog.language.entry import NUMBER, UNSET, Function
 from emberlog.language.numbers import NEGATE, OPERATORS
 from emberlog.language.registry import AGGREGATES, PROCEDURES, SCALAR_FUNCTIONS
@@ -103,7 +107,26 @@ def renewed_sources(text: str) -> str:
     return f"{before}{start}\n{sources()}\n\n{end}{rest.partition(end)[2]}"
 
 
+GRAMMAR = Path(__file__).parents[1] / "editors/vscode/syntaxes/datalog.tmLanguage.json"
+
+
+PACKAGE = GRAMMAR.parents[1] / "package.json"
+
+
+def package() -> str:
+    """The description of the extension for VS Code, with the version of the project."""
+    text = PACKAGE.read_text(encoding="utf-8")
+    return re.sub(r'("version": )"[^"]*"', rf'\1"{__version__}"', text, count=1)
+
+
+def grammar() -> str:
+    """The TextMate grammar for editors, with the words that the language has."""
+    return json.dumps(textmate_grammar(), indent=2, ensure_ascii=False) + "\n"
+
+
 if __name__ == "__main__":
     ERRORS.write_text(errors_page(), encoding="utf-8")
     LANGUAGE.write_text(renewed(LANGUAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    PACKAGE.write_text(package(), encoding="utf-8")
+    GRAMMAR.write_text(grammar(), encoding="utf-8")
     API.write_text(renewed_sources(API.read_text(encoding="utf-8")), encoding="utf-8")

@@ -61,6 +61,8 @@ def plan_workers(
     outputs: Sequence[str],
     execution: Execution = DEFAULT_EXECUTION,
     statistics: Statistics = NO_STATISTICS,
+    room_for_copies: int | None = None,
 ) -> WorkerPlan:
     """Plans one of the strata for workers by itself, whatever its types are."""
-    return WorkerPlanner(strata, outputs, execution, without_data=True).plan(main, statistics)
+    planner = WorkerPlanner(strata, outputs, execution, without_data=True, room_for_copies=room_for_copies)
+    return planner.plan(main, statistics)

@@ -10,6 +10,7 @@ import pyarrow as pa
 from emberlog.config import DEFAULT_LIMITS, Limits
 from emberlog.io.arrow_values import table_of
 from emberlog.io.local_relation import LocalRelation
+from emberlog.live.slides import LiveEvaluator, LivePlan
 from emberlog.provenance.streams.questions import StreamQuestions
 from emberlog.semantics.analysis import analyze
 from emberlog.semantics.model import CheckedProgram, Column, Fact, TimeRole
@@ -21,6 +22,7 @@ from emberlog.streams.evaluate.simple import SimpleEvaluator, simple_plan
 from emberlog.streams.evaluate.window_facts import WindowFacts
 from emberlog.streams.plan.batch_program import BatchProgram
 from emberlog.streams.plan.maintenance import Maintenance, plan_maintenance
+from emberlog.streams.plan.needed_columns import needed_columns
 from emberlog.streams.plan.slides import Clock, Due, Schedule, Slide, schedule_of
 from emberlog.streams.state.backlog import Backlog, sort_out
 from emberlog.syntax.parser import parse
@@ -38,6 +40,7 @@ EVALUATORS: Mapping[str, MakeEvaluator] = {
     "simple": lambda case: SimpleEvaluator(simple_plan(case.program, LIMITS), case.static_tables()),
     "incremental": lambda case: case.incremental(limits=LIMITS),
     "incremental-3": lambda case: case.incremental(limits=LIMITS, workers=3),
+    "live": lambda case: LiveEvaluator(LivePlan(case.program, LIMITS), case.schedule, case.static_tables()),
 }
 
 
@@ -67,7 +70,7 @@ class StreamCase:
 
     def slides(self, tuples: Tuples) -> list[Slide]:
         """Those from the first tuple until the last one is gone; without a window one per time unit."""
-        moments = [int(row[0]) for rows in tuples.values() for row in rows]  # type: ignore[arg-type]
+        moments = [int(row[0]) for rows in tuples.values() for row in rows if row[0] is not None]  # type: ignore[arg-type]
         if not moments:
             return []
         first, last = self.schedule.slide_of(min(moments)), max(moments) + (self.schedule.size or 0)
@@ -87,6 +90,15 @@ def stream_case(
 def by_definition(case: StreamCase, slide: Slide, tuples: Tuples) -> Answers:
     """The batch program, by the oracle, on the tuples of the window."""
     return evaluate(case.program.checked, {**case.statics, **facts_in_window(case.program, slide, tuples)}, LIMITS)
+
+
+def usable(case: StreamCase, tuples: Tuples) -> Tuples:
+    """Without the rows that have no value where the program needs one, as a query puts them aside."""
+    needed = needed_columns(case.checked)
+    return {
+        name: [row for row in rows if all(row[place] is not None for place in needed[name])]
+        for name, rows in tuples.items()
+    }
 
 
 def facts_in_window(program: BatchProgram, slide: Slide, tuples: Tuples) -> dict[str, set[Fact]]:
@@ -114,7 +126,7 @@ def stream_questions(case: StreamCase, tuples: Tuples, at: int) -> StreamQuestio
 
 def _is_in(slide: Slide, row: Fact) -> bool:
     assert isinstance(row[0], int)
-    return row[0] <= slide.at and (slide.since is None or slide.since <= row[0])
+    return row[0] <= slide.until and (slide.since is None or slide.since <= row[0])
 
 
 def by_evaluator(
@@ -127,7 +139,7 @@ def by_evaluator(
     for slide in slides:
         arrived = {}
         for name, rows in ordered.items():
-            new = [row for row in rows[sent[name] :] if row[0] <= slide.at]  # type: ignore[operator]
+            new = [row for row in rows[sent[name] :] if row[0] <= slide.until]  # type: ignore[operator]
             sent[name] += len(new)
             arrived[name] = case.table(name, new)
         evaluator.advance(slide, arrived)
@@ -158,7 +170,7 @@ def by_arrival(
         return due.clock
 
     for batch in batches:
-        told = sort_out(clock, {name: case.table(name, rows) for name, rows in batch.items()})
+        told = sort_out(schedule, clock, {name: case.table(name, rows) for name, rows in batch.items()})
         assert not any(late.num_rows for late in told.late.values())
         backlog.add(told.in_time)
         clock = close(backlog.due(told.clock))

@@ -28,9 +28,9 @@ import pytest
 from docs import generate
 
 from emberlog.diagnostics import EmberlogError, Severity
+from emberlog.dialects import parse_tolerantly
 from emberlog.semantics.analysis import analyze
 from emberlog.source import Source
-from emberlog.syntax.parser import parse
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
@@ -88,7 +88,7 @@ def test_datalog_block(block: Block) -> None:
     params = {name: parameter_value(value) for name, _, value in settings}
     expected = set(filter(None, (block.setting("error") or "").split(",")))
     try:
-        analyze(parse(Source(str(block), block.text)), params=params)
+        analyze(parse_tolerantly(Source(str(block), block.text)), params=params)
     except EmberlogError as error:
         found = {one.code for one in error.diagnostics if one.severity is Severity.ERROR}
         assert found == expected, f"\n{error}"

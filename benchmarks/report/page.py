@@ -1,101 +1,84 @@
-"""A report as one HTML page that needs nothing else: no script, no font, no picture from anywhere."""
+"""A report as one HTML page that needs nothing else: no script, no font, no picture from anywhere. It looks as the
+pages of Emberlog do."""
 
 from __future__ import annotations
 
 import re
-from html import escape
 from typing import assert_never
 
 from benchmarks.report.document import Block, Cell, Document, Figure, Section, Table, Text
+from emberlog.render.look.html import Html, element, escape, joined
+from emberlog.render.look.page import page, section
 
 _STYLE = """
-:root {
-  color-scheme: light dark;
-  --ink: #1c1917; --soft: #57534e; --line: #e7e5e4; --paper: #ffffff; --accent: #c2410c;
-}
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e7e5e4; --soft: #a8a29e; --line: #3f3b38; --paper: #1c1917; --accent: #fb923c; }
-}
-body {
-  font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
-  max-width: 1180px; margin: 2rem auto; padding: 0 1rem;
-}
-h1 { font-size: 1.7rem; }
-h2 { font-size: 1.25rem; margin-top: 2.5rem; border-bottom: 1px solid var(--line); padding-bottom: .3rem; }
-nav { columns: 3; font-size: .92rem; } nav a { display: block; color: var(--accent); text-decoration: none; }
-p { max-width: 75ch; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .86rem; font-variant-numeric: tabular-nums; }
-caption { caption-side: top; text-align: left; color: var(--soft); padding: .3rem 0; }
-th, td { padding: .22rem .6rem; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; }
-th { font-weight: 600; vertical-align: bottom; }
-th:first-child, td:first-child, .words td, .words th { text-align: left; }
-.best { font-weight: 700; color: var(--accent); }
-.bad { color: #dc2626; font-weight: 600; } .faint { color: var(--soft); }
-figure { margin: .6rem 0; }
-.figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(520px, 1fr)); gap: 0 2rem; }
- figcaption { color: var(--soft); font-size: .86rem; max-width: 90ch; }
-.plot { max-width: 100%; height: auto; }
-.plot .grid { stroke: var(--line); } .plot .leader { stroke: var(--line); }
-.plot .tick { font-size: 11px; fill: var(--soft); } .plot .label { font-size: 12px; fill: var(--ink); }
-.plot .value { font-size: 12px; fill: var(--ink); }
-.plot .missing { font-size: 11px; fill: var(--soft); font-style: italic; }
+.ember.ember p { max-width: 75ch; }
+.ember.ember .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(520px, 100%), 1fr));
+  gap: 0 2rem; }
+.ember.ember figcaption { color: var(--faint); font-size: .86rem; max-width: 90ch; }
+.ember.ember table { font-size: .86rem; font-variant-numeric: tabular-nums; margin: 6px 0 12px; }
+.ember.ember th { vertical-align: bottom; }
+.ember.ember th, .ember.ember td { text-align: right; padding: .22rem .6rem; white-space: normal; }
+.ember.ember :is(th, td):first-child, .ember.ember .words :is(th, td) { text-align: left; }
+.ember.ember .best { font-weight: 700; color: var(--ember); }
+.ember.ember .bad { color: var(--red); font-weight: 600; }
+.ember.ember .faint { color: var(--faint); }
+.plot { min-width: 520px; max-width: 100%; height: auto; }
+.plot :is(.grid, .leader) { stroke: var(--line); }
+.plot :is(.tick, .missing) { font-size: 11px; fill: var(--faint); }
+.plot :is(.label, .value) { font-size: 12px; fill: var(--ink); }
+.plot .missing { font-style: italic; }
 """
 
 
 def render(document: Document) -> str:
-    links = "\n".join(f"<a href='#{_anchor(s.title)}'>{escape(s.title)}</a>" for s in document.sections)
-    sections = "\n".join(
-        f"<section id='{_anchor(section.title)}'><h2>{escape(section.title)}</h2>\n{_blocks(section)}</section>"
-        for section in document.sections
-    )
-    return (
-        "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>\n"
-        f"<title>{escape(document.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
-        f"<h1>{escape(document.title)}</h1>\n<nav>{links}</nav>\n{sections}\n</body>\n</html>\n"
+    return page(
+        document.title,
+        document.title,
+        *(section(_anchor(one.title), one.title, _blocks(one)) for one in document.sections),
+        links=[(_anchor(one.title), one.title) for one in document.sections],
+        style=_STYLE,
+        has_script=False,
     )
 
 
-def _blocks(section: Section) -> str:
+def _blocks(section: Section) -> Html:
     """Plots stand side by side where the window is wide enough."""
     figures = [_block(block) for block in section.blocks if isinstance(block, Figure)]
     others = [_block(block) for block in section.blocks if not isinstance(block, Figure)]
-    return "\n".join([*others, *(["<div class='figures'>", *figures, "</div>"] if figures else [])])
+    return joined([*others, *([element("div", *figures, class_="figures")] if figures else [])], "\n")
 
 
-def _block(block: Block) -> str:
+def _block(block: Block) -> Html:
     match block:
         case Text():
-            return f"<p>{_prose(block.text)}</p>"
+            return element("p", _prose(block.text))
         case Table():
             return _table(block)
         case Figure():
-            return f"<figure>{block.svg}<figcaption>{_prose(block.caption)}</figcaption></figure>"
+            plot = element("div", Html(block.svg), class_="em-scroll", tabindex="0", role="region", aria_label="plot")
+            return element("figure", plot, element("figcaption", _prose(block.caption)))
         case _:
             assert_never(block)
 
 
-def _table(table: Table) -> str:
+def _table(table: Table) -> Html:
     longest = max((len(cell.text) for row in table.rows for cell in row[1:]), default=0)
-    kind = " class='words'" if longest > 24 else ""
-    caption = f"<caption>{_prose(table.caption)}</caption>" if table.caption else ""
-    titles = "".join(f"<th>{escape(title)}</th>" for title in table.header)
-    rows = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in table.rows)
-    head = f"<thead><tr>{titles}</tr></thead>" if any(table.header) else ""
-    return f"<div class='scroll'><table{kind}>{caption}{head}<tbody>{rows}</tbody></table></div>"
+    caption = [element("caption", _prose(table.caption))] if table.caption else []
+    titles = element("tr", *(element("th", title, scope="col") for title in table.header))
+    head = [element("thead", titles)] if any(table.header) else []
+    body = element("tbody", *(element("tr", *map(_cell, row)) for row in table.rows))
+    shown = element("table", *caption, *head, body, class_="words" if longest > 24 else None)
+    return element("div", shown, class_="em-scroll", tabindex="0", role="region", aria_label="table")
 
 
-def _cell(cell: Cell) -> str:
-    style = f" class='{cell.emphasis}'" if cell.emphasis else ""
-    hint = f" title='{escape(cell.hint, quote=True)}'" if cell.hint else ""
-    text = escape(cell.text).replace(" ×", "&nbsp;×")
-    return f"<td{style}{hint}>{text}</td>"
+def _cell(cell: Cell) -> Html:
+    text = Html(escape(cell.text).replace(" ×", "&nbsp;×"))
+    return element("td", text, class_=cell.emphasis or None, title=cell.hint or None)
 
 
-def _prose(text: str) -> str:
+def _prose(text: str) -> Html:
     """Texts are written as in Markdown: `code` and *stress*."""
-    return re.sub(r"`([^`]+)`|\*(\w[^*]*)\*", _marked, escape(text, quote=False))
+    return Html(re.sub(r"`([^`]+)`|\*(\w[^*]*)\*", _marked, escape(text)))
 
 
 def _marked(found: re.Match[str]) -> str:

@@ -25,7 +25,7 @@ from emberlog.syntax.parser import parse
 from emberlog.workers.fixpoint.worker import Worker
 from emberlog.workers.kernels.lanes import no_rows
 from emberlog.workers.wire.exchange import Exchange
-from emberlog.workers.wire.feeding import Feed, InlineRows
+from emberlog.workers.wire.feeding import Feed, InlineRows, with_copies
 from emberlog.workers.wire.frames import framed
 from emberlog.workers.wire.inline_rows import InlineLayout
 from emberlog.workers.wire.messages import Mail, Message
@@ -41,29 +41,40 @@ class Broken(Exception):
 
 
 class Switchboard:
-    """Hands frames from worker to worker. One worker computes at a time, so that the time of each can be measured."""
+    """Hands frames from worker to worker. One worker computes at a time, so that the time of each can be measured: the
+    next one when it has sent its frames. A lock for each wakes it alone; a barrier would wake all of a thousand threads
+    for each of them."""
 
     def __init__(self, workers: int) -> None:
-        self.turn = threading.Lock()
-        self._sent: list[Mapping[int, Message]] = [{} for _ in range(workers)]
-        self._all_here = threading.Barrier(workers)
+        self._turns = [threading.Lock() for _ in range(workers)]
+        for turn in self._turns[1:]:
+            turn.acquire()
+        self._sent: list[list[Mapping[int, Message]]] = [[{} for _ in range(workers)] for _ in range(2)]
+        """Of this exchange and of the last, which not everyone may have taken yet."""
+        self._exchanges = [0] * workers
+        self._is_broken = False
+
+    def wait(self, number: int) -> None:
+        """Waits for the turn of a worker."""
+        self._turns[number].acquire()
+        if self._is_broken:
+            raise Broken
+
+    def pass_on(self, number: int) -> None:
+        """Ends the turn of a worker, for this round or for good: all of them exchange equally often."""
+        self._turns[(number + 1) % len(self._turns)].release()
 
     def carry(self, number: int, outgoing: Mapping[int, Message], senders: Collection[int]) -> dict[int, Message]:
         """Takes what a worker has for its neighbours; returns what some of them have for it."""
-        self._sent[number] = outgoing
-        self.turn.release()
-        try:
-            self._all_here.wait()
-            received = {peer: self._sent[peer][number] for peer in senders}
-            self._all_here.wait()  # before anybody puts its next frames there
-        except threading.BrokenBarrierError:
-            raise Broken from None
-        finally:
-            self.turn.acquire()
-        return received
+        sent = self._sent[self._exchanges[number] % 2]
+        self._exchanges[number] += 1
+        sent[number] = outgoing
+        self.pass_on(number)
+        self.wait(number)
+        return {peer: sent[peer][number] for peer in senders}
 
     def give_up(self) -> None:
-        self._all_here.abort()
+        self._is_broken = True
 
 
 class SimulatedExchange(Exchange):
@@ -137,17 +148,18 @@ def measure(
     problems: list[BaseException] = []
 
     def work(task: SimulatedTask) -> None:
-        with switchboard.turn:
-            began = time.thread_time()
-            try:
-                for batch in task.run(iter(())):
-                    del batch
-            except Broken:
-                pass
-            except BaseException as problem:
-                problems.append(problem)
-                switchboard.give_up()
-            seconds[task.number] = time.thread_time() - began
+        began = time.thread_time()
+        try:
+            switchboard.wait(task.number)
+            for batch in task.run(iter(())):
+                del batch
+        except Broken:
+            pass
+        except BaseException as problem:
+            problems.append(problem)
+            switchboard.give_up()
+        seconds[task.number] = time.thread_time() - began
+        switchboard.pass_on(task.number)
 
     threading.stack_size(1 << 20)
     threads = [threading.Thread(target=work, args=(task,)) for task in tasks]
@@ -184,7 +196,7 @@ def job_for(
     planner = planner_of(plan, execution, without_data=True)
     (recursive,) = (stratum for stratum in planner.strata if isinstance(stratum.root, Fixpoint))
     worker_plan = planner.plan(recursive, statistics_of(tables))
-    feeds = tuple(
+    plain = (
         Feed(
             name,
             types,
@@ -195,6 +207,7 @@ def job_for(
         )
         for name, types in worker_plan.inputs.items()
     )
+    feeds = with_copies(plain, worker_plan)
     outputs = tuple(Output(name, types) for name, types in worker_plan.outputs.items())
     layout = InlineLayout({}, dict(worker_plan.outputs))
     return Job(

@@ -80,7 +80,7 @@ def measure(
     answer_seconds = 0.0
     times = np.sort(table.column(0).to_numpy())
     for batch in _batches(table):
-        told = sort_out(clock, {stream: batch})
+        told = sort_out(schedule, clock, {stream: batch})
         late += told.late[stream].num_rows
         backlog.add(told.in_time)
         due = backlog.due(told.clock)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from emberlog.result import Result as Result
     from emberlog.syntax.ast import Program as Program
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"
 
 _HOME_OF = {
     "Database": "emberlog.database",
@@ -73,3 +73,17 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_HOME_OF})
+
+
+def load_ipython_extension(shell: object) -> None:
+    """Brings `%datalog` and `%%datalog` into a notebook: `%load_ext emberlog`."""
+    from emberlog.notebook.extension import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: object) -> None:
+    """Takes them away again: `%unload_ext emberlog`."""
+    from emberlog.notebook.extension import unload
+
+    unload(shell)

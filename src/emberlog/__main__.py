@@ -8,7 +8,21 @@ import sys
 from collections.abc import Sequence
 
 from emberlog import __version__
-from emberlog.cli import check, doctor, exit_codes, explain, format, run, stream, trace, why, why_not
+from emberlog.cli import (
+    check,
+    convert,
+    doctor,
+    exit_codes,
+    explain,
+    format,
+    lsp,
+    run,
+    stream,
+    studio,
+    trace,
+    why,
+    why_not,
+)
 from emberlog.cli.interactive import repl
 from emberlog.cli.parameters import Parser
 from emberlog.cli.terminal import (
@@ -19,7 +33,7 @@ from emberlog.cli.terminal import (
     write_above_the_line,
 )
 
-COMMANDS = (run, stream, repl, check, explain, why, why_not, trace, format, doctor)
+COMMANDS = (run, stream, repl, studio, check, explain, why, why_not, trace, format, convert, lsp, doctor)
 """One module per command; a new one needs `register` and its place here."""
 
 GUIDE = """\
@@ -33,11 +47,13 @@ then:
   emberlog run reach.dl                    what are its facts?
   emberlog stream rides.dl --input ride=rides/     what are the facts now, while files arrive?
   emberlog repl reach.dl                   try more rules and queries
+  emberlog studio reach.dl                 all of this on a page in the browser
   emberlog explain reach.dl                how is it evaluated?
   emberlog explain reach.dl --output reach.html    the same as a page with pictures
   emberlog why reach.dl 'reach(1, 3)'      why is this fact there?
   emberlog why-not reach.dl 'reach(3, 1)'  and why is this one not?
   emberlog fmt reach.dl                    write it neatly
+  emberlog lsp                             the language server: errors, types and names in an editor
   emberlog explain DL203                   what does this error mean?
   emberlog doctor                          is everything there that a run needs?
 

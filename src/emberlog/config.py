@@ -135,7 +135,7 @@ class Execution:
     through_spark: bool = False
     """Facts go in and out of the workers as rows of Spark, never as files, also where they share a disk."""
     profile: bool = False
-    """Whether the cyclic executor counts what each rule does in each iteration, for the event `RulesProfiled`."""
+    """Whether workers and the interpreter count what each rule does in each iteration, for `RulesProfiled`."""
     recovery: Recovery = Recovery()
     """What the cyclic executor does about workers that die or stall."""
     provenance: bool = False
@@ -219,8 +219,9 @@ longer to begin: only what is derived decides, because Spark reads much of it fa
 
 OUTPUT_MODES = ("complete", "changes")
 LATE_TUPLES = ("drop", "keep")
-EVALUATIONS = ("incremental", "simple")
-Evaluation = Literal["incremental", "simple"]
+BAD_ROWS = ("keep", "fail")
+EVALUATIONS = ("incremental", "simple", "live")
+Evaluation = Literal["incremental", "simple", "live"]
 FILE_FORMATS = ("parquet", "csv", "json", "orc")
 """The formats of files that hold each step of a stream query once."""
 
@@ -250,10 +251,23 @@ class StreamOptions:
     """How long tuples out of order are waited for: `10 minutes`, or a plain number where times are plain numbers."""
     slide: int | str | None = None
     """The time between two slides, for a query without a window."""
+    timeToLive: int | str | None = None
+    """How long a tuple stays, for a query without a window: `30 days`; None: for ever."""
+    idle: str | None = None
+    """After how long without a row nobody waits for a stream any more, as in `30 seconds`, by the clock on the wall. If
+    all streams are that long without one, all slides that tuples wait for close."""
+    renew: tuple[str, ...] = ()
+    """The relations, none of them a stream, that are read anew where a checkpoint has them as they were."""
+    early: bool = False
+    """Tells the answer of the slide that closes next with every batch, too, as far as its tuples are there."""
     late: str = "drop"
     """`keep` sends late tuples to the sink too, under the name of their stream and `_late`. They are always counted."""
+    bad: str = "keep"
+    """What becomes of rows that cannot be used, because they have no value where one is needed or a rule has none for
+    them: `keep` puts them aside with the reason, `fail` ends the query."""
     evaluation: Evaluation = "incremental"
-    """`incremental`: from slide to slide, as far as the program allows it; `simple`: each slide from scratch."""
+    """`incremental`: from slide to slide, as far as the program allows it; `simple`: each slide from scratch; `live`:
+    as a live view, tuple by tuple, with counts, sums and negation, and with rows that are deleted."""
     workers: int = 1
     """How many tasks share the facts of the window, run at the same time and exchange what belongs to others."""
 
@@ -263,7 +277,7 @@ class StreamOptions:
 
     def __post_init__(self) -> None:
         diagnostics = Diagnostics()
-        known = (("outputMode", OUTPUT_MODES), ("late", LATE_TUPLES), ("evaluation", EVALUATIONS))
+        known = (("outputMode", OUTPUT_MODES), ("late", LATE_TUPLES), ("bad", BAD_ROWS), ("evaluation", EVALUATIONS))
         for name, values in known:
             value = getattr(self, name)
             if value not in values:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from datetime import datetime
 from pathlib import Path
@@ -24,25 +24,29 @@ from emberlog.diagnostics import (
     Note,
     Severity,
     fail,
+    interrupts_told,
     nearest,
     warn,
 )
-from emberlog.engines.engine import Engine, Outputs, Request
+from emberlog.dialects import DIALECTS, parse_tolerantly
+from emberlog.engines.engine import Counted, Engine, Outputs, Request
 from emberlog.engines.run_warnings import CutOffRecursions, rows_that_add_up, tell_repeated_rows
-from emberlog.events import Listener, TimeSpent, ignore
+from emberlog.events import Listener, TimeSpent, both, ignore
 from emberlog.io.python_rows import parameters_of
 from emberlog.io.text_format import TextOptions
 from emberlog.language.registry import BUILT_IN
 from emberlog.logical.statistics import NO_STATISTICS, RelationStatistics, Statistics
 from emberlog.optimize.pipeline import Optimized, plan_program
+from emberlog.prepared import Asked, Prepared, PreparedPrograms
+from emberlog.progress.run_line import shown_run
 from emberlog.render.cost_text import cost_text
 from emberlog.result import Explained, Result
 from emberlog.semantics.analysis import analyze
-from emberlog.semantics.input_data import report_missing_inputs
+from emberlog.semantics.input_data import mentioned_relations, report_missing_inputs
 from emberlog.semantics.model import CheckedProgram, Column, Match, Relation
+from emberlog.shown import Shown
 from emberlog.source import Source
 from emberlog.syntax import ast
-from emberlog.syntax.parser import parse_tolerantly
 from emberlog.timing import Part, measured, timed
 from emberlog.workers.plan.worker_plan import WorkerPlanner
 
@@ -50,7 +54,9 @@ if TYPE_CHECKING:
     import typing_extensions
     from pyspark.sql import DataFrame, SparkSession
 
+    from emberlog.io.intake import Glance
     from emberlog.io.local_relation import LocalRelation
+    from emberlog.live.view import LiveView
     from emberlog.provenance.streams.questions import StreamQuestions
     from emberlog.streams.plan.maintenance import Maintenance
 
@@ -62,7 +68,7 @@ ProgramLike = str | os.PathLike[str] | ast.Program
 """A program's text, a file that holds it, or a parsed program."""
 
 
-class Database(MutableMapping[str, object], Generic[Frame]):
+class Database(MutableMapping[str, object], Shown, Generic[Frame]):
     """Relations by name, on a Spark session or in this process.
 
     `Database(spark)` uses your session, classic or Spark Connect, and leaves it as it was. `Database()` uses the active
@@ -79,10 +85,17 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         master: str | None = None,
         memory: str | None = None,
         conf: Mapping[str, str] | None = None,
+        progress: bool = True,
     ) -> None: ...
 
     @overload
-    def __init__(self: Database[LocalRelation], *, engine: Literal["local"], workers: int | None = None) -> None: ...
+    def __init__(
+        self: Database[LocalRelation],
+        *,
+        engine: Literal["local"],
+        workers: int | None = None,
+        progress: bool = True,
+    ) -> None: ...
 
     def __init__(
         self,
@@ -93,7 +106,11 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         master: str | None = None,
         memory: str | None = None,
         conf: Mapping[str, str] | None = None,
+        progress: bool = True,
     ) -> None:
+        self.progress = progress
+        """Whether a run that takes longer than a blink shows how far it is, below its cell in a notebook and otherwise
+        on standard error if that is a terminal."""
         if engine == "local":
             with timed(Part.IMPORTS):
                 from emberlog.engines.local.engine import LocalEngine
@@ -127,6 +144,9 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         not be taken again for every program, even where a table has grown since."""
         self._told_repeats: set[str] = set()
         """What is registered whose duplicate rows were looked for."""
+        self._prepared = PreparedPrograms()
+        self._how_to_give: Callable[[str], Sequence[str]] = _by_registering
+        """Has hints for a relation that nobody gave facts for."""
 
     @property
     def spark(self) -> SparkSession:
@@ -155,10 +175,16 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         encoding: str | None = None,
         null: str | None = None,
         quote: str | None = None,
+        changes: str | None = None,
     ) -> None:
         """The same as `db[name] = data`, with a choice of columns, and with what a path does not say: the format of its
         files, and of text files whether they begin with the names of their columns, what separates cells, the encoding,
-        the text of a null, and the character around quoted cells (`quote=""`: none, every character counts)."""
+        the text of a null, and the character around quoted cells (`quote=""`: none, every character counts).
+        `changes` says how a streaming frame tells of rows that come and go: `debezium`, `delta`, or a column."""
+        if changes is not None:
+            from emberlog.streams.spark.change_streams import with_changes
+
+            data = with_changes(name, data, changes)
         text = TextOptions(header=header, delimiter=delimiter, encoding=encoding, null=null, quote=quote)
         if not isinstance(data, str | os.PathLike):
             given = [*text.given, *_set({"format": format})]
@@ -195,6 +221,25 @@ class Database(MutableMapping[str, object], Generic[Frame]):
 
     def __repr__(self) -> str:
         return f"Database({', '.join(self)})"
+
+    def _glance(self, name: str) -> Glance:
+        return self._engine.glance(name)
+
+    @contextmanager
+    def _lent(self, data: Mapping[str, object], how_to_give: Callable[[str], Sequence[str]]) -> Iterator[None]:
+        """While this is entered, has more relations; and whoever misses one is told how to give it there."""
+        before = self._how_to_give
+        taken: list[str] = []
+        try:
+            self._how_to_give = how_to_give
+            for name, value in data.items():
+                self[name] = value
+                taken.append(name)
+            yield
+        finally:
+            self._how_to_give = before
+            for name in taken:
+                del self[name]
 
     def _missing(self, name: str) -> EmberlogError:
         guess = nearest(name, self)
@@ -234,17 +279,21 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         off: Iterable[str] = (),
         execution: Execution = DEFAULT_EXECUTION,
         provenance: bool = False,
+        dialect: str | None = None,
     ) -> Result[Frame]:
         """Runs a program. Recursive relations, and what is small, are computed before this returns; the others are
         Spark queries, run when they are read (a local database computes everything at once). A program over streams
         is only made ready: the `start` of its result runs it. `iterations` bounds recursions that need a bound;
         `off` names passes that are left out; `execution` says how recursions are run; `provenance` records what
-        `Result.why` and the like need."""
+        `Result.why` and the like need; `dialect` is "emberlog" or "souffle", by itself that of the text."""
+        if dialect is not None:
+            program = parsed(program, dialect)
         if provenance:
             execution = replace(execution, provenance=True)
-        with within(limits.timeout), measured() as watch, timed(Part.OTHER):
+        with within(limits.timeout), measured() as watch, timed(Part.OTHER), shown_run(self.progress) as shown:
             before = watch.spent
-            result = self._datalog(program, params, iterations, limits, listener, off, execution)
+            with interrupts_told():
+                result = self._datalog(program, params, iterations, limits, listener, off, execution, shown)
             spent = {part.value: after - before[part] for part, after in watch.spent.items()}
             result._timing = {part: seconds for part, seconds in spent.items() if seconds}
             if not result.explained.checked.has_streams:
@@ -260,6 +309,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         listener: Listener,
         off: Iterable[str],
         execution: Execution,
+        shown: Listener,
     ) -> Result[Frame]:
         provenance, off = execution.provenance, frozenset(off)
         with timed(Part.PLANNING):
@@ -280,7 +330,7 @@ class Database(MutableMapping[str, object], Generic[Frame]):
             request = _request(explained, limits, listener, execution, planner)
             return Result(explained, self._stream(request, stream, explained._maintenance))
         repeated = self._repeated_rows(checked, explained.inputs)
-        cut_off = CutOffRecursions(optimized.plan, listener)
+        cut_off = CutOffRecursions(optimized.plan, both(shown, listener))
         request = _request(explained, limits, cut_off, execution, planner)
         result = Result(explained, self._engine.run(request), cut_off.found.values(), self._results)
         found = Diagnostics()
@@ -325,10 +375,11 @@ class Database(MutableMapping[str, object], Generic[Frame]):
                 stream.span,
                 "a database on Spark does; `window` asks about one slide here",
             )
+        from emberlog.live.slides import LivePlan
         from emberlog.streams.spark.start import StreamAnswers
 
         assert maintenance is not None
-        return cast("Outputs[Frame]", StreamAnswers(self._engine, request, maintenance))
+        return cast("Outputs[Frame]", StreamAnswers(self._engine, request, maintenance, LivePlan))
 
     def window(
         self,
@@ -357,6 +408,47 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         relations = self._engine.inputs(explained.checked, explained.inputs).relations
         window = window_of_relations(explained.checked, relations, at)
         return StreamQuestions(explained.checked, window, limits)
+
+    def live(
+        self,
+        program: ProgramLike,
+        *,
+        params: Mapping[str, object] | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        iterations: int | None = None,
+        sets: bool = False,
+    ) -> LiveView:
+        """Runs a program, and keeps its answers up to date in this process while facts are inserted and deleted:
+        `with live.transaction() as t: t.insert("edge", [(1, 2)])`. It begins with what is registered, and leaves that
+        as it is. A row that is there twice has to be deleted twice; with `sets`, each row is there once."""
+        from emberlog.engines.local.engine import LocalEngine
+        from emberlog.live.view import LiveView
+
+        tree = parsed(program)
+        explained = self.check(tree, params=params, iterations=iterations)
+        checked = explained.checked
+        stream = next((relation for relation in checked.relations.values() if relation.is_stream), None)
+        if stream is not None:
+            hint = "declare it as a relation, or let datalog(…).start(…) run the program"
+            raise fail("DL508", f"a live view has no streams: `{stream.name}` is one", stream.span, hint)
+        _check_iterations(checked, iterations)
+        self._check_inputs(explained)
+        engine = self._engine if isinstance(self._engine, LocalEngine) else LocalEngine(None)
+        with within(limits.timeout), timed(Part.READING):
+            if engine is not self._engine:
+                for name in {checked.relations[name].data_name for name in checked.inputs} & set(self):
+                    table = cast("DataFrame", self._engine.original(name)).toArrow()
+                    engine.register(name, table, columns=None, text=TextOptions(), format=None)
+            inputs = engine.inputs(checked, checked.inputs)
+
+        def ask(relations: Mapping[str, LocalRelation]) -> Result[LocalRelation]:
+            database: Database[LocalRelation] = Database(engine="local")
+            database._functions = self._functions
+            for name, relation in relations.items():
+                database[name] = relation
+            return database.datalog(tree, params=params, iterations=iterations, limits=limits, provenance=True)
+
+        return LiveView(checked, inputs.relations, limits, ask, plain_times=inputs.plain_times, sets=sets)
 
     def rules(self, program: ProgramLike, *, name: str | None = None) -> None:
         """Adds the rules, facts and declarations of a program to those that `query` asks about. Under a `name` they
@@ -427,17 +519,26 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         off: Iterable[str],
         provenance: bool,
     ) -> tuple[CheckedProgram, Optimized]:
-        tree = parsed(program)
-        checked = analyze(
-            tree,
-            params=parameters_of(params or {}),
-            inputs=self._input_columns(tree),
-            iterations=iterations,
-            functions=self._functions,
-        )
+        constants, off = parameters_of(params or {}), frozenset(off)
+        asked = before = None
+        if isinstance(program, str) and not is_path(program):
+            asked = Asked.of(program, constants, iterations, off, provenance)
+            before = self._prepared.get(asked)
+        tree = parsed(program) if before is None else before.tree
+        columns, functions = self._input_columns(tree), self._functions
+        if before is not None and before.was_checked_for(columns, functions):
+            checked = before.checked
+        else:
+            before = None
+            checked = analyze(tree, params=constants, inputs=columns, iterations=iterations, functions=functions)
         warn(checked.warnings)
         statistics = self._statistics(checked)
-        return checked, plan_program(checked, off=frozenset(off), statistics=statistics, provenance=provenance)
+        if before is not None and before.statistics == statistics:
+            return checked, before.optimized
+        optimized = plan_program(checked, off=off, statistics=statistics, provenance=provenance)
+        if asked is not None:
+            self._prepared.keep(asked, Prepared(tree, columns, functions, statistics, checked, optimized))
+        return checked, optimized
 
     def _explained(
         self, checked: CheckedProgram, optimized: Optimized, planner: WorkerPlanner, provenance: bool
@@ -466,26 +567,42 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         """What is known of the data, how many rows each node of the plan is expected to give, and how joins are
         ordered and why. With `analyze`, the program is run, and the rows that were counted stand beside them: those of
         each node of a query, and of each step of a rule that workers ran."""
+        if not analyze and limits != DEFAULT_LIMITS:
+            reason = "leave it out, or say analyze=True: nothing is run that could pass a limit"
+            refuse_options("an estimate of costs", ["limits"], {"limits": reason})
+        explained, known, counted = self._costs(
+            program, params, iterations=iterations, limits=limits, off=off, counts=analyze
+        )
+        return cost_text(explained.optimized, known, counted)
+
+    def _costs(
+        self,
+        program: ProgramLike,
+        params: Mapping[str, object] | None,
+        *,
+        iterations: int | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        off: Iterable[str] = (),
+        counts: bool,
+    ) -> tuple[Explained, Statistics, Counted | None]:
+        """What is known of the data of a program, and what was counted in a run, if that is asked for."""
         explained = self.check(program, params=params, iterations=iterations, off=off)
         if explained.checked.has_streams:
             raise fail("DL508", "the costs of a program over streams are not known", None, "explain tells the rest")
         self._check_inputs(explained)
         known = self._known(explained.checked)
-        if not analyze:
-            if limits != DEFAULT_LIMITS:
-                reason = "leave it out, or say analyze=True: nothing is run that could pass a limit"
-                refuse_options("an estimate of costs", ["limits"], {"limits": reason})
-            return cost_text(explained.optimized, known)
+        if not counts:
+            return explained, known, None
         _check_iterations(explained.checked, iterations)
         planner = self._engine.planner(explained.optimized.plan, DEFAULT_EXECUTION, without_data=False)
         request = _request(explained, limits, ignore, DEFAULT_EXECUTION, planner)
-        return cost_text(explained.optimized, known, self._engine.counted(request))
+        return explained, known, self._engine.counted(request)
 
     def _input_columns(self, program: ast.Program) -> dict[str, Sequence[Column]]:
         """The columns of the registered data that a program speaks of."""
         columns: dict[str, Sequence[Column]] = {}
         declarations = {one.predicate: one for one in program.statements if isinstance(one, ast.Declaration)}
-        for name in _predicates(program):
+        for name in mentioned_relations(program):
             if name not in self:
                 continue
             chained = self._chained[name][1]() if name in self._chained else None
@@ -524,10 +641,11 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         missing = Diagnostics()
         registered = set(self)
 
-        def how(name: str) -> list[str]:
-            return [f'register them: db["{name}"] = …']
-
-        report_missing_inputs(explained.checked, explained.inputs, registered, how, missing)
+        report_missing_inputs(explained.checked, explained.inputs, registered, self._how_to_give, missing)
+        for file in explained.checked.program.files:
+            if file.relation not in registered:
+                hint = f'give it: db["{file.relation}"] = "{file.path}"'
+                missing.error("DL401", f"there is no data for the input `{file.relation}`", file.span, hint)
         missing.raise_errors()
         warn(missing.found)
 
@@ -546,19 +664,30 @@ class Database(MutableMapping[str, object], Generic[Frame]):
         self.close()
 
 
+def _by_registering(name: str) -> Sequence[str]:
+    return [f'register them: db["{name}"] = …']
+
+
 def _without_problems(program: ast.Program) -> ast.Program:
     if program.problems:
         raise EmberlogError(program.problems)
     return program
 
 
-def parsed(program: ProgramLike) -> ast.Program:
+def is_path(program: str) -> bool:
+    """Tells whether a string is the name of a file, and not a program."""
+    return program.endswith(".dl") and "\n" not in program
+
+
+def parsed(program: ProgramLike, dialect: str | None = None) -> ast.Program:
     """The program as a tree, with its syntax errors, which `analyze` raises with all others. A string is a program's
     text, unless it is the name of a `.dl` file."""
+    if dialect is not None and dialect not in DIALECTS:
+        raise fail("DL410", f"there is no dialect `{dialect}`", None, f"known are {' and '.join(DIALECTS)}")
     if isinstance(program, ast.Program):
         return program
-    if isinstance(program, str) and not (program.endswith(".dl") and "\n" not in program):
-        return parse_tolerantly(Source("<text>", program))
+    if isinstance(program, str) and not is_path(program):
+        return parse_tolerantly(Source("<text>", program), dialect)
     path = Path(program)
     try:
         text = path.read_bytes().decode("utf-8-sig")
@@ -566,24 +695,7 @@ def parsed(program: ProgramLike) -> ast.Program:
         raise fail("DL405", f"cannot read `{path}`: {(error.strerror or str(error)).lower()}") from None
     except UnicodeDecodeError:
         raise fail("DL406", f"`{path}` is not text in UTF-8") from None
-    return parse_tolerantly(Source(str(path), text))
-
-
-def _predicates(program: ast.Program) -> list[str]:
-    """The relations that a program speaks of, each once."""
-    from emberlog.semantics.plain_rules import body_atoms
-
-    names: list[str] = []
-    for statement in program.statements:
-        match statement:
-            case ast.Rule(body=body):
-                names += [head.predicate for head in statement.heads]
-                names += [atom.predicate for atom in body_atoms(body.parts if body else ())]
-            case ast.Query(atom):
-                names.append(atom.predicate)
-            case ast.Declaration(_, predicate):
-                names.append(predicate)
-    return list(dict.fromkeys(names))
+    return parse_tolerantly(Source(str(path), text), dialect)
 
 
 def _type(given: str | DataType) -> DataType:

@@ -15,6 +15,14 @@ class DataType:
     parts: tuple[DataType, ...] = ()
     scale: int | None = None
 
+    def __eq__(self, other: object) -> bool:
+        # Nearly all types are one of a few objects, and types are compared all the time.
+        if self is other:
+            return True
+        if not isinstance(other, DataType):
+            return NotImplemented
+        return self.name == other.name and self.parts == other.parts and self.scale == other.scale
+
     def __str__(self) -> str:
         if self.scale is not None:
             return f"{self.name}({self.scale})"

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import sys
+import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from emberlog.shown import Shown
 from emberlog.source import Span
 
 SHOWN_AT_MOST = 50
@@ -34,7 +38,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Shown):
     code: str
     message: str
     span: Span | None = None
@@ -42,20 +46,36 @@ class Diagnostic:
     severity: Severity = Severity.ERROR
 
 
-class EmberlogError(Exception):
+class EmberlogError(Shown, Exception):
     """What a person did wrong, or what their data or limits do not allow. Carries every diagnostic."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
         super().__init__(render(self.diagnostics))
 
+    def _render_traceback_(self) -> list[str]:
+        """Returns what IPython shows of the error, in any notebook: the diagnostics, and no frames of ours."""
+        return _shown_by_ipython(self, self.diagnostics)
 
-class EmberlogWarning(UserWarning):
+
+class EmberlogWarning(Shown, UserWarning):
     """What is worth a second look in a program, its data or its answers. Carries its diagnostic."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         self.diagnostic = diagnostic
         super().__init__(render((diagnostic,)))
+
+    def _render_traceback_(self) -> list[str]:
+        """Returns what IPython shows where warnings are errors."""
+        return _shown_by_ipython(self, (self.diagnostic,))
+
+
+class Interrupted(KeyboardInterrupt):
+    """Says that Ctrl-C, or the stop button of a notebook, ended a run."""
+
+    def _render_traceback_(self) -> list[str]:
+        """Returns what IPython shows of it: no frames, as nothing went wrong."""
+        return [str(self)]
 
 
 class InternalError(AssertionError):
@@ -126,7 +146,7 @@ def _frames_of_ours() -> int:
     """Counts the frames between the caller of this function and the first one that is not Emberlog's."""
     depth = 1
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in _BETWEEN:
+    while frame.f_back is not None and _package(frame.f_globals) in _BETWEEN:
         frame = frame.f_back
         depth += 1
     return depth
@@ -134,6 +154,30 @@ def _frames_of_ours() -> int:
 
 _BETWEEN = {"emberlog", "contextlib", "functools"}
 """Packages whose frames stand between a warning and the person that it is for."""
+
+
+def _shown_by_ipython(error: BaseException, diagnostics: Sequence[Diagnostic]) -> list[str]:
+    """Returns the diagnostics, and the function of the person's that called Emberlog, if it is not the cell itself."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    lines = [render(diagnostics, colour=str(getattr(shell, "colors", "nocolor")).lower() != "nocolor")]
+    callers = []
+    trace = error.__traceback__
+    while trace is not None and (root := _package(trace.tb_frame.f_globals)) != "emberlog":
+        if root not in _RUNS_CELLS:
+            callers.append((trace.tb_frame.f_code, trace.tb_lineno))
+        trace = trace.tb_next
+    if len(callers) > 1:
+        code, line = callers[-1]
+        place = f" of {code.co_filename}" if os.path.exists(code.co_filename) else ""  # a cell has no file
+        lines.append(f"  called by {code.co_name}, line {line:,}{place}")
+    return lines
+
+
+_RUNS_CELLS = {"IPython", "ipykernel"}
+
+
+def _package(names: Mapping[str, Any]) -> str:
+    return str(names.get("__name__", "")).split(".")[0]
 
 
 def nearest(name: str, candidates: Iterable[str], *, sure: bool = False) -> str | None:
@@ -219,23 +263,43 @@ def _render_one(diagnostic: Diagnostic, paint: Any) -> str:
     return "\n".join(lines)
 
 
-def _excerpt(span: Span, paint: Any, palette: Palette) -> list[str]:
-    """The source line with carets below; a span over several lines shows its first."""
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Holds what is shown of a place in a text: its first line, with carets below what is meant."""
+
+    place: str
+    """`reach.dl:4:22`"""
+    line: int
+    text: str
+    shift: int
+    """Characters before the carets."""
+    carets: str
+
+
+def excerpt(span: Span) -> Excerpt:
+    """Returns the source line of a span; a span over several lines shows its first."""
     begin, finish = span.begin, span.finish
     raw = span.source.line(begin.line)
-    shift = 0
+    cut = 0
     if len(raw) > 160:  # show the neighbourhood of the place in a very long line
-        shift = max(0, begin.column - 1 - 60)
-    text = printable(raw[shift : shift + 160].replace("\t", " "))
-    first = begin.column - 1 - shift
-    last = finish.column - 1 - shift if finish.line == begin.line else len(text)
+        cut = max(0, begin.column - 1 - 60)
+    text = printable(raw[cut : cut + 160].replace("\t", " "))
+    first = begin.column - 1 - cut
+    last = finish.column - 1 - cut if finish.line == begin.line else len(text)
     carets = "^" * max(1, min(last, len(text)) - first)
-    number = str(begin.line)
+    place = f"{printable(span.source.name)}:{begin.line}:{begin.column}"
+    return Excerpt(place, begin.line, text.rstrip(), first, carets)
+
+
+def _excerpt(span: Span, paint: Any, palette: Palette) -> list[str]:
+    """The source line with carets below."""
+    shown = excerpt(span)
+    number = str(shown.line)
     margin = " " * len(number)
     return [
-        f"{margin} {paint('┌', Palette.FRAME)} {printable(span.source.name)}:{begin.line}:{begin.column}",
-        f"{paint(number + ' │', Palette.FRAME)} {text.rstrip()}",
-        f"{margin} {paint('│', Palette.FRAME)} {' ' * first}{paint(carets, palette)}",
+        f"{margin} {paint('┌', Palette.FRAME)} {shown.place}",
+        f"{paint(number + ' │', Palette.FRAME)} {shown.text}",
+        f"{margin} {paint('│', Palette.FRAME)} {' ' * shown.shift}{paint(shown.carets, palette)}",
     ]
 
 
@@ -272,6 +336,19 @@ def _range(span: Span | None) -> dict[str, Any] | None:
         "start": span.begin._asdict(),
         "end": span.finish._asdict(),
     }
+
+
+@contextmanager
+def interrupts_told() -> Iterator[None]:
+    """Makes an interrupt, in whatever form it comes, one that says after which time it came."""
+    since = time.monotonic()
+    try:
+        yield
+    except BaseException as error:
+        if not was_interrupted(error):
+            raise
+        seconds = time.monotonic() - since
+        raise Interrupted(f"interrupted after {seconds:,.1f} s; what was there before still is") from None
 
 
 def was_interrupted(error: BaseException) -> bool:

@@ -182,3 +182,15 @@ class Listener(Protocol):
 
 def ignore(_event: Event, /) -> None:
     """The listener of a run that nobody watches."""
+
+
+def both(one: Listener, other: Listener) -> Listener:
+    """Returns a listener that tells two others what it hears."""
+    if one is ignore or other is ignore:
+        return other if one is ignore else one
+
+    def tell(event: Event, /) -> None:
+        one(event)
+        other(event)
+
+    return tell

@@ -44,6 +44,26 @@ def kept_folder() -> Path:
     return _process_folder()
 
 
+def history_file() -> Path | None:
+    """Returns the file that keeps what was typed into the REPL, which this user alone can read; None where there is no
+    home that can be written."""
+    try:
+        file = _state_folder() / "history"
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600))
+    except (OSError, RuntimeError):  # a user without a home
+        return None
+    return file
+
+
+def _state_folder() -> Path:
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "emberlog"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "emberlog"
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "emberlog"
+
+
 def _candidates() -> Iterator[Path]:
     with contextlib.suppress(RuntimeError):  # a user without a name and without a home
         if sys.platform == "darwin":

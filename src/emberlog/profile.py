@@ -21,6 +21,7 @@ from emberlog.events import (
     TimeSpent,
     WorkerEffort,
 )
+from emberlog.shown import Shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class StratumProfile:
         return sorted(totals.values(), key=lambda total: -total.seconds)
 
 
-class RunProfile:
+class RunProfile(Shown):
     """Listens to a run and keeps what it hears."""
 
     def __init__(self) -> None:
@@ -84,6 +85,10 @@ class RunProfile:
         self.seconds = 0.0
         self.spent: Mapping[str, float] = {}
         """Where the time went, planning included."""
+
+    def __repr__(self) -> str:
+        names = ", ".join(one.name for one in self.strata)
+        return f"RunProfile({self.seconds:,.2f} s; {names})"
 
     def __call__(self, event: Event, /) -> None:
         match event:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import html
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeVar, cast, overload
@@ -27,9 +27,11 @@ from emberlog.provenance.asked import Asked
 from emberlog.provenance.explanation import Proof, Refutation
 from emberlog.provenance.questions import Origin, Questions
 from emberlog.provenance.trace import Trace
+from emberlog.render.answer_text import Answer
 from emberlog.render.plan_text import explain_text, pass_lines
 from emberlog.semantics.connection_graph import build_connection_graph
 from emberlog.semantics.model import CheckedProgram, CheckedQuery
+from emberlog.shown import Shown
 from emberlog.source import NOWHERE, Span
 from emberlog.syntax import ast
 
@@ -49,11 +51,13 @@ else:
 
 _MOST_PROOFS = 10
 
+_NUMBERS = count()
+
 _log = logging.getLogger("emberlog")
 
 
-@dataclass(frozen=True)
-class Explained:
+@dataclass(frozen=True, repr=False)
+class Explained(Shown):
     """Holds a program that can be run, and says how. What only an explanation needs is made when it is asked for."""
 
     checked: CheckedProgram
@@ -105,14 +109,11 @@ class Explained:
             if stratum.recursion is not None
         )
 
-    def _repr_html_(self) -> str:
-        from emberlog.render.pictures.html import explanation_page
-
-        page = explanation_page(self.checked, build_connection_graph(self.checked), self.logical, self.optimized)
-        return f'<iframe srcdoc="{html.escape(page)}" style="width: 100%; height: 40em; border: 0"></iframe>'
+    def __repr__(self) -> str:
+        return f"Explained({self.checked.program.source.name}: {', '.join(self.checked.relations)})"
 
 
-class Result(Mapping[str, Frame]):
+class Result(Mapping[str, Frame], Shown):
     """The relations that a program gives: Spark DataFrames, or LocalRelations from a local database.
 
     Recursive relations that Spark computed are held in its memory. `close`, or the end of a `with` block, gives it back
@@ -133,6 +134,10 @@ class Result(Mapping[str, Frame]):
         self._outputs = outputs
         self._questions: Questions | None = None
         self._timing: Mapping[str, float] = {}
+        self._number = next(_NUMBERS)
+        """The larger, the later it was made."""
+        self._read: tuple[Answer, ...] = ()
+        """What somebody has read of the relations already: a notebook shows that, and reads nothing for it."""
 
     @property
     def program(self) -> ast.Program:
@@ -167,9 +172,16 @@ class Result(Mapping[str, Frame]):
             self._given[frame] = (name, ref(self))
         return frame
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._outputs
+
     def _at_hand(self, name: str) -> LocalRelation | None:
         """Returns the facts of a relation where they are in this process: for who shows some of them, without a job."""
         return self._outputs.at_hand(name)
+
+    def _header(self, name: str) -> str:
+        """The columns of a relation and their types, in one line."""
+        return self._outputs.header(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._outputs)
@@ -198,8 +210,13 @@ class Result(Mapping[str, Frame]):
         closes: bool = False,
         watermark: int | str = 0,
         slide: int | str | None = None,
+        timeToLive: int | str | None = None,
+        idle: str | None = None,
+        renew: Sequence[str] = (),
+        early: bool = False,
         late: str = "drop",
-        evaluation: Literal["incremental", "simple"] = "incremental",
+        bad: str = "keep",
+        evaluation: Literal["incremental", "simple", "live"] = "incremental",
         workers: int = 1,
         options: Mapping[str, str] | None = None,
         listener: Callable[[StreamProgress], None] | None = None,
@@ -218,7 +235,12 @@ class Result(Mapping[str, Frame]):
             closes=closes,
             watermark=watermark,
             slide=slide,
+            timeToLive=timeToLive,
+            idle=idle,
+            renew=tuple(renew),
+            early=early,
             late=late,
+            bad=bad,
             evaluation=evaluation,
             workers=workers,
         )
@@ -347,12 +369,3 @@ class Result(Mapping[str, Frame]):
 
     def __repr__(self) -> str:
         return "\n".join(f"{name}({self._outputs.header(name)})" for name in self._outputs)
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align: left'>{html.escape(name)}</th>"
-            f"<td style='text-align: left'>{html.escape(self._outputs.header(name))}</td></tr>"
-            for name in self._outputs
-        )
-        plan = html.escape(self.explain())
-        return f"<table>{rows}</table><details><summary>plan</summary><pre>{plan}</pre></details>"

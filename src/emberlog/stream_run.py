@@ -7,6 +7,7 @@ from threading import Lock
 from typing import Any
 
 from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
 
 from emberlog.config import StreamOptions
 from emberlog.diagnostics import EmberlogError, fail
@@ -32,6 +33,7 @@ class StreamRun:
         self._program = program
         self._coordinator = program.start(options, function, listener)
         self._query = self._coordinator.query
+        self._coordinator.watch_the_clock()
         self._closes = options.closes
         self._lock = Lock()
 
@@ -89,10 +91,22 @@ class StreamRun:
             self._raise()
             raise
 
-    def stop(self) -> None:
-        """Ends the query; a start with the same checkpoint goes on from here."""
-        self._closes = False
+    def stop(self, *, closes: bool = False) -> None:
+        """Ends the query; a start with the same checkpoint goes on from here. `closes` if no more will come: then the
+        slides that tuples wait for close, too."""
+        self._closes = closes
+        self._coordinator.end()
         self._query.stop()
+        self._close_all()
+
+    def bad(self, stream: str | None = None) -> DataFrame:
+        """Returns the rows of a stream that could not be used, each with the reason and the step that it came with.
+        The name may be left out where there is one stream."""
+        streams = list(self._coordinator.spec.streams)
+        name = streams[0] if stream is None and len(streams) == 1 else stream
+        if name not in streams:
+            raise fail("DL342", f"`{name}` is no stream of this query", None, f"it has {', '.join(streams)}")
+        return self._coordinator.bad(name)
 
     # --- provenance -------------------------------------------------------------------------------------------------
 
@@ -107,6 +121,8 @@ class StreamRun:
         return self._asked().why_not(relation, fact, depth=depth)
 
     def _asked(self) -> StreamQuestions:
+        if self._coordinator.spec.schedule.gap is not None:
+            raise fail("DL447", "a session is over when it is told, and its tuples are gone", None)
         window = self._coordinator.window()
         if window is None:
             raise fail("DL447", "no slide has closed yet", None, "a slide closes when a later tuple has come")

@@ -9,6 +9,7 @@ import subprocess
 import time
 import urllib.request
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from tests.cluster.machines import ROOT, Machine, Network, base
 MASTER_PORT = 7077
 WORKER_PORT = 7078
 MOST_WORKERS = int(os.environ.get("EMBERLOG_CLUSTER_MACHINES", "4"))
-_PATIENCE = 120.0
+_PATIENCE = 240.0
 
 _SMALL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
@@ -92,7 +93,12 @@ class Standalone:
     def logs(self) -> str:
         """Returns the ends of all logs, for people who wonder why a test failed."""
         files = sorted((base() / "logs").glob("*.log"))
-        return "\n".join(f"--- {file.name}\n{file.read_text(errors='replace')[-3000:]}" for file in files)
+        ends = [f"--- {file.name}\n{file.read_text(errors='replace')[-3000:]}" for file in files]
+        for node in self.nodes:
+            last = f"tail -n 40 {node.disk}/work/*/*/stderr 2>&1; ps -o pid,etimes,args | grep '[p]yth' | cut -c1-150"
+            with suppress(RuntimeError):  # the machine is gone
+                ends.append(f"--- executors of {node.name}\n{node.run('sh', '-c', f'{last}; true')}")
+        return "\n".join(ends)
 
     def mend(self, workers: int) -> None:
         """Brings the cluster to so many machines, in the place of those whose Worker has gone."""

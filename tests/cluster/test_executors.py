@@ -15,7 +15,7 @@ from tests.cluster.conftest import GetSession
 from tests.cluster.standalone import MOST_WORKERS, Standalone
 from tests.cluster.strikes import Strike
 from tests.cluster.test_pages import page_settings
-from tests.cluster.trials import Ledger, chain_closure
+from tests.cluster.trials import Ledger, Trial, chain_closure
 
 pytestmark = pytest.mark.slow
 
@@ -54,6 +54,34 @@ def test_dynamic_allocation(session: GetSession, ledger: Ledger) -> None:
     ledger.add("dynamic allocation, from no executor on, 3 workers", trial)
     assert trial.right, trial.error
     assert [event.executor for event in trial.chosen] == ["cyclic"]
+
+
+FAIR = {
+    "spark.scheduler.mode": "FAIR",
+    "spark.speculation": "true",
+    "spark.speculation.interval": "100ms",
+    "spark.speculation.multiplier": "1.1",
+    "spark.speculation.quantile": "0.5",
+}
+
+
+def test_pools_and_speculation(session: GetSession, ledger: Ledger) -> None:
+    """Several recursions at once, in two pools, of a Spark that starts second tasks for those that seem slow."""
+    spark = session(FAIR)
+    trials: list[Trial] = []
+
+    def run(number: int) -> None:
+        spark.sparkContext.setLocalProperty("spark.scheduler.pool", f"pool-{number % 2}")
+        trials.append(chain_closure(spark, ROUNDS, Execution(executor="cyclic", mode="bsp", workers=2 + number % 2)))
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    ledger.add("four recursions at once, in fair pools, with speculation", max(trials, key=lambda one: one.seconds))
+    assert [trial.error for trial in trials] == [""] * 4
+    assert all(trial.right and not trial.retries for trial in trials)
 
 
 def test_fewer_machines_than_before(spark: SparkSession, cluster: Standalone, ledger: Ledger) -> None:

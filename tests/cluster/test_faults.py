@@ -48,6 +48,17 @@ def test_a_killed_python_worker(spark: SparkSession, cluster: Standalone, ledger
     assert trial.right, trial.error
 
 
+@pytest.mark.slow
+def test_a_stalled_worker(spark: SparkSession, cluster: Standalone, ledger: Ledger) -> None:
+    """Its process is there, and does nothing any more: Spark would wait for ever."""
+    strike = Strike("stalled Python worker", Phase.EXCHANGE, cluster.marks(), FEW_ROUNDS // 2)
+    execution = Execution(executor="cyclic", mode="bsp", recovery=Recovery(stall_seconds=5))
+    trial = chain_closure(spark, FEW_ROUNDS, execution, strike=strike)
+    ledger.add("Python worker stopped in the middle, Recovery(stall_seconds=5)", trial)
+    assert trial.right, trial.error
+    assert "no sign of life for 5 seconds" in trial.retries[0].reason
+
+
 MOMENTS = {
     "before it reads": Phase.READ,
     "before its first round": Phase.FIRST_ROUND,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+import venv
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,8 @@ from tests.cluster.trials import Ledger, Trial, chain_closure
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("isolated")]
 
 ROUNDS = 40
+NEEDED = ("emberlog", "numpy", "pyarrow", "pandas", "numba", "llvmlite", "dateutil", "pytz", "tzdata", "six")
+"""What workers import, directly or not."""
 
 
 def hide_package(machine: Machine) -> None:
@@ -90,6 +94,29 @@ def note(ledger: Ledger, what: str, output: str) -> None:
     assert seconds is not None, output
     assert "tc(X, Y): 12 facts" in output, output
     ledger.add(what, Trial(float(seconds[1]), right=True))
+
+
+def test_an_archive(bare_cluster: Callable[[Prepare], Standalone], tmp_path: Path, ledger: Ledger) -> None:
+    """The environment is packed here as it is, with the packages that workers need; nothing is installed for it."""
+    venv_pack = pytest.importorskip("venv_pack")
+    job = tmp_path / "job"
+    venv.create(job, symlinks=True)
+    (installed,) = job.glob("lib/python*/site-packages")
+    for name in NEEDED:
+        found = find_spec(name)
+        if found is None or found.origin is None:  # not every version of a package needs all of them
+            continue
+        source = Path(found.origin)
+        if source.name == "__init__.py":
+            shutil.copytree(source.parent, installed / name, ignore=shutil.ignore_patterns("__pycache__", "tests"))
+            libraries = source.parent.with_name(f"{name}.libs")
+            if libraries.exists():
+                shutil.copytree(libraries, installed / libraries.name)
+        else:
+            shutil.copy(source, installed)
+    venv_pack.pack(prefix=str(job), output=str(tmp_path / "job.tar.gz"), compress_level=1)
+    output = tried("archive", bare_cluster(hide_package), tmp_path)
+    note(ledger, "package missing everywhere, shipped as an archive of an environment", output)
 
 
 def test_py_files(bare_cluster: Callable[[Prepare], Standalone], tmp_path: Path, ledger: Ledger) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from pyspark.sql import SparkSession
 
 from emberlog.config import Execution
+from emberlog.diagnostics import EmberlogError
 from emberlog.events import Event, ExecutorChosen
 from emberlog.io.facts import in_order, read_facts
+from tests.cluster.standalone import MOST_WORKERS
 from tests.cluster.trials import Trial, chain_closure
 from tests.golden.corpus import GoldenCase
 from tests.golden.selections import chosen
@@ -20,21 +22,14 @@ from tests.spark.answers import run_dataframe
 ARCS = 60
 
 WITH_ANSWERS = [case for case in chosen("by workers") if case.expected_answers]
+FAILING = [case for case in chosen("by workers") if case.fails_while_running]
 IN_DEFAULT_RUN = (
     "examples/access_rights",
     "recursion/mutual_even_and_odd",
     "negation/inside_recursion_over_a_lower_stratum",
 )
-EVERY = 1 if os.environ.get("EMBERLOG_CLUSTER_GOLDEN") else 12
-"""`EMBERLOG_CLUSTER_GOLDEN=all` runs all programs, which takes about half an hour."""
-
-TEXTS_AND_OTHERS = ("examples/access_rights", "recursion/linear_right_on_strings", *IN_DEFAULT_RUN)
-
-SAMPLED = [
-    pytest.param(case, marks=() if case.name in IN_DEFAULT_RUN else pytest.mark.slow, id=case.name)
-    for number, case in enumerate(WITH_ANSWERS)
-    if number % EVERY == 0 or case.name in TEXTS_AND_OTHERS
-]
+AT_ONCE = 2
+"""Programs that run at the same time, each on its share of the executors."""
 
 QUICK = (("bsp", 2), ("async", 2))
 
@@ -52,19 +47,48 @@ def test_modes(mode: str, workers: int, spark: SparkSession) -> None:
     (choice,) = trial.chosen
     assert choice.executor == "cyclic"
     assert choice.how.startswith(f"one job, {mode}, {workers} workers")
+    assert trial.iterations, "progress is told as on one machine"
 
 
-@pytest.mark.parametrize("case", SAMPLED)
-def test_golden_programs(case: GoldenCase, spark: SparkSession) -> None:
+def problem_with(case: GoldenCase, spark: SparkSession) -> str | None:
+    """Runs a golden program, and returns what is wrong with its answers."""
     prepared = case.prepare()
     events: list[Event] = []
-    answers = run_dataframe(
-        spark, prepared.checked, prepared.inputs, prepared.limits, events.append, execution=Execution()
-    )
+    execution = Execution(workers=MOST_WORKERS // AT_ONCE)
+    try:
+        answers = run_dataframe(
+            spark, prepared.checked, prepared.inputs, prepared.limits, events.append, execution=execution
+        )
+    except EmberlogError as error:
+        (diagnostic,) = error.diagnostics
+        return None if f"error[{diagnostic.code}]" in (case.expected_error or "") else str(error)
+    if case.fails_while_running:
+        return "it should fail"
     for name, path in case.expected_answers.items():
         expected = read_facts(path, prepared.checked.relations[name].columns)
-        assert_same_facts(expected, sorted(answers[name], key=in_order))
-    assert any(event.executor == "cyclic" for event in events if isinstance(event, ExecutorChosen))
+        try:
+            assert_same_facts(expected, sorted(answers[name], key=in_order))
+        except AssertionError as error:
+            return f"{name}: {error}"
+    chosen = [event for event in events if isinstance(event, ExecutorChosen)]
+    return None if any(one.executor == "cyclic" for one in chosen) else f"not by workers: {chosen}"
+
+
+@pytest.mark.parametrize("name", IN_DEFAULT_RUN)
+def test_golden_programs(name: str, spark: SparkSession) -> None:
+    (case,) = [case for case in WITH_ANSWERS if case.name == name]
+    assert problem_with(case, spark) is None
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_all_golden_programs(spark: SparkSession) -> None:
+    """In one session, several at a time."""
+    cases = [*WITH_ANSWERS, *FAILING]
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        found = list(threads.map(lambda case: problem_with(case, spark), cases))
+    problems = {case.name: problem for case, problem in zip(cases, found, strict=True) if problem is not None}
+    assert problems == {}
 
 
 @pytest.mark.slow

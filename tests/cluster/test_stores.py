@@ -51,6 +51,7 @@ def test_workers_read_parquet_in_a_shared_folder(
     trial = chain_closure(spark, ROUNDS, with_store(store), inputs=arcs.as_uri())
     ledger.add("inputs and results in a shared folder", trial)
     assert trial.right, trial.error
+    assert "rows through Spark" not in trial.chosen[-1].how
 
 
 def test_a_folder_that_one_machine_does_not_see(

@@ -25,6 +25,7 @@ class Trial:
     """Holds what became of one run."""
 
     seconds: float = 0.0
+    """Until its results can be read; to read and check them is the affair of the test."""
     error: str = ""
     """What a person would read, if it ended with an error."""
     right: bool = False
@@ -55,9 +56,12 @@ class Trial:
         last = max(rounds[-1], again)
         ends = [self.struck, self.times[told], self.times[again], self.times[last], self.began + self.seconds]
         spent = [f"{end - begin:.1f}" for begin, end in pairwise(ends)]
-        return (
-            f"{spent[0]} until it was told, {spent[1]} to the next round, {spent[2]} of rounds, {spent[3]} of results"
-        )
+        until, to_round, rounds_again, writing = spent
+        return f"{until} until it was told, {to_round} to the next round, {rounds_again} of rounds, {writing} to write"
+
+    def heard(self, kind: type[Event]) -> list[tuple[float, Event]]:
+        """Returns the events of a kind, each with when it came."""
+        return [(at, event) for at, event in zip(self.times, self.events, strict=True) if isinstance(event, kind)]
 
     @property
     def retries(self) -> list[RecursionRetried]:
@@ -90,15 +94,16 @@ class Ledger:
     page: Path | None = None
     """Whose table has them, too, each as soon as it is known."""
 
-    def add(self, what: str, trial: Trial, fresh: Trial | None = None) -> None:
-        """`fresh` is the same run without the fault, if there was one."""
+    def add(self, what: str, trial: Trial, fresh: Trial | None = None, says: str = "") -> None:
+        """`fresh` is the same run without the fault, if there was one; what it `says` stands beside the outcome."""
         retries = "; ".join(f"{one.reason}; on from round {one.since:,}" for one in trial.retries)
         after = "" if trial.after_strike is None else f"{trial.after_strike:.1f}"
         if fresh is not None and trial.after_strike is not None:
             after += f" ({trial.after_strike / fresh.seconds:.0%} of a run without it)"
         if trial.phases:
             after += f": {trial.phases}"
-        self.rows.append((what, trial.outcome, f"{trial.seconds:.1f}", after, retries or "none"))
+        outcome = f"{trial.outcome}, {says}" if says else trial.outcome
+        self.rows.append((what, outcome, f"{trial.seconds:.1f}", after, retries or "none"))
         if self.page is not None:
             self._write(self.page)
 
@@ -138,6 +143,7 @@ def chain_closure(
             database["arc"] = inputs or [(number, number + 1) for number in range(length)]
             limits = Limits(timeout=timeout)
             with database.datalog(program, execution=execution, listener=trial.hear, limits=limits) as result:
+                trial.seconds = time.time() - trial.began
                 facts = result["tc"].toDF("x", "y")
                 ordered = F.sum((F.col("x") < F.col("y")).cast("int"))
                 row = facts.agg(F.count("*"), F.countDistinct("x", "y"), ordered, F.min("x"), F.max("y")).first()
@@ -145,8 +151,8 @@ def chain_closure(
                 trial.right = row is not None and tuple(row) == (expected, expected, expected, 0, length)
     except EmberlogError as error:
         trial.error = str(error)
+        trial.seconds = time.time() - trial.began
     finally:
         Launcher.injector = None
-        trial.seconds = time.time() - trial.began
         trial.struck = strike.struck if strike is not None else None
     return trial

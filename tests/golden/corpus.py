@@ -22,6 +22,7 @@ from pathlib import Path
 from emberlog.config import Limits
 from emberlog.datatypes import UNKNOWN
 from emberlog.diagnostics import EmberlogError, render
+from emberlog.dialects import parse_tolerantly
 from emberlog.io.facts import infer_columns, read_facts
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.optimize.pipeline import plan_program
@@ -29,7 +30,6 @@ from emberlog.semantics.analysis import analyze
 from emberlog.semantics.model import CheckedProgram, Column, Fact, Relation
 from emberlog.source import Source
 from emberlog.syntax.ast import Value
-from emberlog.syntax.parser import parse_tolerantly
 
 GOLDEN = Path(__file__).parent
 EXAMPLES = GOLDEN.parents[1] / "examples"

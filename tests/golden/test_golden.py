@@ -14,6 +14,7 @@ import pytest
 from emberlog.config import Execution
 from emberlog.diagnostics import EmberlogError
 from emberlog.engines.interpreter import interpreter
+from emberlog.engines.local.run import run
 from emberlog.io.facts import in_order, read_facts
 from emberlog.logical.build import build
 from emberlog.logical.nodes import LogicalPlan
@@ -22,7 +23,7 @@ from emberlog.render.plan_text import explain_text
 from emberlog.semantics.connection_graph import build_connection_graph
 from emberlog.semantics.model import CellValue, Fact
 from tests.golden.corpus import GoldenCase, PreparedCase, all_cases, warnings_text
-from tests.local_runs import SETUPS, run_locally
+from tests.local_runs import SETUPS, as_relations, run_locally
 from tests.oracle import evaluate as reference
 from tests.statistics import counted
 
@@ -39,9 +40,18 @@ def planned(case: PreparedCase) -> LogicalPlan:
     return plan_program(case.checked, statistics=counted(case.checked, case.inputs)).plan
 
 
+def by_counting(case: PreparedCase) -> Answers:
+    """The interpreter where it is small, as a database would, with every rule counted."""
+    plan = planned(case)
+    relations = as_relations(plan, case.inputs)
+    found = run(plan, relations, case.limits, execution=Execution(profile=True), interpret_small=True)
+    return {name: relation.facts for name, relation in found.items()}
+
+
 EXECUTORS: Mapping[str, Callable[[PreparedCase], Answers]] = {
     "reference": lambda case: reference.evaluate(case.checked, case.inputs, case.limits),
     "interpreter": lambda case: interpreter.run(planned(case), case.inputs, case.limits),
+    "counted": by_counting,
     **{name: by_workers(execution) for name, execution in SETUPS.items()},
 }
 

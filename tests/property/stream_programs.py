@@ -28,16 +28,25 @@ def window(draw: st.DrawFn) -> str:
     if draw(st.integers(0, 5)) == 0:
         return ""
     size = draw(st.integers(1, 8))
-    return f", WINDOW({size}, {draw(st.sampled_from((1, 1, 2, 3, size, size + 2)))})"
+    kind = draw(st.sampled_from(("WINDOW", "WINDOW", "HOP", "TUMBLE")))
+    if kind == "TUMBLE":
+        return f", TUMBLE({size})"
+    return f", {kind}({size}, {draw(st.sampled_from((1, 1, 2, 3, size, size + 2)))})"
 
 
 def arrivals(draw: st.DrawFn, facts: Sequence[Fact]) -> list[Fact]:
-    """Each fact at none, one or several moments, some of them at the same; in any order."""
+    """Each fact at none, one or several moments, some of them at the same; in any order. Some rows have nulls."""
     if not facts:
         return []
     burst = draw(st.integers(0, MOMENTS - 1))
     moments = st.one_of(st.integers(0, MOMENTS - 1), st.just(burst))
-    return draw(st.lists(st.builds(lambda at, fact: (at, *fact), moments, st.sampled_from(facts)), max_size=24))
+    rows = draw(st.lists(st.builds(lambda at, fact: (at, *fact), moments, st.sampled_from(facts)), max_size=24))
+    broken = draw(st.lists(st.tuples(st.sampled_from(rows), st.integers(0, 9)), max_size=4)) if rows else []
+    return rows + [with_null(row, place % len(row)) for row, place in broken]
+
+
+def with_null(row: Fact, place: int) -> Fact:
+    return (*row[:place], None, *row[place + 1 :])
 
 
 @st.composite
@@ -94,6 +103,8 @@ TIMED = (
     "load(Ts, X, sum<W>) :- w(Ts, X, _, W). mean(Ts, X, avg<W>) :- w(Ts, X, _, W).",
     "soon(T2, X) :- e(T1, X, Y), e(T2, Y, _), int(T1) < int(T2), int(T2) - int(T1) < 4.",
     "both(Ts, X) :- e(Ts, X, _), w(Ts, X, _, _).",
+    "seen(Ts, X, count<_>) :- w(Ts, X, _, _).",
+    "from(Ts, X, max<W>) :- w(Ts, X, _, W).",
     "last(max<Ts>, X) :- e(Ts, X, _).",
     "alarm(Ts) :- w(Ts, X, X, _).",
     "calls(Ts, X, mcount<(Y, 1)>) :- e(Ts, X, Y). "

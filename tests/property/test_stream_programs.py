@@ -16,7 +16,7 @@ from emberlog.semantics.model import Fact
 from emberlog.streams.plan.maintenance import RESIDENT, Method
 from tests.property.stream_programs import RandomStream, streamed_programs, timed_programs
 from tests.property.test_programs import EXAMPLES, Answers, outcome, properties
-from tests.streams import EVALUATORS, by_arrival, by_definition, by_evaluator, stream_case
+from tests.streams import EVALUATORS, by_arrival, by_definition, by_evaluator, stream_case, usable
 
 few = settings(properties, max_examples=max(EXAMPLES // 3, 1))
 """A stream has many slides, and each of them is an answer to compare."""
@@ -26,16 +26,17 @@ def check(random: RandomStream, evaluator: str) -> None:
     case = stream_case(random.text, random.statics)
     note(random.text)
     note(str(random.tuples))
-    slides = case.slides(random.tuples)
+    tuples = usable(case, random.tuples)
+    slides = case.slides(tuples)
     if not slides:
         reject()  # nothing is asked, and so no value that cannot be computed shows
     expected: list[Answers] = []
     for slide in slides:
-        answers = outcome(lambda slide=slide: dict(by_definition(case, slide, random.tuples)))  # type: ignore[misc]
+        answers = outcome(lambda slide=slide: dict(by_definition(case, slide, tuples)))  # type: ignore[misc]
         if isinstance(answers, str):
             reject()  # a value that cannot be computed ends the stream, at this slide or at an earlier one
         expected.append(answers)
-    found = by_evaluator(case, EVALUATORS[evaluator](case), slides, random.tuples)
+    found = by_evaluator(case, EVALUATORS[evaluator](case), slides, tuples)
     for slide, answers in zip(slides, expected, strict=True):
         assert outcome(lambda: dict(next(found))) == answers, slide
 
@@ -68,7 +69,7 @@ def test_it_makes_no_difference_how_tuples_arrive(
     case = stream_case(random.text, random.statics)
     note(random.text)
     note(str(random.tuples))
-    tuples = [(name, row) for name, rows in random.tuples.items() for row in rows]
+    tuples = [(name, row) for name, rows in usable(case, random.tuples).items() for row in rows]
     in_order = sorted(tuples, key=lambda one: moment(one[1]))
     shuffled = sorted(tuples, key=lambda one: moment(one[1]) + chance.uniform(0, delay))
     arrivals = [

@@ -8,34 +8,16 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from emberlog.database import Database
 from emberlog.engines.spark.session import start_session
-from emberlog.streams.steps.folder import Folder
+from tests.dealings import Dealings
 from tests.spark.conftest import QUICK_TO_START
 from tests.spark.test_streams import CHEAP_PATH, rides
-
-Place = Callable[[Folder, str], object]
-
-
-class Dealings:
-    """Counts what the driver does with the checkpoint; at one of these, something else happens instead."""
-
-    def __init__(self, at: int | None = None, instead: Callable[[], None] = lambda: None) -> None:
-        self.count = 0
-        self.place: Place = Folder._place
-
-        def counted(folder: Folder, name: str) -> object:
-            self.count += 1
-            if self.count == at:
-                instead()
-            return self.place(folder, name)
-
-        self.counted = counted
 
 
 def run(spark: SparkSession, folder: Path) -> None:
@@ -55,7 +37,7 @@ def run(spark: SparkSession, folder: Path) -> None:
 def main() -> None:
     folder, at = Path(sys.argv[1]), int(sys.argv[2])
     dealings = Dealings(at, lambda: os.kill(os.getpid(), signal.SIGKILL))
-    Folder._place = dealings.counted  # type: ignore[assignment,method-assign]
+    dealings.begin(pytest.MonkeyPatch())
     conf = {"spark.sql.shuffle.partitions": "2", "spark.driver.extraJavaOptions": QUICK_TO_START}
     run(start_session("local[2]", memory="1g", conf=conf), folder)
 

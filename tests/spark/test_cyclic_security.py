@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from emberlog.config import Execution
 from emberlog.database import Database
-from emberlog.engines.spark import certificates, key_handover, launcher, session_settings
+from emberlog.engines.spark import certificates, key_handover, session_settings, worker_stage
 from emberlog.engines.spark.certificates import new_identity
 from emberlog.engines.spark.failures import NotHere
 from emberlog.engines.spark.session_settings import ENCRYPTION
@@ -56,7 +56,7 @@ def test_all_strangers_at_once(arcs: Database, strangers: list[Stranger], monkey
             for stranger in strangers:
                 stranger.visit(self.address.port, DRIVER)
 
-    monkeypatch.setattr(launcher, "Tracker", Besieged)
+    monkeypatch.setattr(worker_stage, "Tracker", Besieged)
     with arcs.datalog(NEAR, execution=CYCLIC) as result:
         assert facts_of(result["near"]) == DISTANCES
     assert all(stranger.connections for stranger in strangers)
@@ -76,7 +76,7 @@ def test_workers_encrypt_their_connections_where_spark_does(
             recorders.append(OnTheWay(self.address.port))
             self.address = replace(self.address, port=recorders[-1].port)
 
-    monkeypatch.setattr(launcher, "Tracker", Recorded)
+    monkeypatch.setattr(worker_stage, "Tracker", Recorded)
     events: list[Event] = []
     with arcs.datalog(NEAR, execution=replace(CYCLIC, workers=1), listener=events.append) as result:
         assert facts_of(result["near"]) == DISTANCES

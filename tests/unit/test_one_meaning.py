@@ -197,3 +197,11 @@ def test_a_pair_beside_a_value_that_is_looked_up_is_no_matter() -> None:
     )
     facts = {"e": [(3, f"t{number}") for number in range(30_000)]}
     assert answer(program, facts) == set()
+
+
+@pytest.mark.parametrize("rows", [[(1, None)], [(1, 2)], [(1, None), (2, 3)]])
+@pytest.mark.parametrize("part", ["N = Y - S", "N = coalesce(Y, S)", "N = if(X > 0, 1, S)", "N = 2 * S"])
+def test_a_fault_is_told_though_what_reads_it_is_null(part: str, rows: list[tuple[int, int | None]]) -> None:
+    """One value of `S` has none, whatever becomes of it."""
+    program = f"declare e(x: int, y: int).\np(X) :- e(X, Y), S = shr(X, X - 5), {part}."
+    assert answer(program, {"e": rows}) == "DL502"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import json
 import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -52,6 +54,14 @@ def test_the_readme_gives_the_reason_for_every_dependency() -> None:
     assert re.findall(r"^\| `([\w-]+)` \|", section, re.MULTILINE) == [name_of(requirement) for requirement in RUNTIME]
 
 
+def test_the_extension_has_the_version_of_the_project() -> None:
+    package = json.loads((ROOT / "editors" / "vscode" / "package.json").read_text(encoding="utf-8"))
+    assert package["version"] == emberlog.__version__, "run python3 dev.py docs"
+    assert "package-lock=false" in (ROOT / "editors" / "vscode" / ".npmrc").read_text(encoding="utf-8")
+    # Without a lock file, each package has one version.
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in package["devDependencies"].values())
+
+
 def test_the_changelog_knows_the_version() -> None:
     """The first release is under way until it has a section; after it, the newest section is that of the version."""
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
@@ -86,3 +96,12 @@ def test_make_offers_every_task(dev: ModuleType) -> None:
 def test_continuous_integration_runs_the_command_of_the_readme() -> None:
     assert "$ python3 dev.py test" in (ROOT / "README.md").read_text(encoding="utf-8")
     assert (ROOT / ".ci" / "run").read_text(encoding="utf-8").endswith("exec python3 dev.py test\n")
+
+
+def test_no_file_is_large() -> None:
+    """Data is generated. What is large and lands by mistake stays in the history of every clone."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode != 0:
+        pytest.skip("not a git checkout")
+    files = [ROOT / name for name in listed.stdout.split("\0") if name]
+    assert [path.name for path in files if path.is_file() and path.stat().st_size > 1_000_000] == []

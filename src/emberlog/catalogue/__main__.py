@@ -27,9 +27,14 @@ def errors_page() -> str:
     return "\n".join(parts)
 
 
+def heading(entry: Entry) -> str:
+    """Returns the title of an entry on the page."""
+    return f"{entry.code}: {entry.title}" + (" (warning)" if entry.is_warning else "")
+
+
 def _entry(entry: Entry) -> str:
-    title = f"### {entry.code}: {entry.title}" + (" (warning)" if entry.is_warning else "")
-    return f"{title}\n\n{_sentence(entry.meaning)}\n\n**What to do.** {_sentence(entry.remedy)}\n\n{_example(entry)}"
+    what_to_do = f"**What to do.** {_sentence(entry.remedy)}"
+    return f"### {heading(entry)}\n\n{_sentence(entry.meaning)}\n\n{what_to_do}\n\n{_example(entry)}"
 
 
 def _example(entry: Entry) -> str:

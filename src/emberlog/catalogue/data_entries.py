@@ -279,6 +279,24 @@ DATA_ENTRIES = (
         FoundBy.OTHER,
     ),
     Entry(
+        "DL448",
+        "a live view out of turn",
+        "A live view has one transaction at a time, which ends with its `with` block, and a view that was closed has "
+        "given its facts back.",
+        "End a transaction before the next one begins, and close a view when nobody needs it any more.",
+        "`with live.transaction():` inside of another `with live.transaction():`",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL449",
+        "a change of what is derived",
+        "Transactions change the inputs of a live view. What its rules derive follows from them.",
+        "Insert into the inputs, or delete from them. A relation that has rules, and facts besides, has those as "
+        "registered data: register some, empty if need be, before the view is made.",
+        '`t.insert("reach", [(1, 4)])`, if rules derive `reach`',
+        FoundBy.OTHER,
+    ),
+    Entry(
         "DL490",
         "a first line that looks like a header",
         "Nobody has said whether the text file begins with the names of its columns, and its first line looks like "

@@ -47,18 +47,20 @@ PLANNING_ENTRIES = (
     ),
     Entry(
         "DL322",
-        "a window in units of time over a plain clock",
-        "The times of the stream are plain numbers, so nobody knows how many of them make an hour.",
-        "Write the window as a plain number, or give the stream real timestamps.",
+        "a window in other units than the times of the stream",
+        "The times of the stream are plain numbers, so nobody knows how many of them make an hour; or they are moments "
+        "and the window is a plain number.",
+        "Write the window as a plain number where times are plain numbers, and with units where they are moments.",
         "`query a(_, X), WINDOW(1 hour).` over a stream with the times 1, 2, 3.",
         FoundBy.OTHER,
     ),
     Entry(
         "DL330",
-        "nulls in a stream whose facts are kept",
-        "Facts that are kept from slide to slide are numbers of 64 bits, and a null has none there.",
-        "Leave rows with nulls out before the stream, replace their nulls, or evaluate from scratch at each slide.",
-        "A tuple of the stream `e` has a null, and `reach` is kept up to date from it.",
+        "rows of a stream that cannot be used",
+        "A row of a stream needs a value in each column that a rule reads; a null, or text that spells no value, is "
+        'none. With `bad="fail"` such a row ends the query. In a relation beside the streams it always does.',
+        'Leave `bad="fail"` out, and such rows are put aside with the reason; leave rows with nulls out of a relation.',
+        'A row of the stream `ride` has no fare, `best` reads the fare, and the query has `bad="fail"`.',
         FoundBy.OTHER,
     ),
     Entry(
@@ -158,6 +160,24 @@ PLANNING_ENTRIES = (
         "message says which of them does not fit.",
         "Register what `spark.readStream` gives for a STREAM, and anything else for other relations.",
         '`db["ride"] = spark.read.parquet("rides/")` for `STREAM ride(Ts: timestamp, Fare: float).`',
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL343",
+        "a stream of changes that cannot be read",
+        "`db.register(…, changes=…)` says how a stream tells of rows that come and go: envelopes of Debezium, a change "
+        "feed of Delta, or a column of its own. The data does not look like that.",
+        "Give a streaming frame in the form that is named, or name the column that says insert or delete.",
+        '`db.register("ride", frame, changes="op")`, and the frame has no column `op`.',
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL344",
+        "a connector that Spark does not have",
+        "Answers of a stream go to any format that Spark writes, and Kafka, Delta and others come as packages of their "
+        "own. The session has none under this name.",
+        "Start the session with the package of the connector, in the version of your Spark, or correct the name.",
+        '`result.start(format="kafka", …)` in a session without `spark-sql-kafka`.',
         FoundBy.OTHER,
     ),
 )

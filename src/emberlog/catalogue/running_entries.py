@@ -169,6 +169,41 @@ RUNNING_ENTRIES = (
         "A closure of some billion pairs and a temporary folder of a gigabyte.",
         FoundBy.OTHER,
     ),
+    Entry(
+        "DL530",
+        "a part of Emberlog without its package",
+        "`emberlog lsp` speaks with editors by pygls, and `emberlog studio` shows its page by NiceGUI. Not everybody "
+        "needs them, so they are installed when they are asked for.",
+        "Install what the hint names beside Emberlog: `pip install 'emberlog[lsp]'`, `pip install 'emberlog[studio]'`.",
+        "An editor that starts `emberlog lsp` from an environment with Emberlog alone.",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL531",
+        "a link without a program",
+        "A link to a program holds its text, compressed. This one was cut off, or holds more than the studio takes.",
+        "Copy the whole link, up to its last letter.",
+        "`http://127.0.0.1:8765/#program=eNp`",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL532",
+        "a filter that cannot be read",
+        "Columns of the studio's tables are filtered by a value, `>= 5`, `10..20`, `!= 3`, `null` or `!null`. The text "
+        "is none of these, or the value is not of the type of the column.",
+        "Write a value of the type that stands in the field.",
+        "`>= many` in a column of ints",
+        FoundBy.OTHER,
+    ),
+    Entry(
+        "DL533",
+        "something that the studio cannot do now",
+        "The studio was asked for something that is not possible as things are: a question before a run, a port that "
+        "is taken, saving a program that has no file. The message says what.",
+        "The hint says what to do first.",
+        "`emberlog studio --port 80`",
+        FoundBy.OTHER,
+    ),
 )
 
 _PLEASE_REPORT = "Please report it, with the program, the command and what it shows when EMBERLOG_DEBUG=1 is set."

@@ -288,6 +288,20 @@ SEMANTIC_ENTRIES = (
         "big(X) :- X in range(0, 5000000).\n",
     ),
     Entry(
+        "DL246",
+        "a window in a body",
+        "A window belongs to a query over a stream: it says which tuples the whole program sees, and when it answers.",
+        "Put it behind the query: `query p(X), WINDOW(60 minutes).` If there is an input of that name, declare it.",
+        "p(X) :- s(X), WINDOW(60).\n",
+    ),
+    Entry(
+        "DL247",
+        "sessions by a column that a stream does not have",
+        "`SESSION(10 minutes, User)` has sessions for each user, so each tuple has to say whose it is.",
+        "Name a column that every stream of the program has, or leave it out: then all tuples have sessions in common.",
+        "STREAM click(Ts: timestamp, Who: string).\nquery click(_, W), SESSION(10 minutes, User).\n",
+    ),
+    Entry(
         "DL260",
         "months and years as a length of time",
         "A duration has one length, and months and years have not. `3 days`, `2 weeks` and `90 seconds` are durations.",
@@ -421,14 +435,6 @@ SEMANTIC_ENTRIES = (
         "Give its facts, if there are some.",
         'The program has `declare blocked(x: int).`, and nobody sets `db["blocked"]`.',
         FoundBy.OTHER,
-        is_warning=True,
-    ),
-    Entry(
-        "DL295",
-        "a window in a body",
-        "A window belongs to a query over a stream. In a body `WINDOW(…)` is an atom like any other, and so an input.",
-        "Put it behind the query: `query p(X), WINDOW(60 minutes).` If there is such an input, declare it.",
-        "p(X) :- s(X), WINDOW(60).\n",
         is_warning=True,
     ),
     Entry(

@@ -91,10 +91,11 @@ SYNTAX_ENTRIES = (
     ),
     Entry(
         "DL113",
-        "an aggregate outside a head",
+        "an aggregate in a wrong place",
         "Aggregates such as `min<D>` stand in the head of a rule, as an argument of their own: the other arguments of "
-        "the head are the group. In a body or a query there is no group.",
-        "Write a rule with the aggregate in its head, and use its relation.",
+        "the head are the group. In a body an aggregate has a body of its own, in braces, and is one side of a "
+        "comparison: `N = count : { arc(X, _) }`.",
+        "Give the aggregate a body, `D > max E : { dist(_, E) }`, or write a rule with the aggregate in its head.",
         "far(X) :- dist(X, D), D > max<D>.\n",
     ),
     Entry(
@@ -115,7 +116,7 @@ SYNTAX_ENTRIES = (
         "DL116",
         "a window that cannot be read",
         "A window has a size and, if wanted, a slide, both larger than 0. Units are milliseconds, seconds, minutes, "
-        "hours, days, weeks, months and years; without a unit the number is in the unit of the timestamp column.",
+        "hours, days, weeks, months and years; where times are plain numbers, size and slide are plain numbers, too.",
         "Write it as in `WINDOW(60 minutes, 5 minutes)`.",
         "STREAM ride(Ts: timestamp, Fare: float).\nquery ride(_, F), WINDOW(60 parsecs).\n",
     ),
@@ -164,5 +165,21 @@ SYNTAX_ENTRIES = (
         "Directives such as `.decl`, the words `and` and `or`, and arrows to the right belong to other languages.",
         "Write it as the message says.",
         "path(X, Y) :- arc(X, Y) and X != Y.\n",
+    ),
+    Entry(
+        "DL123",
+        "a part of Soufflé's language that is not there",
+        "Emberlog runs programs of Soufflé, but not all of its language: records, algebraic types, subsumption, choice "
+        "domains, functors in C++ and the C preprocessor are missing.",
+        "The hint says what to write instead; docs/souffle.md lists what is there.",
+        ".decl p(x: number)\np(x) :- q([x, 1]).\n",
+    ),
+    Entry(
+        "DL124",
+        "a declaration that does not fit",
+        "In a program of Soufflé a relation is declared once, a type is made of types of one kind and not of itself, "
+        "and a component exists, is no part of itself and gets the arguments that it takes.",
+        "Compare the declaration with the place that the error shows.",
+        ".decl p(x: number)\n.decl p(x: symbol)\n",
     ),
 )

@@ -19,6 +19,7 @@ from emberlog.cli.parameters import (
     refuse,
 )
 from emberlog.diagnostics import fail
+from emberlog.text_widths import terminal_width
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -82,7 +83,7 @@ def asked(arguments: argparse.Namespace) -> Iterator[Question]:
     relation, fact = asked_in_text(arguments.fact)
     task = prepare(arguments.program, arguments)
     from emberlog.cli.databases import open_database, register_files
-    from emberlog.cli.live_line import LiveLine
+    from emberlog.progress.live_line import LiveLine
 
     with LiveLine(sys.stderr) as line:
         line.begin(f"  running {task.name}")
@@ -133,8 +134,8 @@ def form_of(arguments: argparse.Namespace, forms: Sequence[str] = FORMS) -> str:
     return arguments.format or (named if named in forms else "text")
 
 
-def in_form(explanation: Explanation, form: str) -> str:
-    """Returns the explanation in one of the forms, with a final line break."""
+def in_form(explanation: Explanation, form: str, width: int | None = None) -> str:
+    """Returns the explanation in one of the forms, with a final line break; as text, in lines of this width."""
     match form:
         case "json":
             import json
@@ -147,7 +148,14 @@ def in_form(explanation: Explanation, form: str) -> str:
         case "html":
             return explanation.to_html()
         case _:
-            return f"{explanation}\n"
+            from emberlog.render.outline_text import outline_text
+
+            return f"{outline_text(explanation.outline, width=width)}\n"
+
+
+def width_for(output: str | None) -> int | None:
+    """Returns the width of the terminal that a text goes to; None if it goes elsewhere."""
+    return terminal_width(sys.stdout) if output is None else None
 
 
 def tell(output: str | None, text: str) -> None:

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     programs: list[tuple[str, CheckedProgram | None]] = []
     for name in arguments.files:
         try:
-            checked = check_file(name, params, arguments.iterations)
+            checked = check_file(name, params, arguments.iterations, arguments.dialect)
         except EmberlogError as error:
             diagnostics += error.diagnostics
             programs.append((name, None))
@@ -67,13 +67,15 @@ def run(arguments: argparse.Namespace) -> int:
     return exit_codes.FINE if all(checked is not None for _, checked in programs) else exit_codes.ERRORS
 
 
-def check_file(name: str, params: dict[str, Given] | None, iterations: int | None) -> CheckedProgram:
+def check_file(
+    name: str, params: dict[str, Given] | None, iterations: int | None, dialect: str | None = None
+) -> CheckedProgram:
     """Raises EmberlogError with everything that is wrong with the file."""
     from emberlog.cli.program_files import read_source
+    from emberlog.dialects import parse_tolerantly
     from emberlog.semantics.analysis import analyze
-    from emberlog.syntax.parser import parse_tolerantly
 
-    return analyze(parse_tolerantly(read_source(name)), params=params, iterations=iterations)
+    return analyze(parse_tolerantly(read_source(name), dialect), params=params, iterations=iterations)
 
 
 def _print_text(programs: Sequence[tuple[str, CheckedProgram | None]], diagnostics: Sequence[Diagnostic]) -> None:

@@ -17,23 +17,24 @@ from emberlog.render.answer_text import Answer, answer_of
 from emberlog.semantics.model import CellValue, Fact
 
 if TYPE_CHECKING:
-    from emberlog.cli.live_line import LiveLine
+    from emberlog.progress.live_line import LiveLine
     from emberlog.result import Result
 
 
 @contextmanager
-def open_database(arguments: argparse.Namespace) -> Iterator[Database[Any]]:
-    """Opens a database on the engine that the options say, and closes it in the end."""
+def open_database(arguments: argparse.Namespace, *, progress: bool = False) -> Iterator[Database[Any]]:
+    """Opens a database on the engine that the options say, and closes it in the end. Commands that have a line of their
+    own need no progress of the database."""
     refuse_spark_options(arguments)
     if arguments.engine == "local":
-        with Database(engine="local") as local:
+        with Database(engine="local", progress=progress) as local:
             yield local
         return
     from emberlog.cli.terminal import silence_py4j
     from emberlog.engines.spark.failures import told_as_such
 
     silence_py4j()
-    with told_as_such(), Database(master=arguments.master, conf=dict(arguments.conf)) as database:
+    with told_as_such(), Database(master=arguments.master, conf=dict(arguments.conf), progress=progress) as database:
         yield database
 
 

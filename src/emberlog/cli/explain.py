@@ -147,17 +147,17 @@ def explanation(
     optimized = plan_program(checked, off=off)
     title = checked.program.source.name
     is_stream = checked.has_streams
+    choices = plan_maintenance(checked).notes if is_stream else described(optimized.plan)
     if form == "text":
         from emberlog.render.plan_text import explain_text
 
         text = explain_text(checked, graph, plan, optimized, passes_in_full=passes_in_full)
-        choices = plan_maintenance(checked).notes if is_stream else described(optimized.plan)
         how = "".join(f"  {line}\n" for line in choices)
         return f"{text}\n\nhow it runs\n{how}" if choices else f"{text}\n"
     if form == "html":
-        from emberlog.render.pictures.html import explanation_page
+        from emberlog.render.pages.explanation import explanation_page
 
-        return explanation_page(checked, graph, plan, optimized)
+        return explanation_page(checked, graph, plan, optimized, choices)
     from emberlog.render.pictures.drawing import draw_all
 
     drawings = draw_all(graph, plan if is_stream else optimized.plan)

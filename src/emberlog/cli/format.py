@@ -42,8 +42,10 @@ def register(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from emberlog.cli.program_files import STANDARD_INPUT, read_source, write_text
     from emberlog.cli.terminal import wants_colour
-    from emberlog.diagnostics import Diagnostic, EmberlogError, render, summarize
+    from emberlog.diagnostics import Diagnostic, EmberlogError, fail, render, summarize
+    from emberlog.dialects import SOUFFLE, dialect_of
     from emberlog.logical.summary import counted
+    from emberlog.syntax.canonical_form import canonical_text
 
     only_look = arguments.check or arguments.diff
     diagnostics: list[Diagnostic] = []
@@ -51,6 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
     for name in arguments.files:
         try:
             source = read_source(name)
+            if dialect_of(source.text) == SOUFFLE:
+                hint = "emberlog convert writes it in our language"
+                raise fail("DL123", f"`{source.name}` is a program of Soufflé, which fmt does not lay out", None, hint)
             text = canonical_text(source)
             is_changed = text != source.text
             if arguments.diff:
@@ -74,21 +79,6 @@ def run(arguments: argparse.Namespace) -> int:
         verb = "would change" if only_look else "changed"
         print(f"{counted(changed, 'file')} {verb}, {unchanged:,} already fine", file=sys.stderr)
     return exit_codes.ERRORS if only_look and changed else exit_codes.FINE
-
-
-def canonical_text(source: Source) -> str:
-    """Returns the program as the printer writes it; raises EmberlogError when it has syntax errors."""
-    from emberlog.diagnostics import InternalError
-    from emberlog.source import Source
-    from emberlog.syntax.parser import parse
-    from emberlog.syntax.printer import print_program
-
-    program = parse(source)
-    text = print_program(program)
-    # A file is about to be replaced: better no formatting than a program that means something else.
-    if parse(Source(source.name, text)) != program:
-        raise InternalError(f"the canonical form of {source.name} would read differently")
-    return text
 
 
 def _difference(source: Source, text: str) -> str:

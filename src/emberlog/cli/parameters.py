@@ -46,9 +46,14 @@ def add_command(
 
 
 def add_program_options(parser: argparse.ArgumentParser) -> None:
-    """Adds what a program may ask of its caller, and what becomes of warnings about it."""
+    """Adds what a program may ask of its caller, its language, and what becomes of warnings about it."""
     add_parameter_option(parser)
     add_warning_option(parser)
+    parser.add_argument(
+        "--dialect",
+        choices=("emberlog", "souffle"),
+        help="the language of the program; by itself, a text with .decl and the like is Soufflé's",
+    )
     parser.add_argument(
         "--iterations",
         metavar="N",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import assert_never
 
-from emberlog.cli.live_line import LiveLine
 from emberlog.events import (
     Event,
     ExecutorChosen,
@@ -20,6 +18,8 @@ from emberlog.events import (
     TimeSpent,
 )
 from emberlog.logical.summary import counted
+from emberlog.progress.live_line import LiveLine
+from emberlog.progress.run_line import iteration_text, names
 
 
 class Progress:
@@ -36,36 +36,29 @@ class Progress:
                 self._line.begin("  planning")
             case StratumStarted(_, relations, is_recursive):
                 if is_recursive:
-                    self._line.begin(f"  {_names(relations)}   first iteration")
+                    self._line.begin(f"  {names(relations)}   first iteration")
             case ExecutorChosen(_, relations, executor, how, why):
                 if executor == "dataframe" and why != "asked for":
-                    self._line.keep(f"  {_names(relations)}   runs as {how}: {why}")
-                self._line.begin(f"  {_names(relations)}   {how}")
+                    self._line.keep(f"  {names(relations)}   runs as {how}: {why}")
+                self._line.begin(f"  {names(relations)}   {how}")
             case RecursionRetried(_, relations, _, reason, since):
                 place = f"iteration {since:,}" if since else "the beginning"
-                self._line.keep(f"  {_names(relations)}   again from {place}: {reason}")
-                self._line.begin(f"  {_names(relations)}")
+                self._line.keep(f"  {names(relations)}   again from {place}: {reason}")
+                self._line.begin(f"  {names(relations)}")
             case IterationFinished():
-                self._line.show(
-                    f"  {_names(event.relations)}   iteration {event.iteration:,}   "
-                    f"+{counted(event.delta_rows, 'fact')}   {event.total_rows:,} in all"
-                )
+                self._line.show(f"  {iteration_text(event)}", event.total_rows)
             case RulesProfiled() | RecursionCutOff() | TimeSpent():
                 pass
             case StratumFinished(_, relations, iterations, rows, seconds, spilled=spilled):
                 if spilled:
-                    self._line.keep(f"  {_names(relations)}   {spilled}")
+                    self._line.keep(f"  {names(relations)}   {spilled}")
                 if iterations:
                     facts = "" if rows is None else f"   {counted(rows, 'fact')}"
                     self._line.keep(
-                        f"  {_names(relations)}   {counted(iterations, 'iteration')}{facts}   {seconds:,.1f} s"
+                        f"  {names(relations)}   {counted(iterations, 'iteration')}{facts}   {seconds:,.1f} s"
                     )
             case RunFinished(seconds):
                 self.seconds = seconds
                 self._line.clear()
             case _:
                 assert_never(event)
-
-
-def _names(relations: Sequence[str]) -> str:
-    return ", ".join(relations)

@@ -13,19 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emberlog.cli.fact_files import facts_beside, files_in_folder, is_fact_file
-from emberlog.cli.live_line import LiveLine
 from emberlog.cli.parameters import as_mapping, refuse, text_options_named
 from emberlog.cli.program_files import STANDARD_INPUT, program_path, read_source, write_text
 from emberlog.cli.progress import Progress
 from emberlog.config import Execution, Limits
 from emberlog.diagnostics import Diagnostics, fail, nearest
-from emberlog.events import Event, Listener
-from emberlog.io.paths import is_text
+from emberlog.dialects import parse_tolerantly
+from emberlog.events import both
+from emberlog.io.paths import KINDS, is_text, kind_of
 from emberlog.logical.build import build
 from emberlog.logical.needed_strata import needed_inputs
 from emberlog.logical.summary import counted, program_summary
 from emberlog.optimize.pipeline import optimize
 from emberlog.profile import RunProfile
+from emberlog.progress.live_line import LiveLine
 from emberlog.render.answer_text import answer_text
 from emberlog.render.profile_text import profile_text, timing_text
 from emberlog.semantics.analysis import analyze
@@ -33,7 +34,8 @@ from emberlog.semantics.input_data import report_missing_inputs
 from emberlog.semantics.model import CheckedProgram
 from emberlog.source import Source
 from emberlog.syntax import ast
-from emberlog.syntax.parser import parse, parse_tolerantly
+from emberlog.syntax.parser import parse
+from emberlog.text_widths import terminal_width
 from emberlog.timing import Part, running, timed
 
 if TYPE_CHECKING:
@@ -51,6 +53,8 @@ class Task:
     off: tuple[str, ...]
     inputs: Mapping[str, str]
     """Relation → path of its facts."""
+    named: Mapping[str, ast.FactFile]
+    """Of these inputs, those whose files the program describes."""
     facts_folder: Path | None
     """Where they were found without being asked for."""
     output: str | None
@@ -72,7 +76,7 @@ def prepare(
     with the program, the paths or the options."""
     params, iterations = as_mapping(arguments.params), arguments.iterations
     facts, inputs = arguments.facts, dict(arguments.inputs)
-    program = _with_queries(parse_tolerantly(read_source(name)), queries)
+    program = _with_queries(parse_tolerantly(read_source(name), arguments.dialect), queries)
     checked = analyze(program, params=params, iterations=iterations)
     needed = needed_inputs(optimize(build(checked), off=frozenset(off)).plan)
     derived = {name for name, relation in checked.relations.items() if relation.is_derived}
@@ -82,12 +86,15 @@ def prepare(
     folder = beside if facts is None else Path(facts)
     found = {relation: str(path) for relation, path in (files_in_folder(folder) if folder else {}).items()}
     files = {relation: path for relation, path in found.items() if relation in needed or relation in derived}
+    named = {one.relation: one for one in program.files if one.relation not in inputs}
+    whereabouts = folder or Path(program_path(name)).parent
+    files |= {relation: str(whereabouts / one.path) for relation, one in named.items()}
     _check_inputs(checked, needed, inputs, {**files, **inputs}, folder)
     used = beside if files.keys() - inputs.keys() else None
-    if not any(map(is_text, {**files, **inputs}.values())):
+    if not any(is_text(path) for relation, path in {**files, **inputs}.items() if relation not in named):
         reason = "leave it out: no input is a text file"
         refuse("this run", text_options_named(arguments), reason)
-    return Task(program, checked, params, iterations, tuple(off), {**files, **inputs}, used, output)
+    return Task(program, checked, params, iterations, tuple(off), {**files, **inputs}, named, used, output)
 
 
 def carry_out(task: Task, arguments: argparse.Namespace, *, form: str, limits: Limits, execution: Execution) -> None:
@@ -109,7 +116,10 @@ def carry_out(task: Task, arguments: argparse.Namespace, *, form: str, limits: L
             line.keep(heading(task, database, is_local=is_local))
             for relation, path in task.inputs.items():
                 line.begin(f"  reading {path}")
-                register_files(database, relation, path, arguments)
+                if (described := task.named.get(relation)) is not None:
+                    database.register(relation, path, **_text_options(described))
+                else:
+                    register_files(database, relation, path, arguments)
             profile = None if arguments.profile is None else RunProfile()
             progress = Progress(line)
             with database.datalog(
@@ -117,7 +127,7 @@ def carry_out(task: Task, arguments: argparse.Namespace, *, form: str, limits: L
                 params=task.params,
                 iterations=task.iterations,
                 limits=limits,
-                listener=progress if profile is None else _both(profile, progress),
+                listener=progress if profile is None else both(profile, progress),
                 off=task.off,
                 execution=execution,
             ) as result:
@@ -130,12 +140,15 @@ def carry_out(task: Task, arguments: argparse.Namespace, *, form: str, limits: L
                             result.write(task.output, form, iterations=execution.provenance)
             line.clear()
             for answer in answers:
-                print(answer_text(answer, hint="--show 0 for none, --output DIR to keep them all"), flush=True)
+                hint = "--show 0 for none, --output DIR to keep them all"
+                print(answer_text(answer, hint=hint, width=terminal_width(sys.stdout)), flush=True)
             if task.output is not None:
                 line.keep(f"written: {task.output} ({counted(len(answers), 'relation')}, {form})")
-            if profile is not None:
-                line.keep(_told(profile, task.name, arguments.profile))
             watch = running()
+            if profile is not None:
+                if watch is not None:  # all of it, the answers included
+                    profile.spent = {part.value: seconds for part, seconds in watch.spent.items() if seconds}
+                line.keep(_told(profile, task.name, arguments.profile))
             if arguments.timing and watch is not None:
                 line.keep(timing_text({part.value: seconds for part, seconds in watch.spent.items() if seconds}))
             read = time.monotonic()
@@ -163,20 +176,12 @@ def _master(database: Database[Any]) -> str:
         return "Connect"
 
 
-def _both(one: Listener, other: Listener) -> Listener:
-    def tell(event: Event, /) -> None:
-        one(event)
-        other(event)
-
-    return tell
-
-
 def _told(profile: RunProfile, name: str, page: str) -> str:
     """Returns the profile as text; writes the page if there is to be one."""
     text = profile_text(profile)
     if not page:
         return text
-    from emberlog.render.pictures.profile_page import profile_page
+    from emberlog.render.pages.profile import profile_page
 
     write_text(page, profile_page(name, profile))
     return f"{text}\n\nprofile: {page}"
@@ -195,6 +200,12 @@ def _with_queries(program: ast.Program, queries: Sequence[str]) -> ast.Program:
         asked += statements
     others = tuple(one for one in program.statements if not isinstance(one, ast.Query))
     return replace(program, statements=(*others, *asked))
+
+
+def _text_options(file: ast.FactFile) -> dict[str, Any]:
+    """Returns how the program says that a file is spelled; its name may end in anything."""
+    as_csv = {} if kind_of(file.path) in KINDS else {"format": "csv"}
+    return {"delimiter": file.delimiter, "header": file.header, "quote": file.quote, **as_csv}
 
 
 def _check_inputs(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from emberlog.cli import exit_codes
 from emberlog.cli.parameters import (
@@ -16,7 +16,10 @@ from emberlog.cli.parameters import (
     refuse,
     whole_number,
 )
-from emberlog.config import EVALUATIONS, FILE_FORMATS, LATE_TUPLES, OUTPUT_MODES, StreamOptions
+from emberlog.config import BAD_ROWS, EVALUATIONS, FILE_FORMATS, LATE_TUPLES, OUTPUT_MODES, StreamOptions
+
+if TYPE_CHECKING:
+    from emberlog.semantics.model import CheckedProgram
 
 NAME = "stream"
 
@@ -62,18 +65,25 @@ def _add_input_options(group: Any) -> None:
 def _add_output_options(group: Any) -> None:
     group.add_argument("--output", metavar="DIR", help="write the answers there, each batch in a folder of its own")
     group.add_argument("--format", choices=FILE_FORMATS, help="of the output (parquet)")
-    group.add_argument("--mode", choices=OUTPUT_MODES, default="changes", help="what each slide tells (changes)")
+    group.add_argument("--mode", choices=OUTPUT_MODES, help="what each slide tells (changes; complete for sessions)")
     group.add_argument("--show", metavar="N", type=whole_number, help="rows of a batch shown, without --output (10)")
     group.add_argument("--late", choices=LATE_TUPLES, default=LATE_TUPLES[0], help="tuples that come too late (drop)")
+    group.add_argument("--bad", choices=BAD_ROWS, default=BAD_ROWS[0], help="rows that cannot be used (keep)")
     group.add_argument("--checkpoint", metavar="DIR", help="where a restart goes on; default: in the output")
 
 
 def _add_time_options(group: Any) -> None:
     group.add_argument("--watermark", metavar="TIME", default="0", help="how long to wait for tuples out of order (0)")
     group.add_argument("--slide", metavar="TIME", help="between answers, for a query without a window")
+    group.add_argument("--time-to-live", metavar="TIME", help="how long tuples stay, for a query without a window")
+    group.add_argument("--idle", metavar="TIME", help="after how long nobody waits for a stream that is silent")
+    group.add_argument("--early", action="store_true", help="tell the slide that closes next with every batch, too")
     group.add_argument("--every", metavar="TIME", help="between batches, as in '10 seconds'; default: as they come")
     group.add_argument(
-        "--evaluation", choices=EVALUATIONS, default=EVALUATIONS[0], help="from slide to slide, or from scratch"
+        "--evaluation",
+        choices=EVALUATIONS,
+        default=EVALUATIONS[0],
+        help="how slides follow each other (incremental)",
     )
     group.add_argument("--once", action="store_true", help="evaluate what is there, close the last slide, and end")
 
@@ -90,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
     task = prepare(arguments.program, arguments)
     carry_out(
         task,
-        _options(arguments),
+        _options(arguments, task.checked),
         arguments=arguments,
         kind=arguments.kind,
         show=10 if arguments.show is None else arguments.show,
@@ -101,21 +111,29 @@ def run(arguments: argparse.Namespace) -> int:
     return exit_codes.FINE
 
 
-def _options(arguments: argparse.Namespace) -> StreamOptions:
+def _options(arguments: argparse.Namespace, checked: CheckedProgram) -> StreamOptions:
     from emberlog.places import new_folder
+    from emberlog.syntax.ast import WindowKind
+
+    has_sessions = any(one.window is not None and one.window.kind is WindowKind.SESSION for one in checked.queries)
+    mode = arguments.mode or ("complete" if has_sessions else "changes")
 
     output = arguments.output
     return StreamOptions(
         checkpointLocation=arguments.checkpoint or (f"{output}/_checkpoint" if output else str(new_folder())),
         path=output,
         format=(arguments.format or FILE_FORMATS[0]) if output else None,
-        outputMode=arguments.mode,
+        outputMode=mode,
         availableNow=arguments.once,
         processingTime=arguments.every,
         closes=arguments.once,
         watermark=_time(arguments.watermark),
         slide=None if arguments.slide is None else _time(arguments.slide),
+        timeToLive=None if arguments.time_to_live is None else _time(arguments.time_to_live),
+        idle=arguments.idle,
+        early=arguments.early,
         late=arguments.late,
+        bad=arguments.bad,
         evaluation=arguments.evaluation,
         workers=arguments.workers,
     )

@@ -9,7 +9,6 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from emberlog.cli.live_line import LiveLine
 from emberlog.cli.parameters import given_text_options
 from emberlog.cli.running import Task, heading
 from emberlog.cli.terminal import silence_py4j
@@ -17,6 +16,8 @@ from emberlog.config import Limits, StreamOptions
 from emberlog.diagnostics import fail
 from emberlog.engines.spark.failures import told_as_such
 from emberlog.logical.summary import counted
+from emberlog.progress.live_line import LiveLine
+from emberlog.syntax.ast import WindowKind
 from emberlog.syntax.printer import print_duration
 
 if TYPE_CHECKING:
@@ -89,7 +90,9 @@ def _show(line: LiveLine, rows: int, frames: Frames, step: int) -> None:
 
 def _window_text(task: Task) -> str:
     windows = [query.window for query in task.checked.queries if query.window is not None]
-    return f"window {print_duration(windows[0].size)}" if windows else "no window"
+    if not windows:
+        return "no window"
+    return f"{'sessions' if windows[0].kind is WindowKind.SESSION else 'window'} {print_duration(windows[0].size)}"
 
 
 class View:
@@ -115,6 +118,8 @@ class View:
         if self._line.is_live:
             self._line.keep(progress_text(last, self._window))
         totals = f"{counted(last.totalRows, 'tuple')}, {last.totalLate:,} late, {last.totalExpired:,} expired"
+        if last.totalBad:
+            totals += f", {counted(last.totalBad, 'row')} put aside as bad"
         self._line.keep(f"ended after {counted(last.totalSlides, 'slide')}: {totals}")
 
 
@@ -126,6 +131,8 @@ def progress_text(progress: StreamProgress, window: str) -> str:
         f"late {progress.late:,}",
         f"expired {progress.expired:,}",
     ]
+    if progress.totalBad:
+        parts.append(f"bad {progress.bad:,}")
     for relation, facts in progress.facts.items():
         changes = (
             f" (+{progress.added[relation]:,} −{progress.removed[relation]:,})" if relation in progress.added else ""

@@ -39,18 +39,31 @@ def warnings_told(
     write: Callable[[str], None], told: set[Diagnostic], *, colour: bool, action: WarningAction = "show"
 ) -> Iterator[None]:
     """Writes each warning of Emberlog that is not `told` yet as the diagnostic that it is, or makes it an error."""
-    from emberlog.diagnostics import EmberlogWarning, render
+    from emberlog.diagnostics import render
+
+    def hear(diagnostic: Diagnostic) -> None:
+        if diagnostic not in told:
+            told.add(diagnostic)
+            write(render((diagnostic,), colour=colour))
+
+    with warnings_heard(hear, action=action):
+        yield
+
+
+@contextmanager
+def warnings_heard(hear: Callable[[Diagnostic], None], *, action: WarningAction = "show") -> Iterator[None]:
+    """Gives each warning of Emberlog to a function, or makes it an error; others are shown as before."""
+    from emberlog.diagnostics import EmberlogWarning
 
     with warnings.catch_warnings():
         warnings.simplefilter("always" if action == "show" else action, EmberlogWarning)
         show_others = warnings.showwarning
 
         def show(message: Warning | str, *others: Any, **more: Any) -> None:
-            if not isinstance(message, EmberlogWarning):
+            if isinstance(message, EmberlogWarning):
+                hear(message.diagnostic)
+            else:
                 show_others(message, *others, **more)
-            elif message.diagnostic not in told:
-                told.add(message.diagnostic)
-                write(render((message.diagnostic,), colour=colour))
 
         warnings.showwarning = show
         yield
@@ -73,7 +86,8 @@ def silence_py4j() -> None:
     """Silences the bridge to Java, which reports a call that Ctrl-C cut short as an error, with all its stack."""
     import logging
 
-    logging.getLogger().addFilter(_is_not_of_py4j)
+    for name in (None, "py4j.clientserver", "py4j.java_gateway"):
+        logging.getLogger(name).addFilter(_is_not_of_py4j)
 
 
 def _is_not_of_py4j(record: LogRecord) -> bool:

@@ -41,6 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
 
             text = json.dumps(trace.to_json(), indent=2, ensure_ascii=False)
         else:
-            text = str(trace)
+            from emberlog.text_widths import terminal_width
+
+            text = trace.to_text(terminal_width(sys.stdout))
     sys.stdout.write(f"{text}\n")
     return exit_codes.FINE

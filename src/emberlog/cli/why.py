@@ -14,6 +14,7 @@ from emberlog.cli.asking import (
     in_form,
     result_of,
     tell,
+    width_for,
 )
 from emberlog.cli.parameters import add_command, positive_int, refuse, whole_number
 
@@ -66,9 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
             proofs = result_of(question, "--all").why(
                 relation, fact, all=True, limit=arguments.limit or 10, contributions=arguments.contributions
             )
-            text = "\nor\n\n".join(in_form(proof, "text") for proof in proofs)
+            text = "\nor\n\n".join(in_form(proof, "text", width_for(arguments.output)) for proof in proofs)
         else:
             proof = answering.why(relation, fact, depth=arguments.depth, contributions=arguments.contributions)
-            text = in_form(proof, form_of(arguments))
+            text = in_form(proof, form_of(arguments), width_for(arguments.output))
     tell(arguments.output, text)
     return exit_codes.FINE

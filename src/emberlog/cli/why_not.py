@@ -13,6 +13,7 @@ from emberlog.cli.asking import (
     form_of,
     in_form,
     tell,
+    width_for,
 )
 from emberlog.cli.parameters import add_command, positive_int
 
@@ -42,6 +43,6 @@ def register(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     with asked(arguments) as question:
         refutation = question.answering.why_not(question.relation, question.fact, depth=arguments.depth)
-        text = in_form(refutation, form_of(arguments))
+        text = in_form(refutation, form_of(arguments), width_for(arguments.output))
     tell(arguments.output, text)
     return exit_codes.FINE

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 from emberlog.config import Execution, Limits
 from emberlog.engines.recording import Recording, recursion_cases
 from emberlog.events import Listener, RuleRound, RuleStep
+from emberlog.io.intake import Glance
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.shelves import Shelf
 from emberlog.io.text_format import TextOptions
@@ -185,6 +186,10 @@ class Engine(ABC, Generic[Frame]):
     def columns(self, name: str, declared: Sequence[Column] | None) -> Sequence[Column] | None:
         """Returns the columns that a program sees, given those that it declares; None if the data says nothing about
         them."""
+
+    @abstractmethod
+    def glance(self, name: str) -> Glance:
+        """Returns what is known of registered data without reading any."""
 
     @abstractmethod
     def statistics(self, name: str, relation: Relation) -> RelationStatistics | None:

@@ -87,7 +87,7 @@ class Outcome(Generic[Frame]):
     spilled: str = ""
     """What workers did about a memory that was too short."""
     profile: Profile | None = None
-    """What each rule did, if workers counted it."""
+    """What each rule did, if somebody counted it."""
 
 
 class Backend(ABC, Generic[Frame]):
@@ -225,18 +225,18 @@ class Runner(Generic[Frame]):
                     return self._by_workers(stratum, why)
                 except Refused as refused:
                     self._tell(stratum, str(refused))
-        return self.backend.compute(stratum, None)
+        return self._counted(stratum, self.backend.compute(stratum, None))
 
     def _fixpoint(self, stratum: PlannedStratum) -> Outcome[Frame]:
         if self.planner is None:
-            return self.backend.compute(stratum, None)
+            return self._counted(stratum, self.backend.compute(stratum, None))
         refused: Refused | None = None
         reasons = self.backend.obstacles(stratum, self.planner)
         is_forced = self.execution.executor == "cyclic"
         if not reasons:
             small = self.backend.compute_small(stratum)
             if small is not None:
-                return small
+                return self._counted(stratum, small)
         if self.execution.executor == "dataframe":
             reasons = ("asked for",)
         elif not reasons or is_forced:
@@ -249,7 +249,7 @@ class Runner(Generic[Frame]):
         if is_forced and not isinstance(refused, Suspicious):
             raise fail("DL333", f"the cyclic executor cannot run {', '.join(stratum.relations)}: {'; '.join(reasons)}")
         self._tell(stratum, "; ".join(reasons))
-        return self.backend.compute(stratum, refused)
+        return self._counted(stratum, self.backend.compute(stratum, refused))
 
     def _by_workers(self, stratum: PlannedStratum, why: str) -> Outcome[Frame]:
         assert self.planner is not None
@@ -269,6 +269,10 @@ class Runner(Generic[Frame]):
             if fault.code == SUSPICION:
                 raise Suspicious(fault.message) from None
             raise told(fault, self.places) from None
+        return self._counted(stratum, outcome)
+
+    def _counted(self, stratum: PlannedStratum, outcome: Outcome[Frame]) -> Outcome[Frame]:
+        """Tells what the rules of a stratum did, if it was counted and somebody wants to know."""
         if self.execution.profile and outcome.profile is not None:
             profile = outcome.profile
             self.listener(RulesProfiled(stratum.index, stratum.relations, profile.rounds(), profile.steps()))

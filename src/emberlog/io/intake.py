@@ -85,6 +85,18 @@ class Source(ABC, Generic[Frame]):
         """Returns what can be known of the facts without reading them; None if that is nothing."""
         return None
 
+    def glance(self) -> Glance:
+        """Returns what is known at once, for people to look at."""
+        return Glance(None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """Holds what is known of data without reading any; None where that is nothing."""
+
+    columns: Sequence[Column] | None
+    rows: int | None
+
 
 @dataclass(frozen=True, slots=True)
 class Files:
@@ -147,6 +159,9 @@ class TableSource(Source[LocalRelation]):
 
     def columns(self, declared: Sequence[Column] | None) -> tuple[Column, ...]:
         return columns_of_table(self._name, self._in_order(declared))
+
+    def glance(self) -> Glance:
+        return Glance(columns_of_table(self._name, self._table), self._table.num_rows)
 
     def relation(self, relation: Relation) -> LocalRelation:
         wanted = (relation.columns, relation.is_declared)

@@ -259,9 +259,12 @@ def read_numbers(data: bytes, delimiter: str) -> pa.Table | None:
     times quicker than `facts`, which knows what quotes and nulls mean, and can say what is wrong with a line."""
     if not data or _numbers(delimiter).fullmatch(data) is None:
         return None
+    # In memory of Arrow: a thread of its pool that lets go of Python's while the interpreter ends, ends the process.
+    copied = pa.BufferOutputStream()
+    copied.write(data)
     try:
         table = pyarrow.csv.read_csv(
-            pa.BufferReader(data),
+            pa.BufferReader(copied.getvalue()),
             pyarrow.csv.ReadOptions(autogenerate_column_names=True),
             pyarrow.csv.ParseOptions(delimiter=delimiter, quote_char=False),
             pyarrow.csv.ConvertOptions(null_values=[], strings_can_be_null=False),

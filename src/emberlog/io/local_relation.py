@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import heapq
-import html
+import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import islice
+from threading import Lock
 from typing import Any
 
 import pyarrow as pa
@@ -17,15 +19,31 @@ from emberlog.io.matching import chosen_places
 from emberlog.io.sampling import statistics_of_facts, statistics_of_table
 from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import CellValue, Fact
-
-_SHOWN = 20
-"""Rows that a notebook shows."""
+from emberlog.shown import Shown
+from emberlog.text_widths import SHORTENED, table_lines, terminal_width, width_of
 
 _MANY = 10_000
 """Rows above which a table is not made into facts just to show some of them."""
 
 
-class LocalRelation:
+class Later:
+    """Holds a table that is made when somebody reads it, and whose rows are counted."""
+
+    def __init__(self, count: int, make: Callable[[], pa.Table]) -> None:
+        self.count = count
+        self._make: Callable[[], pa.Table] | None = make
+        self._table: pa.Table | None = None
+        self._lock = Lock()
+
+    @property
+    def table(self) -> pa.Table:
+        with self._lock:
+            if self._make is not None:
+                self._table, self._make = self._make(), None
+            return self._table
+
+
+class LocalRelation(Shown):
     """Holds the rows of a relation. Inside, moments and durations are ints and pairs tuples; for people they are what
     Python and Arrow call so."""
 
@@ -33,7 +51,7 @@ class LocalRelation:
         self,
         names: Sequence[str],
         types: Sequence[DataType],
-        data: Collection[Fact] | pa.Table,
+        data: Collection[Fact] | pa.Table | Later,
         *,
         plain_times: bool = False,
     ) -> None:
@@ -45,8 +63,12 @@ class LocalRelation:
         self._statistics: RelationStatistics | None = None
         self._facts: frozenset[Fact] | None = None
         self._table: pa.Table | None = None
+        self._later: Later | None = None
+        """A table without nulls that nobody has read yet."""
         if isinstance(data, pa.Table):
             self._table = data.rename_columns(self._names)
+        elif isinstance(data, Later):
+            self._later = data
         else:
             self._facts = frozenset(data)
             self._repeated = len(data) - len(self._facts)
@@ -56,13 +78,15 @@ class LocalRelation:
     @property
     def facts(self) -> frozenset[Fact]:
         if self._facts is None:
-            assert self._table is not None
-            self._facts = frozenset(facts_of_table(self._table))
+            assert self.is_table
+            self._facts = frozenset(facts_of_table(self.table))
         return self._facts
 
     @property
     def table(self) -> pa.Table:
         """Returns the rows as a table, which may hold one twice if it came from outside."""
+        if self._later is not None:
+            self._table, self._later = self._later.table.rename_columns(self._names), None
         if self._table is None:
             rows = list(self.facts)
             types = [known_type(type_, [row[i] for row in rows]) for i, type_ in enumerate(self.types)]
@@ -85,7 +109,7 @@ class LocalRelation:
     def statistics(self) -> RelationStatistics:
         """Returns how many rows it has, and how many values each column."""
         if self._statistics is None:
-            is_table = self._table is not None and self.types
+            is_table = self.is_table and self.types
             self._statistics = (
                 statistics_of_table(self.table) if is_table else statistics_of_facts(self.facts, len(self.types))
             )
@@ -98,6 +122,8 @@ class LocalRelation:
     @property
     def columns_with_nulls(self) -> frozenset[int]:
         """Returns the places of columns that have nulls."""
+        if self._later is not None:
+            return frozenset()
         if self._table is not None:
             return frozenset(place for place, column in enumerate(self._table.columns) if column.null_count)
         return frozenset(
@@ -106,8 +132,8 @@ class LocalRelation:
 
     @property
     def is_table(self) -> bool:
-        """Tells whether the table is there already."""
-        return self._table is not None
+        """Tells whether it is a table, be it one that nobody has read yet."""
+        return self._table is not None or self._later is not None
 
     def first(self, count: int) -> list[Fact]:
         """Returns the first facts in order, null before everything else; moments are microseconds."""
@@ -131,8 +157,8 @@ class LocalRelation:
         names, types = [self._names[place] for place in places], [self.types[place] for place in places]
         if list(places) == list(range(len(self._names))):
             return self
-        if self._table is not None:
-            return LocalRelation(names, types, self._table.select(list(places)), plain_times=self.plain_times)
+        if self.is_table:
+            return LocalRelation(names, types, self.table.select(list(places)), plain_times=self.plain_times)
         facts = [tuple(fact[place] for place in places) for fact in self.facts]
         selected = LocalRelation(names, types, facts, plain_times=self.plain_times)
         selected._repeated = self._repeated
@@ -147,7 +173,9 @@ class LocalRelation:
         return LocalRelation(self._names, self.types, self._data, plain_times=plain)
 
     @property
-    def _data(self) -> frozenset[Fact] | pa.Table:
+    def _data(self) -> frozenset[Fact] | pa.Table | Later:
+        if self._later is not None:
+            return self._later
         return self.facts if self._table is None else self._table
 
     # --- for people -------------------------------------------------------------------------------------------------
@@ -189,6 +217,13 @@ class LocalRelation:
             return LocalRelation(self._names, self.types, self.table.slice(0, count), plain_times=self.plain_times)
         return self._of_rows(self.first(count))
 
+    def some(self, count: int) -> list[tuple[Any, ...]]:
+        """Returns a few rows, in order if that takes no time; to look at, not to count on."""
+        if self._facts is None or not self.types:
+            return self.head(count).collect()
+        facts = self.first(count) if len(self._facts) <= _MANY else list(islice(self._facts, count))
+        return list(facts_of_table(self._of_rows(facts).to_arrow()))
+
     def filter(self, condition: Callable[[tuple[Any, ...]], bool] | None = None, **equal: object) -> LocalRelation:
         """Returns the rows for which a function of the row is true, and whose columns have the values given:
         `filter(X=1)`, `filter(lambda row: row[0] < row[1])`."""
@@ -204,9 +239,10 @@ class LocalRelation:
     def show(self, count: int = 20) -> None:
         """Prints the first rows as a table."""
         rows = [[str(value) for value in row] for row in self.head(count).collect()]
-        widths = [max(map(len, cells)) for cells in zip(self._names, *rows, strict=True)]
-        for cells in (self._names, ["-" * width for width in widths], *rows):
-            print("  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip())
+        widths = [max(map(width_of, cells)) for cells in zip(self._names, *rows, strict=True)]
+        table = (self._names, ["-" * width for width in widths], *rows)
+        lines, is_cut = table_lines(table, [False] * len(widths), width=terminal_width(sys.stdout))
+        print("\n".join((*lines, *([SHORTENED] if is_cut else []))))
         if len(self) > count:
             print(f"… and {len(self) - count:,} more")
 
@@ -223,11 +259,13 @@ class LocalRelation:
         if not self.types:
             return list(self.facts)
         is_otherwise = any(is_shown_otherwise(type_, plain_times=self.plain_times) for type_ in self.types)
-        if self._table is None and self._facts is not None and not is_otherwise:
+        if not self.is_table and self._facts is not None and not is_otherwise:
             return list(self._facts)
         return list(facts_of_table(self.to_arrow()))
 
     def __len__(self) -> int:
+        if self._later is not None:
+            return self._later.count
         return len(self._facts) if self._facts is not None else self.table.num_rows
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
@@ -240,14 +278,6 @@ class LocalRelation:
 
     def __repr__(self) -> str:
         return f"LocalRelation({self.header}; {len(self):,} row{'' if len(self) == 1 else 's'})"
-
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self._names)
-        rows = "".join(
-            f"<tr>{''.join(f'<td>{html.escape(str(value))}</td>' for value in row)}</tr>"
-            for row in self.collect()[:_SHOWN]
-        )
-        return f"<table><tr>{head}</tr>{rows}</table><p>{len(self):,} rows</p>"
 
 
 def facts_of_table(table: pa.Table) -> Iterator[tuple[Any, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 import pyarrow as pa
@@ -135,7 +135,7 @@ def narrower_decimals(name: str, frame: DataFrame) -> DataFrame:
     cut = {}
     for place, one in enumerate(wide):
         value, scale = F.col(quoted(one)), found[place] or 0
-        fault = _decimal_fault(value, scale, f"the column `{one}` of `{name}`")
+        fault = F.raise_error(_decimal_fault(value, scale, f"the column `{one}` of `{name}`"))
         exact = value.try_cast(f"decimal({MOST_DIGITS},{scale})")
         cut[one] = F.when(value.isNotNull(), F.coalesce(F.when(exact == value, exact), fault))
     return frame.withColumns(cut)
@@ -151,7 +151,7 @@ def _digits_used(value: Column) -> Column:
 
 def _decimal_fault(value: Column, scale: int, where: str) -> Column:
     text = F.concat(F.lit(f"error[DL413]: {where} holds "), value.cast("string"))
-    return F.raise_error(F.concat(text, F.lit(f", {no_decimal(scale)}; {DECIMAL_HINT} ¶")))
+    return F.concat(text, F.lit(f", {no_decimal(scale)}; {DECIMAL_HINT} ¶"))
 
 
 def _unscaled(value: Column, scale: int) -> Column:
@@ -194,28 +194,67 @@ def as_relation(frame: DataFrame, relation: Relation) -> DataFrame:
     )
 
 
-def _converted(value: Column, given: spark_types.DataType, relation: Relation, column: RelationColumn) -> Column:
+MALFORMED = "malformed"
+"""The column of a streaming frame that says what was there in place of a value; null if nothing is wrong."""
+CORRUPT = "_corrupt_record"
+"""The column in which Spark's readers of text put a row that they cannot read."""
+CHANGED = "_change"
+"""The column of a stream of changes: 1 if the row comes, -1 if it goes."""
+_SHOWN = 200
+"""Characters of a malformed value that are told."""
+
+
+def as_stream(frame: DataFrame, relation: Relation, extras: Sequence[str] = ()) -> DataFrame:
+    """Returns the frame as `as_relation` does, and behind its columns what was malformed. A value that the column
+    cannot hold is a null here, and no error: one row must not end a query. The last columns of the frame are `extras`:
+    that of corrupt rows, and that of changes, which is kept."""
+    names = [f"c{place}" for place in range(relation.arity)]
+    check_arity(frame.columns[: len(frame.columns) - len(extras)], relation)
+    numbered = frame.toDF(*names, *extras)
+    columns: list[Column] = []
+    told = [F.left(CORRUPT, F.lit(_SHOWN))] if CORRUPT in extras else []
+    for name, field, column in zip(names, frame.schema.fields, relation.columns, strict=False):
+        found = _converted(F.col(name), field.dataType, relation, column, lambda _text: F.lit(None))
+        columns.append(found.alias(name))
+        if not isinstance(field.dataType, spark_types.StructType | spark_types.ArrayType):
+            is_malformed = F.col(name).isNotNull() & found.isNull()
+            told.append(F.when(is_malformed, F.left(F.col(name).cast("string"), F.lit(_SHOWN))))
+    malformed = F.coalesce(*told, F.lit(None).cast("string")).alias(MALFORMED)
+    return numbered.select(*columns, malformed, *(one for one in extras if one == CHANGED))
+
+
+Fault = Callable[[Column], Column]
+"""Makes of the text of a fault what takes the place of a value."""
+
+
+def _converted(
+    value: Column,
+    given: spark_types.DataType,
+    relation: Relation,
+    column: RelationColumn,
+    fault: Fault = F.raise_error,
+) -> Column:
     wanted = check_type(language_type(given), given.simpleString(), relation, column)
-    return _as_type(value, given, wanted, f"the column `{column.name}` of `{relation.name}`")
+    return _as_type(value, given, wanted, f"the column `{column.name}` of `{relation.name}`", fault)
 
 
-def _as_type(value: Column, given: spark_types.DataType, wanted: DataType, where: str) -> Column:
+def _as_type(value: Column, given: spark_types.DataType, wanted: DataType, where: str, fault: Fault) -> Column:
     if (isinstance(given, spark_types.DecimalType) and wanted != FLOAT) or (
         wanted.is_decimal and language_type(given) == INT
     ):
         scale = wanted.scale or 0
         found = _unscaled(value if isinstance(given, spark_types.DecimalType) else value.cast("decimal(20,0)"), scale)
-        return F.when(value.isNotNull(), F.coalesce(found, _decimal_fault(value, scale, where)))
+        return F.when(value.isNotNull(), F.coalesce(found, fault(_decimal_fault(value, scale, where))))
     if wanted == INT:
         return value.cast("long")
     if wanted == FLOAT and language_type(given) == INT:
-        return _widened(value.cast("long"), where)
+        return _widened(value.cast("long"), where, fault)
     if wanted == FLOAT:
-        return _finite(value.cast("double"), where)
+        return _finite(value.cast("double"), where, fault)
     if isinstance(given, spark_types.StringType) and wanted.is_told_by_type:
         text = F.concat(F.lit(f"error[DL404]: {where} is {wanted.described}, and `"), value)
-        fault = F.raise_error(F.concat(text, F.lit("` spells none ¶")))
-        return F.when(value.isNotNull(), F.coalesce(read_cell(F.trim(value), wanted), fault))
+        spelled = read_cell(F.trim(value), wanted)
+        return F.when(value.isNotNull(), F.coalesce(spelled, fault(F.concat(text, F.lit("` spells none ¶")))))
     if wanted == TIMESTAMP:
         return _microseconds(value, given)
     if wanted == DATE:
@@ -224,28 +263,28 @@ def _as_type(value: Column, given: spark_types.DataType, wanted: DataType, where
         return _microseconds_of_interval(value)
     if isinstance(given, spark_types.StructType):
         parts = [
-            _as_type(value[field.name], field.dataType, type_, where).alias(name)
+            _as_type(value[field.name], field.dataType, type_, where, fault).alias(name)
             for field, type_, name in zip(given.fields, wanted.parts, (FIRST, SECOND), strict=True)
         ]
         return F.when(value.isNotNull(), F.struct(*parts))
     if isinstance(given, spark_types.ArrayType):
-        return F.transform(value, lambda item: _as_type(item, given.elementType, wanted.parts[0], where))
+        return F.transform(value, lambda item: _as_type(item, given.elementType, wanted.parts[0], where, fault))
     return value.cast("string") if wanted in (STRING, UNKNOWN) else value
 
 
-def _widened(value: Column, where: str) -> Column:
+def _widened(value: Column, where: str, fault: Fault) -> Column:
     """Returns the float that is equal to an int; a fault where there is none."""
     near, is_equal = nearest_float(value)
     text = F.concat(F.lit(f"error[DL506]: {where} is of floats, and "), value.cast("string"))
-    fault = F.raise_error(F.concat(text, F.lit(" has no equal float; give all values as ints ¶")))
-    return F.when(value.isNotNull(), F.when(is_equal, near).otherwise(fault))
+    none = fault(F.concat(text, F.lit(" has no equal float; give all values as ints ¶")))
+    return F.when(value.isNotNull(), F.when(is_equal, near).otherwise(none))
 
 
-def _finite(value: Column, where: str) -> Column:
+def _finite(value: Column, where: str, fault: Fault) -> Column:
     """Returns the value; a fault for infinity and NaN, which programs do not know. 0.0 and -0.0 are one value."""
     text = f"error[DL403]: {where} holds a float that is not finite; null can stand for a missing value ¶"
     # The remainder of a division by infinity is the dividend itself, unless that is infinite.
-    return F.nanvl((value + F.lit(0.0)) % F.lit(float("inf")), F.raise_error(F.lit(text)))
+    return F.nanvl((value + F.lit(0.0)) % F.lit(float("inf")), fault(F.lit(text)).cast("double"))
 
 
 def _microseconds(value: Column, given: spark_types.DataType) -> Column:

@@ -19,11 +19,14 @@ from pyspark.sql import types as spark_types
 from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
 
 from emberlog.io.arrow_values import arrow_type
-from emberlog.io.intake import Source, TableSource
+from emberlog.io.intake import Glance, Source, TableSource
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.matching import chosen_places, declared_order, has_plain_times
 from emberlog.io.spark_conversions import (
+    CHANGED,
+    CORRUPT,
     as_relation,
+    as_stream,
     columns_of_frame,
     frame_of_table,
     local_frame,
@@ -221,21 +224,33 @@ class FrameSource(Source[DataFrame]):
         self._name = name
         self._chosen = chosen
         self._here = here
-        self._given = given = narrower_decimals(name, given)
+        self._all = given = narrower_decimals(name, given)
+        self._extras = [one for one in (CORRUPT, CHANGED) if given.isStreaming and one in given.columns]
+        self._given = given = given.drop(*self._extras) if self._extras else given
         columns_of_frame(name, given)  # better said now than when a program reads it
 
     def columns(self, declared: Sequence[Column] | None) -> Sequence[Column]:
         return columns_of_frame(self._name, self._in_order(declared))
 
+    def glance(self) -> Glance:
+        return Glance(columns_of_frame(self._name, self._given), None)
+
     def relation(self, relation: Relation) -> DataFrame:
-        return as_relation(self._in_order(relation.columns if relation.is_declared else None), relation)
+        frame = self._in_order(relation.columns if relation.is_declared else None)
+        if not relation.is_stream or not frame.isStreaming:
+            return as_relation(frame, relation)
+        if self._extras:
+            places = self._order(relation.columns if relation.is_declared else None)
+            own = [self._given.columns[place] for place in places]
+            frame = self._all.select(*(F.col(quoted(name)) for name in (*own, *self._extras)))
+        return as_stream(frame, relation, self._extras)
 
     def original(self) -> DataFrame:
         return self._given
 
     def chosen(self, columns: Sequence[str]) -> FrameSource:
         chosen_places(self._name, self._given.columns, columns)
-        given = self._given.select(*(F.col(quoted(wanted)) for wanted in columns))
+        given = self._all.select(*(F.col(quoted(wanted)) for wanted in (*columns, *self._extras)))
         return FrameSource(self._name, given, chosen=columns, here=self._here)
 
     def at_hand(self, relation: Relation, most: int | None) -> LocalRelation | None:
@@ -247,9 +262,15 @@ class FrameSource(Source[DataFrame]):
     def has_plain_times(self, relation: Relation) -> bool:
         return has_plain_times(self.columns(relation.columns if relation.is_declared else None), relation)
 
+    def _order(self, declared: Sequence[Column] | None) -> list[int]:
+        own = list(self._given.columns)
+        if CHANGED in self._extras and declared and own[0].lower() not in [one.name.lower() for one in declared]:
+            own[0] = declared[0].name  # the time of a change has a name of its own
+        return declared_order(self._name, own, declared, is_chosen=self._chosen is not None)
+
     def _in_order(self, declared: Sequence[Column] | None) -> DataFrame:
         own = self._given.columns
-        order = declared_order(self._name, own, declared, is_chosen=self._chosen is not None)
+        order = self._order(declared)
         if order == list(range(len(own))):
             return self._given
         return self._given.select(*(F.col(quoted(own[place])) for place in order))
@@ -266,6 +287,9 @@ class HeldSource(Source[DataFrame]):
 
     def columns(self, declared: Sequence[Column] | None) -> Sequence[Column] | None:
         return self._held.columns(declared)
+
+    def glance(self) -> Glance:
+        return self._held.glance()
 
     def relation(self, relation: Relation) -> DataFrame:
         return self._placed(relation).frame

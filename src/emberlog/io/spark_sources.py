@@ -26,7 +26,7 @@ from emberlog.io.local_files import LocalTextSource, json_objects
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.matching import check_arity, declared_order, half_character, no_equal_float
 from emberlog.io.paths import DELIMITERS, JSON_KINDS, KINDS, kind_given, kind_of, partition_values, unknown_kind
-from emberlog.io.spark_conversions import quoted
+from emberlog.io.spark_conversions import CORRUPT, quoted
 from emberlog.io.spark_frames import FrameSource, HeldSource, ParquetHere
 from emberlog.io.spark_text import ENCODINGS, SparkTextSource, csv_options, is_bad, value_of
 from emberlog.io.table_formats import TABLE_KINDS, read_table, table_kind, unreadable_table
@@ -233,7 +233,8 @@ def stream_of_folder(
 def _stream_of_text(
     stream: DataStreamReader, relation: Relation, location: str, files: Sequence[Path], text: TextFormat
 ) -> DataFrame:
-    """Returns a streaming frame of text files. A cell that is no value of its column ends the query."""
+    """Returns a streaming frame of text files. A cell that is no value of its column is a null, and told in the column
+    of corrupt rows, as is a line with another number of cells."""
     if text.encoding not in ENCODINGS:
         raise fail("DL425", f"Spark reads no text in the encoding `{text.encoding}`", None, "save the files as UTF-8")
     own = [column.name for column in relation.columns]
@@ -243,20 +244,22 @@ def _stream_of_text(
         own = [cell.text for cell in rows[0]] if rows else own
         check_arity(own, relation)
     order = declared_order(relation.name, own, relation.columns)
-    schema = spark_types.StructType([spark_types.StructField(name, spark_types.StringType()) for name in own])
-    cells = stream.schema(schema).options(mode="FAILFAST", enforceSchema=not text.header, **csv_options(text))
-    frame = cells.csv(location)
+    fields = [spark_types.StructField(name, spark_types.StringType()) for name in (*own, CORRUPT)]
+    cells = stream.schema(spark_types.StructType(fields)).options(enforceSchema=not text.header, **csv_options(text))
+    frame = cells.options(mode="PERMISSIVE", columnNameOfCorruptRecord=CORRUPT).csv(location)
     plain_times = bool(files) and _has_numbers_first(files[0], order[0], text)
     columns = []
+    malformed = [F.col(CORRUPT)]
     for column, place in zip(_schema(relation, plain_times=plain_times).fields, order, strict=True):
         type_ = next(one.type for one in relation.columns if one.name == column.name)
         cell = F.col(quoted(own[place]))
         value = value_of(cell, type_, text)
         if isinstance(column.dataType, spark_types.TimestampType):
             value = F.timestamp_micros(value)
-        what = F.concat(F.lit("error[DL404]: `"), cell, F.lit(f"` is not {type_.described}: column `{column.name}` ¶"))
-        columns.append(F.when(is_bad(cell, type_, text), F.raise_error(what)).otherwise(value).alias(column.name))
-    return frame.select(*columns)
+        what = F.concat(F.lit("`"), cell, F.lit(f"` is not {type_.described}: column `{column.name}`"))
+        malformed.append(F.when(is_bad(cell, type_, text), what))
+        columns.append(value.alias(column.name))
+    return frame.select(*columns, F.coalesce(*malformed).alias(CORRUPT))
 
 
 def _has_numbers_first(file: Path, place: int, text: TextFormat) -> bool:

@@ -51,6 +51,8 @@ class Aggregate:
     """Law: a contribution that comes twice changes nothing in the end, though the bag is more than its best part."""
     is_count: bool = False
     """Whether the value of no contributions is 0."""
+    is_total: bool = False
+    """Whether an aggregate over a body of its own is 0 where nothing satisfies the body."""
     is_numeric: bool = False
     """Whether the last argument must be a number."""
     is_of_truth: bool = False
@@ -296,6 +298,7 @@ MAX = Aggregate(
 AGGREGATES = (
     Aggregate(
         name="count",
+        is_total=True,
         arities=(0, 1),
         result=always(INT),
         signature="count<_>, count<X>",
@@ -307,6 +310,7 @@ AGGREGATES = (
     ),
     Aggregate(
         name="countd",
+        is_total=True,
         arities=(1,),
         result=always(INT),
         signature="countd<X>",
@@ -318,6 +322,7 @@ AGGREGATES = (
     ),
     Aggregate(
         name="sum",
+        is_total=True,
         arities=(1,),
         result=_first,
         signature="sum<X>",
@@ -342,6 +347,7 @@ AGGREGATES = (
     ),
     Aggregate(
         name="sumd",
+        is_total=True,
         arities=(1,),
         result=_first,
         signature="sumd<X>",

@@ -15,6 +15,7 @@ from emberlog.datatypes import DataType
 from emberlog.language.registry import BUILT_IN, Functions
 from emberlog.logical.statistics import Statistics
 from emberlog.semantics.model import CheckedQuery, Compare, Fact, Holds, Recursion
+from emberlog.shown import Shown
 from emberlog.syntax.ast import Expression
 
 
@@ -224,8 +225,8 @@ class PlannedStratum:
                 return tuple(relation.name for relation in relations)
 
 
-@dataclass(frozen=True, slots=True)
-class LogicalPlan:
+@dataclass(frozen=True, slots=True, repr=False)
+class LogicalPlan(Shown):
     inputs: Mapping[str, tuple[Field, ...]]
     """Relations that the caller supplies, with their columns."""
     strata: tuple[PlannedStratum, ...]
@@ -236,6 +237,10 @@ class LogicalPlan:
     """Where executors find what the user registered."""
     statistics: Statistics = field(default_factory=dict, compare=False)
     """What is known of the inputs; nothing where a program is planned without its data."""
+
+    def __repr__(self) -> str:
+        strata = "; ".join(", ".join(stratum.relations) for stratum in self.strata)
+        return f"LogicalPlan(strata {strata or 'none'}; outputs {', '.join(self.outputs) or 'none'})"
 
     @property
     def answers(self) -> tuple[str, ...]:

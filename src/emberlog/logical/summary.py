@@ -15,7 +15,7 @@ from emberlog.semantics.model import (
     Term,
     TimeRole,
 )
-from emberlog.syntax.ast import Variable
+from emberlog.syntax.ast import Variable, WindowKind
 from emberlog.syntax.printer import print_window
 
 
@@ -101,12 +101,15 @@ def _aggregates(checked: CheckedProgram, stratum: Stratum) -> bool:
     return any(checked.relations[name].is_aggregated for name in stratum.relations)
 
 
+_SLIDING = (WindowKind.CLOSED, WindowKind.HOP)
+
+
 def stream_notes(checked: CheckedProgram) -> tuple[str, ...]:
     """Returns what is a stream, what its time column means, and which windows are asked for."""
     notes = [f"{relation.name}: {_time(relation)}" for relation in checked.relations.values() if relation.is_stream]
     windows = [
         f"{query.relation}: asked for in {print_window(query.window)}"
-        + ("" if query.window.slide else ", with a slide of one time unit")
+        + ("" if query.window.slide or query.window.kind not in _SLIDING else ", with a slide of one time unit")
         for query in checked.queries
         if query.window is not None
     ]

@@ -39,6 +39,7 @@ from emberlog.optimize.simplify import simplify
 from emberlog.optimize.split_between_joins import split_between_joins
 from emberlog.optimize.unfold_single_use import unfold_single_use
 from emberlog.semantics.model import CheckedProgram
+from emberlog.shown import Shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,13 +158,17 @@ class PassChange:
         return self.after is not self.before
 
 
-@dataclass(frozen=True, slots=True)
-class Optimized:
+@dataclass(frozen=True, slots=True, repr=False)
+class Optimized(Shown):
     plan: LogicalPlan
     changes: tuple[PassChange, ...]
     """One per pass, in their order, those without effect included."""
     demands: Demands = field(default_factory=dict)
     """What is computed of relations that a run with provenance does not compute in full."""
+
+    def __repr__(self) -> str:
+        changed = [change.name for change in self.changes if change.before != change.after]
+        return f"Optimized({self.plan!r}; changed by {', '.join(changed) or 'no pass'})"
 
 
 def plan_program(

@@ -37,7 +37,7 @@ from emberlog.logical.nodes import (
 from emberlog.logical.properties import constant_columns, is_empty, is_set, is_unit, node_can_fail, plan_can_fail
 from emberlog.logical.traverse import column_types, map_plans, map_strata, transform
 from emberlog.optimize.context import PassContext
-from emberlog.semantics.totality import can_fail
+from emberlog.semantics.totality import can_fail, hands_on_fault
 from emberlog.syntax.ast import Constant, Variable, variables_of
 
 
@@ -142,8 +142,12 @@ def _can_merge(outer: Project, inner: Project) -> bool:
     for output in inner.outputs:
         if isinstance(output.expression, Variable | Constant):
             continue
-        count = uses[output.field.name]
-        if count > 1 or (count == 0 and can_fail(output.expression, types)):
+        name = output.field.name
+        if uses[name] > 1:
+            return False
+        # Inside of an expression a fault can be lost: `Y + 1 div 0` is null where Y is.
+        is_told = any(hands_on_fault(one.expression, name) for one in outer.outputs)
+        if not is_told and can_fail(output.expression, types):
             return False
     return True
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from abc import ABC, abstractmethod
 from functools import cached_property
 
@@ -13,13 +12,14 @@ from emberlog.provenance.refutations import RefutationTree
 from emberlog.render.outline import Outline
 from emberlog.render.outline_json import outline_object
 from emberlog.render.outline_text import outline_text
+from emberlog.render.pages.proof import outline_page
 from emberlog.render.pictures.graphviz import outline_graphviz
 from emberlog.render.pictures.mermaid import outline_mermaid
-from emberlog.render.pictures.outline_page import outline_page
 from emberlog.semantics.model import CheckedProgram
+from emberlog.shown import Shown
 
 
-class Explanation(ABC):
+class Explanation(Shown, ABC):
     """Shows an outline: as a tree of plain text where it is printed, and in a notebook as one that opens and closes."""
 
     @property
@@ -47,10 +47,6 @@ class Explanation(ABC):
     def to_html(self) -> str:
         """Returns a page that needs nothing from elsewhere."""
         return outline_page(self.outline)
-
-    def _repr_html_(self) -> str:
-        page = html.escape(self.to_html())
-        return f'<iframe srcdoc="{page}" style="width: 100%; height: 36em; border: 0"></iframe>'
 
 
 class Proof(Explanation):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -17,6 +16,8 @@ from emberlog.provenance.refutations import Pattern
 from emberlog.render.outline_json import plain
 from emberlog.render.wording import Meaning, fact_text, pattern_text, when_text
 from emberlog.semantics.model import CheckedProgram, Fact, RecursionCase, Relation
+from emberlog.shown import Shown
+from emberlog.text_widths import SHORTENED, table_lines
 
 MOST_ROWS = 200_000
 """The most rows that a trace looks at."""
@@ -122,7 +123,7 @@ Line = tuple[str, str, str, str]
 """When, the fact, what it was before, and what it was derived from."""
 
 
-class Trace:
+class Trace(Shown):
     """Tells how facts came and changed, iteration by iteration. Printed, it is a table of plain text."""
 
     def __init__(self, pattern: Pattern, iterations: tuple[IterationChanges, ...], checked: CheckedProgram) -> None:
@@ -133,13 +134,16 @@ class Trace:
         strata = (stratum for stratum in checked.strata if pattern.relation in stratum.relations)
         self._recursion = next((stratum.recursion for stratum in strata), None)
 
+    def to_text(self, width: int | None = None) -> str:
+        """Returns a table of plain text, whose lines are no longer than a width that is given."""
+        lines = list(self.lines())
+        used = [place for place in range(4) if any(line[place] for line in lines)]
+        rows = [[line[place] for place in used] for line in lines]
+        shown, is_cut = table_lines(rows, [False] * len(used), width=width, between="   ")
+        return "\n".join((self.title, *shown, *([SHORTENED] if is_cut else [])))
+
     def __str__(self) -> str:
-        lines = list(self._lines())
-        widths = [max((len(line[column]) for line in lines), default=0) for column in range(4)]
-        shown = (
-            "   ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True) if width) for line in lines
-        )
-        return "\n".join((self._title, *(line.rstrip() for line in shown)))
+        return self.to_text()
 
     __repr__ = __str__
 
@@ -158,20 +162,15 @@ class Trace:
             ],
         }
 
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in line)}</tr>" for line in self._lines()
-        )
-        head = "".join(f"<th>{title}</th>" for title in ("when", "fact", "before", "derived by"))
-        return f"<p>{html.escape(self._title)}</p><table><tr>{head}</tr>{rows}</table>"
-
     @property
-    def _title(self) -> str:
+    def title(self) -> str:
+        """Returns what was asked."""
         pattern = self._pattern
         title = f"trace of {pattern_text(pattern.relation, self._meaning.fact(pattern.relation, pattern.values))}"
         return title if self.iterations else f"{title}: no such fact"
 
-    def _lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[Line]:
+        """Yields the rows of the table."""
         relation = self._pattern.relation
         for one in self.iterations:
             when = when_text(one.iteration, self._recursion)

@@ -11,6 +11,7 @@ from emberlog.language.spellings import spelled
 from emberlog.logical.rule_text import query_text
 from emberlog.logical.summary import counted
 from emberlog.semantics.model import CellValue, CheckedProgram, Fact
+from emberlog.text_widths import SHORTENED, table_lines
 
 WIDEST_CELL = 60
 """Longer values are cut off, so that a line stays a line."""
@@ -42,18 +43,22 @@ def answer_of(checked: CheckedProgram, relation: str, first: Sequence[Fact], tot
     return Answer(relation, title, types, tuple(first), total)
 
 
-def answer_text(answer: Answer, *, hint: str = "") -> str:
-    """Returns `reach(X, Y): 1,204 facts` and a line for each fact shown; `hint` says how to see the others."""
+def answer_text(answer: Answer, *, hint: str = "", width: int | None = None) -> str:
+    """Returns `reach(X, Y): 1,204 facts` and a line for each fact shown; `hint` says how to see the others. No line is
+    longer than a `width` that is given."""
     rows = [[_cell(value, type_) for value, type_ in zip(fact, answer.types, strict=True)] for fact in answer.first]
     lines = [f"{answer.title}: {counted(answer.total, 'fact')}"]
-    is_number = [type_.is_numeric for type_ in answer.types]
+    are_numbers = [type_.is_numeric for type_ in answer.types]
     if answer.origins:
         rows = [[*row, *origin] for row, origin in zip(rows, answer.origins, strict=True)]
-        is_number += [False, False]
-    lines += _aligned(rows, is_number)
+        are_numbers += [False, False]
+    shown, is_cut = table_lines(rows, are_numbers, width=width, margin="  ")
+    lines += shown
     if rows and len(rows) < answer.total:
         behind = f"; {hint}" if hint else ""
         lines.append(f"  …  ({len(rows):,} of {answer.total:,} shown{behind})")
+    if is_cut:
+        lines.append(f"  ({SHORTENED})")
     return "\n".join(lines)
 
 
@@ -81,15 +86,3 @@ def value_text(value: CellValue, type_: DataType) -> str:
 def _cell(value: CellValue, type_: DataType) -> str:
     text = value_text(value, type_)
     return text if len(text) <= WIDEST_CELL else f"{text[: WIDEST_CELL - 1]}…"
-
-
-def _aligned(rows: Sequence[Sequence[str]], is_number: Sequence[bool]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = [
-            cell.rjust(width) if number else cell.ljust(width)
-            for cell, width, number in zip(row, widths, is_number, strict=True)
-        ]
-        lines.append(f"  {'  '.join(cells)}".rstrip())
-    return lines

@@ -11,6 +11,7 @@ from emberlog.logical.summary import counted, program_summary, stratum_kind, str
 from emberlog.optimize.pipeline import Optimized, PassChange
 from emberlog.render.graph_text import connection_graph_lines
 from emberlog.render.plan_tree import PlanBranch, fixpoint_tree, plan_tree, stratum_tree
+from emberlog.render.shared_branches import without_repeats
 from emberlog.render.text_tree import TextBranch, tree_lines
 from emberlog.semantics.connection_graph import ConnectionGraph
 from emberlog.semantics.model import CheckedProgram, Stratum
@@ -28,9 +29,9 @@ def plan_text(plan: LogicalPlan | Plan | Fixpoint) -> str:
         case LogicalPlan():
             return "\n".join(_plan_lines(plan))
         case Fixpoint():
-            return "\n".join(tree_lines(_text_branch(fixpoint_tree(plan))))
+            return "\n".join(_tree_lines(fixpoint_tree(plan)))
         case _:
-            return "\n".join(tree_lines(_text_branch(plan_tree(plan))))
+            return "\n".join(_tree_lines(plan_tree(plan)))
 
 
 def explain_text(
@@ -139,11 +140,17 @@ def _plan_lines(plan: LogicalPlan) -> list[str]:
 
 
 def _head_lines(plan: LogicalPlan) -> list[str]:
-    return [
-        *_listed("inputs", [_typed_relation(name, columns) for name, columns in plan.inputs.items()]),
-        *_listed("outputs", [", ".join(plan.outputs)] if plan.outputs else []),
-        *_listed("queries", [query_text(query) for query in plan.queries]),
-    ]
+    return [line for heading, entries in plan_head(plan) for line in _listed(heading, entries)]
+
+
+def plan_head(plan: LogicalPlan) -> Iterator[tuple[str, list[str]]]:
+    """Yields what a plan reads and gives: a heading, and its entries."""
+    if plan.inputs:
+        yield "inputs", [_typed_relation(name, columns) for name, columns in plan.inputs.items()]
+    if plan.outputs:
+        yield "outputs", [", ".join(plan.outputs)]
+    if plan.queries:
+        yield "queries", [query_text(query) for query in plan.queries]
 
 
 def _stratum_heading(stratum: PlannedStratum) -> str:
@@ -151,7 +158,11 @@ def _stratum_heading(stratum: PlannedStratum) -> str:
 
 
 def _stratum_lines(stratum: PlannedStratum) -> list[str]:
-    return tree_lines(_text_branch(stratum_tree(stratum)))
+    return _tree_lines(stratum_tree(stratum))
+
+
+def _tree_lines(root: PlanBranch) -> list[str]:
+    return tree_lines(_text_branch(without_repeats(root)))
 
 
 def stratum_lines_with_notes(stratum: PlannedStratum, note: Callable[[Plan], str]) -> list[str]:
@@ -162,13 +173,13 @@ def stratum_lines_with_notes(stratum: PlannedStratum, note: Callable[[Plan], str
         told = "" if branch.node is None else note(branch.node)
         return TextBranch(f"{own.text}\t{told}", own.role, tuple(with_note(child) for child in branch.children))
 
-    pairs = [line.split("\t") for line in tree_lines(with_note(stratum_tree(stratum)))]
+    pairs = [line.split("\t") for line in tree_lines(with_note(without_repeats(stratum_tree(stratum), note)))]
     width = max(len(text) for text, _ in pairs)
     return [_stratum_heading(stratum), *(f"  {text:<{width}}   {told}".rstrip() for text, told in pairs)]
 
 
 def _listed(heading: str, entries: Sequence[str]) -> list[str]:
-    """Returns the heading once and the entries below each other; nothing at all without entries."""
+    """Returns the heading once and the entries below each other."""
     return [f"{heading if i == 0 else '':<9}{entry}" for i, entry in enumerate(entries)]
 
 
@@ -186,7 +197,12 @@ def planned_kind(stratum: PlannedStratum) -> str:
             return stratum_kind(recursion)
 
 
+def sharing_text(branch: PlanBranch) -> tuple[str, ...]:
+    """Returns the name of a branch that stands elsewhere, too, or says under which name it is shown."""
+    return tuple(filter(None, (branch.name, branch.same_as and f"as {branch.same_as}")))
+
+
 def _text_branch(branch: PlanBranch) -> TextBranch:
     words = f"{branch.operator} {branch.detail}" if branch.detail else branch.operator
-    text = f"{words}  [{branch.tag}]" if branch.tag else words
+    text = "  ".join((words, *([f"[{branch.tag}]"] if branch.tag else []), *sharing_text(branch)))
     return TextBranch(text, branch.role, tuple(_text_branch(child) for child in branch.children))

@@ -48,6 +48,10 @@ class PlanBranch:
     """The rule whose head a projection computes."""
     node: Plan | None = None
     """What it shows, if that gives rows."""
+    name: str = ""
+    """`#1`, where the same stands elsewhere, too."""
+    same_as: str = ""
+    """The name of the branch that shows what is below this one."""
 
     @property
     def tag(self) -> str:

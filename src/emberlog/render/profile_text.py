@@ -13,7 +13,7 @@ MOST_ITERATIONS = 12
 
 
 def profile_text(profile: RunProfile) -> str:
-    lines = [f"profile: {profile.seconds:,.2f} s"]
+    lines = [f"profile: {sum(profile.spent.values()) or profile.seconds:,.2f} s"]
     if profile.spent:
         lines += ["", timing_text(profile.spent)]
     for stratum in profile.strata:
@@ -32,8 +32,6 @@ def _stratum(stratum: StratumProfile) -> list[str]:
     lines = [f"{stratum.name}   {stratum.seconds:,.2f} s{rows}"]
     if stratum.how:
         lines.append(f"  {stratum.how}: {stratum.why}")
-    if not stratum.is_recursive:
-        return lines
     if len(stratum.workers) > 1:
         efforts = [
             (f"{one.worker:,}", f"{one.busy:,.3f}", f"{one.waiting:,.3f}", f"{one.exchanges:,}")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 
 from emberlog.deadline import check_time
-from emberlog.diagnostics import Diagnostics
+from emberlog.diagnostics import Diagnostic, Diagnostics
 from emberlog.language.aggregates import Aggregate
 from emberlog.language.registry import BUILT_IN, Functions
 from emberlog.semantics.column_names import distinct_names, names_from_heads
+from emberlog.semantics.dependencies import rules_by_relation
 from emberlog.semantics.input_data import data_of, with_data_beside_rules
 from emberlog.semantics.model import (
     Absent,
@@ -60,6 +61,28 @@ def analyze(
     return checked
 
 
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """What can be said of a program, errors or not."""
+
+    relations: Mapping[str, Relation]
+    """Those of the statements that could be read, with their types as far as these are known."""
+    rules: tuple[CoreRule, ...]
+    """The rules that have a meaning."""
+    diagnostics: tuple[Diagnostic, ...]
+    checked: CheckedProgram | None
+    """None if there are errors."""
+
+
+def examine(program: ast.Program, *, functions: Functions = BUILT_IN) -> Examination:
+    """Returns what is known of a program while it is written: errors of one rule hide nothing of the others. Parameters
+    are left open."""
+    diagnostics = Diagnostics()
+    analysis = _Analysis(program, None, None, None, functions, diagnostics)
+    checked = analysis.run()
+    return Examination(analysis.relations, tuple(analysis.rules), diagnostics.in_order(), checked)
+
+
 class _Analysis:
     def __init__(
         self,
@@ -80,17 +103,21 @@ class _Analysis:
         self.diagnostics = diagnostics
         self.functions = functions
         self.signatures: dict[str, Signature] = {}
+        self.rules: list[CoreRule] = []
+        self.relations: dict[str, Relation] = {}
 
     def run(self) -> CheckedProgram | None:
         self._check_parameters()
         self.iterations = self._program_iterations()
         self.signatures = resolve(self.program, self.vocabulary, self.inputs, self.plain.left_out, self.diagnostics)
         rules = [rule for draft in self._drafts() if (rule := self._core_rule(draft)) is not None]
-        table = infer_types(rules, self.signatures, self.functions)
-        rules = [check_types(rule, table, self.functions, self.diagnostics) for rule in rules]
+        table, types = infer_types(rules, self.signatures, self.functions)
+        typed = zip(rules, types, strict=True)
+        rules = [check_types(rule, own, table, self.functions, self.diagnostics) for rule, own in typed]
         rules = unify_contributions(rules, self.functions, self.diagnostics)
         asked = [statement for statement in self.program.statements if isinstance(statement, ast.Query)]
         relations = assign_time_roles(self._relations(table, rules), rules, asked)
+        self.rules, self.relations = rules, relations
         queries = check_queries(self.program, relations, self.params, self.diagnostics)
         facts, rules = _split_facts(rules)
         facts |= {name: values for name, (_, values) in self.vocabulary.generated.items()}
@@ -104,10 +131,10 @@ class _Analysis:
         )
 
     def _check_parameters(self) -> None:
-        if self.plain.left_out:
+        if self.plain.left_out or not self.params:
             return
         used = {name for statement in self.program.statements for name in parameters_of(statement)}
-        for name in sorted(set(self.params or {}) - used):
+        for name in sorted(set(self.params) - used):
             self.diagnostics.error("DL212", f"the program has no parameter `${name}`", None, "leave its value out")
 
     def _program_iterations(self) -> int | None:
@@ -242,8 +269,9 @@ class _Analysis:
 
     def _relations(self, table: TypeTable, rules: Sequence[CoreRule]) -> dict[str, Relation]:
         relations = {}
+        rules_of = rules_by_relation(rules)
         for name, signature in self.signatures.items():
-            names = self._column_names(signature, rules)
+            names = self._column_names(signature, rules_of.get(signature.name, ()))
             columns = []
             for index in range(signature.arity):
                 aggregate = signature.aggregates.get(index)
@@ -262,14 +290,14 @@ class _Analysis:
         return relations
 
     def _column_names(self, signature: Signature, rules: Sequence[CoreRule]) -> list[str]:
-        """Declared or registered names; else what the heads of the rules say; else c1, c2, …"""
+        """Returns declared or registered names; else what the heads of its rules say; else c1, c2, …"""
         if signature.declaration is not None:
             return [column.name for column in signature.declaration.columns]
         if signature.name in self.plain.columns:
             return list(self.plain.columns[signature.name])
         if signature.given is not None and len(signature.given) == signature.arity:
             return [column.name for column in signature.given]
-        own = [rule for rule in rules if rule.relation == signature.name and rule.name != data_of(signature.name)]
+        own = [rule for rule in rules if rule.name != data_of(signature.name)]
         # Rules say more than facts about what the columns are.
         own.sort(key=lambda rule: not rule.body)
         names = names_from_heads((rule.statement.head for rule in own if rule.statement), signature.arity)
@@ -317,10 +345,10 @@ def parameters_of(statement: ast.Statement) -> set[str]:
 
 def _nodes(node: object) -> Iterator[object]:
     yield node
-    if isinstance(node, tuple):
+    if isinstance(node, tuple) and not isinstance(node, Span):
         for item in node:
             yield from _nodes(item)
-    elif is_dataclass(node) and not isinstance(node, type | Span):
+    elif is_dataclass(node) and not isinstance(node, type):
         for field in fields(node):
             if field.name not in ("span", "name_span"):
                 yield from _nodes(getattr(node, field.name))

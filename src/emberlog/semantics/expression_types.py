@@ -38,6 +38,8 @@ class ExpressionTyper:
         self.variables = variables
         self.functions = functions
         self.diagnostics = diagnostics
+        self.has_met_unknown = False
+        """Whether an operator had an operand of no type: there it matters whether one guesses."""
 
     def type_of(self, expression: Expression) -> DataType:
         match expression:
@@ -48,7 +50,7 @@ class ExpressionTyper:
             case ast.Wildcard() | ast.Parameter():
                 return UNKNOWN
             case ast.Unary(operand):
-                return self._number(operand, "-")
+                return self._number(operand, self.type_of(operand), "-")
             case ast.Binary():
                 return self._arithmetic(expression)
             case ast.Call():
@@ -56,8 +58,8 @@ class ExpressionTyper:
             case _:
                 assert_never(expression)
 
-    def _number(self, operand: Expression, operator: str) -> DataType:
-        found = self.type_of(operand)
+    def _number(self, operand: Expression, found: DataType, operator: str) -> DataType:
+        """Returns the type of an operand if it is a number; reports it if it is not."""
         if not found.is_known or found.is_numeric or (found == DURATION and operator == "-"):
             return found
         hint = "to_number(S) reads a number from text"
@@ -77,7 +79,7 @@ class ExpressionTyper:
             return self._with_time(binary, *types)
         if any(one.is_decimal for one in types):
             return self._with_decimals(binary, *types)
-        sides = [self._number(side, operator.value) for side in (left, right)]
+        sides = [self._number(side, found, operator.value) for side, found in zip((left, right), types, strict=True)]
         if operator in (BinaryOperator.INTEGER_DIVIDE, BinaryOperator.MODULO):
             for side, found in zip((left, right), sides, strict=True):
                 if found == FLOAT:
@@ -88,15 +90,18 @@ class ExpressionTyper:
                         "`/` divides floats; int(X), floor(X) and round(X) convert",
                     )
             sides = [UNKNOWN if one == FLOAT else one for one in sides]
+        self.has_met_unknown |= UNKNOWN in types
         return arithmetic_type(operator.value, sides[0], sides[1], guesses=self.guesses) or UNKNOWN
 
     def _with_decimals(self, binary: ast.Binary, left: DataType, right: DataType) -> DataType:
         symbol = binary.operator.value
+        own, other = left, right
         left = beside_decimal(binary.left, left, right).type if isinstance(binary.left, ast.Constant) else left
         right = beside_decimal(binary.right, right, left).type if isinstance(binary.right, ast.Constant) else right
-        for side in (binary.left, binary.right):
-            if self._number(side, symbol) == UNKNOWN != self.type_of(side):
+        for side, found in ((binary.left, own), (binary.right, other)):
+            if self._number(side, found, symbol) == UNKNOWN != found:
                 return UNKNOWN
+        self.has_met_unknown |= UNKNOWN in (own, other)
         result = arithmetic_type(symbol, left, right, guesses=self.guesses)
         if result is None and symbol == "*":
             digits = (left.scale or 0) + (right.scale or 0)
@@ -144,7 +149,11 @@ class ExpressionTyper:
         if function is None or not function.accepts(len(types)):
             return UNKNOWN
         if function.is_mixed or function in TESTS or function in (IF, MAKE):
-            types = [self.type_of(argument) for argument in beside_decimals(call.arguments, types)]
+            constants = beside_decimals(call.arguments, types)
+            types = [
+                one.type if isinstance(one, ast.Constant) else found
+                for one, found in zip(constants, types, strict=True)
+            ]
         for index, (argument, found) in enumerate(zip(call.arguments, types, strict=True)):
             wanted = function.parameter(index)
             takes_decimals = function.is_real or function.name in OF_DECIMALS
@@ -244,6 +253,23 @@ class ExpressionTyper:
                 self.diagnostics.error("DL221", f"{message} beside {widest.described}", argument.span)
                 return
             widest = joined
+
+
+class SettledTyper(ExpressionTyper):
+    """Types each expression once: for variables whose types do not change any more."""
+
+    def __init__(self, variables: Mapping[str, DataType], functions: Functions, diagnostics: Diagnostics) -> None:
+        super().__init__(variables, functions, diagnostics)
+        self._known: dict[int, tuple[Expression, DataType]] = {}
+        """By the identity of the expression, which is kept so that nothing else gets it."""
+
+    def type_of(self, expression: Expression) -> DataType:
+        if isinstance(expression, ast.Variable | ast.Constant):
+            return super().type_of(expression)
+        known = self._known.get(id(expression))
+        if known is None:
+            known = self._known[id(expression)] = (expression, super().type_of(expression))
+        return known[1]
 
 
 OF_DECIMALS = ("abs", "floor", "ceil", "round", "order!")

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from emberlog.diagnostics import Diagnostics, nearest
 from emberlog.semantics.model import CheckedProgram, Column
+from emberlog.semantics.plain_rules import body_atoms
 from emberlog.source import NOWHERE
 from emberlog.syntax import ast
 from emberlog.syntax.ast import DeclarationKind
@@ -21,6 +22,26 @@ Inputs = Mapping[str, Sequence[Column]]
 def data_of(name: str) -> str:
     """Returns the name of the input that holds the data of a relation; no program can write it."""
     return f"{name} (data)"
+
+
+def mentioned_relations(program: ast.Program) -> list[str]:
+    """Returns every relation of the program, each once, in the order in which they come."""
+    names: list[str] = []
+    for statement in program.statements:
+        match statement:
+            case ast.Rule(body=body):
+                names += [head.predicate for head in statement.heads]
+                names += [atom.predicate for atom in body_atoms(body.parts if body else ())]
+            case ast.Query(atom):
+                names.append(atom.predicate)
+            case ast.Declaration(_, predicate):
+                names.append(predicate)
+    return list(dict.fromkeys(names))
+
+
+def defined_relations(program: ast.Program) -> set[str]:
+    """Returns the relations that have rules or facts in the program."""
+    return {head.predicate for one in program.statements if isinstance(one, ast.Rule) for head in one.heads}
 
 
 def with_data_beside_rules(

@@ -17,6 +17,7 @@ from emberlog.diagnostics import Diagnostic
 from emberlog.language.registry import BUILT_IN, Functions
 from emberlog.language.values import CellValue as CellValue
 from emberlog.language.values import Fact as Fact
+from emberlog.shown import Shown
 from emberlog.source import NOWHERE, Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import ComparisonOperator, Constant, Expression, Parameter, Variable
@@ -209,8 +210,8 @@ class CheckedQuery:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedProgram:
+@dataclass(frozen=True, slots=True, repr=False)
+class CheckedProgram(Shown):
     """A program without errors, ready to be planned or evaluated."""
 
     program: ast.Program
@@ -222,6 +223,9 @@ class CheckedProgram:
     queries: tuple[CheckedQuery, ...]
     warnings: tuple[Diagnostic, ...] = ()
     functions: Functions = BUILT_IN
+
+    def __repr__(self) -> str:
+        return f"CheckedProgram({self.program.source.name}: {', '.join(self.relations)})"
 
     @property
     def inputs(self) -> tuple[str, ...]:

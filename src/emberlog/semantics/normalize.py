@@ -96,7 +96,7 @@ def _alternatives(parts: Iterable[ast.BodyPart]) -> list[tuple[ast.Atom | ast.Co
         if isinstance(part, ast.Disjunction):
             choices = [choice for one in part.alternatives for choice in _alternatives(one.parts)]
         else:
-            assert not isinstance(part, ast.Negation), "it is a relation of its own"
+            assert not isinstance(part, ast.Negation | ast.Aggregation), "it is a relation of its own"
             choices = [(part,)]
         if len(result) * len(choices) > MOST_ALTERNATIVES:
             return [()] * (MOST_ALTERNATIVES + 1)

@@ -1,7 +1,8 @@
 """Rewrites what can be written in several ways into the one form that later stages know.
 
 Several heads become a rule each; arguments with names go to their places; a relation without arguments gets one column
-that is true; a negated conjunction becomes the negation of a relation of its own.
+that is true; a negated conjunction becomes the negation of a relation of its own, and an aggregate over a body of its
+own reads a relation that has the aggregate in its head.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from typing import assert_never
 
 from emberlog.datatypes import BOOL
 from emberlog.diagnostics import Diagnostics, Note, nearest
+from emberlog.language.registry import AGGREGATES
 from emberlog.semantics.column_names import distinct_names, names_from_heads
 from emberlog.semantics.model import Column
 from emberlog.source import Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import ComparisonOperator
-from emberlog.syntax.printer import print_body
+from emberlog.syntax.printer import print_aggregation, print_body
 
 HOLDS = "holds"
 """The column of a relation without arguments."""
@@ -37,7 +39,7 @@ _OPPOSITES = {
 class PlainProgram:
     program: ast.Program
     made_up: frozenset[str]
-    """Relations of negated conjunctions, which nobody wrote."""
+    """Relations of negated conjunctions and of aggregates over bodies, which nobody wrote."""
     columns: Mapping[str, Sequence[str]]
     """The names of columns that heads give, and that of relations without arguments."""
     left_out: frozenset[str]
@@ -63,7 +65,7 @@ def body_atoms(parts: Iterable[ast.BodyPart]) -> Iterator[ast.Atom]:
             case ast.Disjunction(alternatives):
                 for alternative in alternatives:
                     yield from body_atoms(alternative.parts)
-            case ast.Negation(body):
+            case ast.Negation(body) | ast.Aggregation(body=body):
                 yield from body_atoms(body.parts)
             case ast.Comparison():
                 pass
@@ -84,8 +86,26 @@ def body_variables(parts: Iterable[ast.BodyPart]) -> Iterator[str]:
                     yield from body_variables(alternative.parts)
             case ast.Negation(body):
                 yield from body_variables(body.parts)
+            case ast.Aggregation(value=value, aggregate=aggregate, body=body):
+                yield from (variable.name for side in (value, aggregate) for variable in ast.variables_of(side))
+                yield from body_variables(body.parts)
             case _:
                 assert_never(part)
+
+
+def scope_variables(parts: Iterable[ast.BodyPart]) -> Iterator[str]:
+    """Yields the variables of a body without those inside of its aggregates, which are their own affair."""
+    for part in parts:
+        match part:
+            case ast.Aggregation(value=value):
+                yield from (variable.name for variable in ast.variables_of(value))
+            case ast.Disjunction(alternatives):
+                for alternative in alternatives:
+                    yield from scope_variables(alternative.parts)
+            case ast.Negation(body):
+                yield from scope_variables(body.parts)
+            case _:
+                yield from body_variables((part,))
 
 
 class _Rewriting:
@@ -169,7 +189,9 @@ class _Rewriting:
         body = None
         if rule.body is not None:
             self._refuse_variables_as_relations(rule)
-            parts = self._without_negated_groups(rule, rule.body.parts, ())
+            parts = self._without_aggregations(rule, rule.body.parts, ())
+            plain = replace(rule, body=replace(rule.body, parts=parts))
+            parts = self._without_negated_groups(plain, parts, ())
             body = replace(rule.body, parts=self._parts(parts))
         elsewhere = _all_variables(rule)
         elsewhere.subtract(body_variables(body.parts if body else ()))
@@ -188,7 +210,7 @@ class _Rewriting:
                 case ast.Disjunction(alternatives):
                     new = (replace(one, parts=self._parts(one.parts)) for one in alternatives)
                     part = replace(part, alternatives=tuple(new))
-                case ast.Comparison() | ast.Negation():
+                case ast.Comparison() | ast.Negation() | ast.Aggregation():
                     pass
                 case _:
                     assert_never(part)
@@ -317,6 +339,76 @@ class _Rewriting:
             seen.add(argument)
         return [known[argument] for argument in names]
 
+    # --- aggregates over bodies -------------------------------------------------------------------------------------
+
+    def _without_aggregations(
+        self, rule: ast.Rule, parts: Sequence[ast.BodyPart], around: Sequence[ast.BodyPart]
+    ) -> tuple[ast.BodyPart, ...]:
+        """Returns the parts with atoms of relations that have the aggregates in their heads."""
+        result: list[ast.BodyPart] = []
+        for index, part in enumerate(parts):
+            beside = (*around, *parts[:index], *parts[index + 1 :])
+            match part:
+                case ast.Aggregation():
+                    result += self._aggregated(rule, part, beside)
+                case ast.Disjunction(alternatives):
+                    new = [
+                        replace(one, parts=self._without_aggregations(rule, one.parts, beside)) for one in alternatives
+                    ]
+                    result.append(replace(part, alternatives=tuple(new)))
+                case _:
+                    result.append(part)
+        return tuple(result)
+
+    def _aggregated(
+        self, rule: ast.Rule, part: ast.Aggregation, beside: Sequence[ast.BodyPart]
+    ) -> Iterator[ast.BodyPart]:
+        span = part.span
+        inside = {*body_variables(part.body.parts), *_term_variables((part.aggregate,))}
+        around = {*scope_variables(beside), *_head_variables(rule.head)}
+        around.update(*(_head_variables(head) for head in rule.others))
+        of_value = set(_term_variables((part.value,)))
+        match part.value:
+            case ast.Variable(name) if name in inside - _bound_by(beside, self.is_builtin):
+                message = f"`{name}` is the value of this aggregate, and a variable of its body, too"
+                self.diagnostics.error("DL113", message, span, "give one of them another name")
+                return
+        groups = sorted(inside & (around | of_value))
+        body = part.body
+        bound = _bound_by(body.parts, self.is_builtin)
+        missing = [name for name in groups if name not in bound]
+        elsewhere = frozenset(around | of_value)
+        if missing:
+            # What the body only compares has its values from the rest of the rule, each of them once.
+            terms = tuple(ast.Variable(name, span) for name in missing)
+            context = ast.Conjunction(_givers(beside), span)
+            name = self._made_up(print_body(context), context, terms, elsewhere, span)
+            body = replace(body, parts=(ast.Atom(name, terms, False, span, span), *body.parts))
+        keys = tuple(ast.Variable(name, span) for name in groups)
+        text = print_aggregation(part.aggregate, part.body)
+        name = self._made_up(text, body, (*keys, part.aggregate), elsewhere, span)
+        result = part.value
+        is_name = isinstance(result, ast.Variable) and part.operator is ComparisonOperator.EQUAL
+        if not is_name:
+            result = ast.Variable(name, span)
+        yield from self._value_or_zero(part.aggregate.function, name, keys, result, span)
+        if not is_name:
+            yield ast.Comparison(part.operator, part.value, result, span)
+
+    def _value_or_zero(
+        self, function: str, name: str, keys: Sequence[ast.Expression], result: ast.Expression, span: Span
+    ) -> Iterator[ast.BodyPart]:
+        """Yields what gives `result` the value of a group; counts and sums of nothing are 0."""
+        value = ast.Atom(name, (*keys, result), False, span, span)
+        is_total = function in AGGREGATES and AGGREGATES[function].is_total
+        if not is_total or (not keys and AGGREGATES[function].is_count):
+            yield value
+            return
+        nothing = ast.Atom(name, (*keys, ast.Wildcard(span)), True, span, span)
+        zero = ast.Comparison(ComparisonOperator.EQUAL, result, ast.Constant(0, span), span)
+        either = (ast.Conjunction((value,), span), ast.Conjunction((nothing, zero), span))
+        yield ast.Disjunction(either, span)
+
     # --- negated conjunctions ---------------------------------------------------------------------------------------
 
     def _without_negated_groups(
@@ -370,7 +462,7 @@ class _Rewriting:
         self,
         text: str,
         body: ast.Conjunction,
-        terms: tuple[ast.Expression, ...],
+        terms: tuple[ast.HeadTerm, ...],
         elsewhere: frozenset[str],
         span: Span,
     ) -> str:
@@ -387,9 +479,59 @@ class _Rewriting:
             number += 1
             name = f"{short} {number}"
         self.added[name] = own
-        parts = self._parts(self._without_negated_groups(own, body.parts, ()))
+        plain = replace(own, body=replace(body, parts=self._without_aggregations(own, body.parts, ())))
+        assert plain.body is not None
+        parts = self._parts(self._without_negated_groups(plain, plain.body.parts, ()))
         self.added[name] = replace(own, body=replace(body, parts=parts))
         return name
+
+
+def _bound_by(parts: Iterable[ast.BodyPart], is_builtin: Callable[[str], bool]) -> set[str]:
+    """Returns the variables that these parts give values."""
+    bound: set[str] = set()
+    for part in parts:
+        match part:
+            case ast.Atom(negated=False) if not is_builtin(part.predicate):
+                bound.update(body_variables((part,)))
+            case ast.Disjunction(alternatives):
+                bound |= set.intersection(*(_bound_by(one.parts, is_builtin) for one in alternatives))
+            case ast.Aggregation(operator=ComparisonOperator.EQUAL, value=ast.Variable(name)):
+                bound.add(name)
+            case _:
+                pass
+    comparisons = [part for part in parts if isinstance(part, ast.Comparison)]
+    before = -1
+    while before < len(bound):
+        before = len(bound)
+        bound.update([name for one in comparisons for name in _assigned(one, bound)])
+    return bound
+
+
+def _assigned(part: ast.Comparison, bound: set[str]) -> Iterator[str]:
+    """Yields the variable that an equation gives a value, if the other side has one."""
+    for one, other in ((part.left, part.right), (part.right, part.left)):
+        is_known = bound.issuperset(_term_variables((other,)))
+        if isinstance(one, ast.Variable) and part.operator is ComparisonOperator.EQUAL and is_known:
+            yield one.name
+
+
+def _givers(parts: Sequence[ast.BodyPart]) -> tuple[ast.BodyPart, ...]:
+    """Returns the parts that can be joined to know which values variables have: atoms, and comparisons of what they
+    bind."""
+    atoms = [part for part in parts if _is_positive(part) or isinstance(part, ast.Disjunction)]
+    known = set(scope_variables(atoms))
+    comparisons = [part for part in parts if isinstance(part, ast.Comparison)]
+    chosen: list[ast.BodyPart] = []
+    while True:
+        ready = [
+            part
+            for part in comparisons
+            if part not in chosen and (known.issuperset(body_variables((part,))) or any(_assigned(part, known)))
+        ]
+        if not ready:
+            return (*atoms, *chosen)
+        chosen += ready
+        known.update(body_variables(ready))
 
 
 def _is_positive(part: ast.BodyPart) -> bool:
@@ -409,7 +551,11 @@ def _all_variables(rule: ast.Rule) -> Counter[str]:
 
 
 def _head_variables(head: ast.Head) -> Iterator[str]:
-    return (variable.name for term in head.terms for variable in ast.variables_of(term))
+    return _term_variables(head.terms)
+
+
+def _term_variables(terms: Iterable[ast.HeadTerm]) -> Iterator[str]:
+    return (variable.name for term in terms for variable in ast.variables_of(term))
 
 
 def _repeats_within(atom: ast.Atom, everywhere: Counter[str]) -> bool:

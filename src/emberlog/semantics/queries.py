@@ -38,6 +38,19 @@ def check_queries(
                 statement.window.span,
                 "declare the input with STREAM, its timestamp first, or leave the window out",
             )
+        if statement.window is not None and (key := statement.window.key) is not None:
+            without = [
+                one.name
+                for one in relations.values()
+                if one.is_stream and not one.is_derived and key not in [column.name for column in one.columns[1:]]
+            ]
+            if without:
+                diagnostics.error(
+                    "DL247",
+                    f"the stream `{without[0]}` has no column `{key}`",
+                    statement.window.span,
+                    "sessions are told apart by a column that every stream has under the same name",
+                )
         queries.append(CheckedQuery(relation.name, terms, statement.window, statement.span))
     return tuple(queries)
 

@@ -242,11 +242,12 @@ class _Resolver:
             return
         self.signatures[name] = Signature(name, len(atom.terms), atom.span)
         if name.lower() == "window":
-            self.diagnostics.warning(
-                "DL295",
-                f"`{name}` stands in a body, so it is taken as an input",
+            self.diagnostics.error(
+                "DL246",
+                "a window cannot stand in a body",
                 atom.name_span,
-                "a window stands behind a query: `query p(X), WINDOW(60 minutes, 5 minutes).`",
+                "it stands behind a query: `query p(X), WINDOW(60 minutes, 5 minutes).`",
+                f"if `{name}` is an input, declare it",
             )
             return
         guess = nearest(name, defined, sure=True)

@@ -15,6 +15,8 @@ def assign_time_roles(
     relations: Mapping[str, Relation], rules: Iterable[CoreRule], queries: Iterable[ast.Query] = ()
 ) -> dict[str, Relation]:
     """Returns the relations with `is_stream` and `time` filled in."""
+    if not any(relation.is_stream for relation in relations.values()):
+        return dict(relations)
     rules = tuple(rules)
     result = dict(relations)
     changed = True

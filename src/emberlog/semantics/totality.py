@@ -105,6 +105,24 @@ def _constant_value(expression: Expression) -> object:
             return UNSET
 
 
+def hands_on_fault(expression: Expression, name: str) -> bool:
+    """Tells whether the expression has no value, too, where the variable has none: whatever else it reads is a constant
+    and not null, and nothing chooses between values."""
+    match expression:
+        case Variable():
+            return expression.name == name
+        case Call(function) if function in (TRY, FAILS):
+            return False
+        case Unary() | Binary() | Call():
+            entry, arguments = operation(expression)
+            others = [one for one in arguments if not hands_on_fault(one, name)]
+            is_strict = entry is not None and not entry.is_lazy and not entry.takes_nulls
+            are_known = all(isinstance(one, Constant) and one.value is not None for one in others)
+            return is_strict and are_known and len(others) < len(arguments)
+        case _:
+            return False
+
+
 def condition_can_fail(condition: Compare | Holds, types: Mapping[str, DataType]) -> bool:
     """Tells whether a side of the condition can have no value."""
     sides = (condition.left, condition.right) if isinstance(condition, Compare) else (condition.test,)

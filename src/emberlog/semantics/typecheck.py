@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 from emberlog.datatypes import BOOL, DATE, DURATION, FLOAT, INT, TIMESTAMP, UNKNOWN, DataType, join_types, list_of
 from emberlog.deadline import check_time
@@ -17,7 +17,7 @@ from emberlog.language.conversions import NARROW, WIDEN
 from emberlog.language.faults import Fault
 from emberlog.language.registry import Functions
 from emberlog.semantics.elaborate import decimal_constant, elaborated, elaborated_comparison, scaled
-from emberlog.semantics.expression_types import ExpressionTyper
+from emberlog.semantics.expression_types import ExpressionTyper, SettledTyper
 from emberlog.semantics.model import (
     Absent,
     Bind,
@@ -43,6 +43,9 @@ DEEPEST_TYPE = 8
 """Pairs and lists that nest deeper come from a recursion that wraps its own value: the type would grow for ever."""
 
 
+AtomT = TypeVar("AtomT", Match, Absent)
+
+
 @dataclass(slots=True)
 class ColumnType:
     type: DataType
@@ -60,6 +63,10 @@ class TypeTable:
         for name, signature in signatures.items():
             for index in range(signature.arity):
                 self.columns[name, index] = self._initial(signature, index)
+        self.time = 0
+        """Counts the changes."""
+        self.changed: dict[str, int] = {}
+        """When a column of a relation changed last."""
 
     @staticmethod
     def _initial(signature: Signature, index: int) -> ColumnType:
@@ -83,54 +90,83 @@ class TypeTable:
         if joined is None or joined.depth > DEEPEST_TYPE or joined == column.type:
             return False
         column.type, column.span = joined, span
+        self.time += 1
+        self.changed[relation] = self.time
         return True
 
+    def has_changed(self, relations: Iterable[str], since: int) -> bool:
+        """Tells whether a column of one of the relations has changed since a time."""
+        return any(self.changed.get(relation, 0) > since for relation in relations)
 
-def infer_types(rules: Iterable[CoreRule], signatures: Mapping[str, Signature], functions: Functions) -> TypeTable:
-    """Returns the types of the columns, as far as the program tells."""
-    rules = tuple(rules)
+
+def infer_types(
+    rules: Iterable[CoreRule], signatures: Mapping[str, Signature], functions: Functions
+) -> tuple[TypeTable, list[dict[str, DataType]]]:
+    """Returns the types of the columns, and of the variables of each rule, as far as the program tells."""
     table = TypeTable(signatures)
+    rules_left = [_Evidence(rule, table, signatures, functions) for rule in rules]
     # Comparisons say something only about what is of no other type: an int may be compared with a float.
     for by_comparison in (False, True):
-        while _infer_more(rules, table, signatures, functions, by_comparison=by_comparison):
+        if by_comparison:
+            for evidence in rules_left:
+                evidence.is_taken &= not evidence.is_open
+        while any([evidence.take(by_comparison=by_comparison) for evidence in rules_left]):
             pass
-    return table
+    return table, [evidence.types for evidence in rules_left]
 
 
-def _infer_more(
-    rules: Sequence[CoreRule],
-    table: TypeTable,
-    signatures: Mapping[str, Signature],
-    functions: Functions,
-    *,
-    by_comparison: bool,
-) -> bool:
-    """Takes what every rule says about its columns into the table; tells whether that was more than it had."""
-    silent = Diagnostics()
-    changed = False
-    for rule in rules:
+class _Evidence:
+    """What one rule says about the types of its columns; it is asked again when a type that it reads has changed."""
+
+    def __init__(
+        self, rule: CoreRule, table: TypeTable, signatures: Mapping[str, Signature], functions: Functions
+    ) -> None:
+        self.rule = rule
+        self.table = table
+        self.functions = functions
+        atoms = [literal for literal in rule.body if isinstance(literal, Match | Absent)]
+        self.reads = {atom.relation for atom in atoms}
+        self.inputs = [one for one in atoms if isinstance(one, Match) and not signatures[one.relation].is_derived]
+        self.time = 0
+        """When the rule was asked last."""
+        self.is_taken = False
+        self.types: dict[str, DataType] = {}
+        """Those of its variables, as they were when it was asked last; where two do not fit, the first."""
+        self.is_open = True
+        """Whether it has something of no type, of which comparisons and operators may tell more."""
+
+    def take(self, *, by_comparison: bool) -> bool:
+        """Takes what the rule says into the table; tells whether that was more than the table had."""
+        if self.is_taken and not self.table.has_changed(self.reads, self.time):
+            return False
         check_time(CHECKING)
-        types = variable_types(rule, table, functions, by_comparison=by_comparison)
-        typer = ExpressionTyper(types, functions, silent, guesses=by_comparison)
-        for literal in rule.body:
-            if isinstance(literal, Match) and not signatures[literal.relation].is_derived:
-                for index, term in enumerate(literal.terms):
-                    found = types.get(term.name, UNKNOWN) if isinstance(term, Variable) else term.type
-                    changed |= table.widen(literal.relation, index, found, term.span)
+        self.is_taken, self.time = True, self.table.time
+        rule, table = self.rule, self.table
+        types, typer = _variable_types(rule, table, self.functions, by_comparison=by_comparison)
+        self.types = types
+        changed = False
+        for atom in self.inputs:
+            for index, term in enumerate(atom.terms):
+                found = types.get(term.name, UNKNOWN) if isinstance(term, Variable) else term.type
+                changed |= table.widen(atom.relation, index, found, term.span)
         for index, value in enumerate(rule.head):
             changed |= table.widen(rule.relation, index, _head_type(value, typer), _head_span(rule, index))
-    return changed
+        self.is_open = typer.has_met_unknown or UNKNOWN in types.values()
+        return changed
 
 
-def variable_types(
-    rule: CoreRule, table: TypeTable, functions: Functions, *, by_comparison: bool = True
-) -> dict[str, DataType]:
-    """Returns the types of the rule's variables; where two do not fit, the first."""
+def _variable_types(
+    rule: CoreRule, table: TypeTable, functions: Functions, *, by_comparison: bool
+) -> tuple[dict[str, DataType], ExpressionTyper]:
+    """Returns the rule's variables with their types, and what types expressions of them."""
     types: dict[str, DataType] = {}
 
     def note(variable: Variable, found: DataType) -> None:
-        current = types.get(variable.name, UNKNOWN)
-        types[variable.name] = join_types(current, found) or current
+        current = types.get(variable.name)
+        if current is None:
+            types[variable.name] = found
+        elif current is not found:
+            types[variable.name] = join_types(current, found) or current
 
     def note_terms(atom: Match | Absent, *, only_if_unknown: bool = False) -> None:
         for index, term in enumerate(atom.terms):
@@ -171,7 +207,7 @@ def variable_types(
     take_bindings()
     while by_comparison and take_comparisons():
         take_bindings()
-    return types
+    return types, typer
 
 
 def _head_type(value: HeadValue, typer: ExpressionTyper) -> DataType:
@@ -185,20 +221,30 @@ def _head_span(rule: CoreRule, index: int) -> Span:
     return rule.statement.head.terms[index].span if rule.statement else NOWHERE
 
 
-def check_types(rule: CoreRule, table: TypeTable, functions: Functions, diagnostics: Diagnostics) -> CoreRule:
-    """Reports what does not fit; gives the rule with types and with ints widened where a column is float."""
+def check_types(
+    rule: CoreRule, types: dict[str, DataType], table: TypeTable, functions: Functions, diagnostics: Diagnostics
+) -> CoreRule:
+    """Reports what does not fit; gives the rule with the types of its variables, and with ints widened where a column
+    is float."""
     check_time(CHECKING)
-    return _RuleChecker(rule, table, functions, diagnostics).run()
+    return _RuleChecker(rule, types, table, functions, diagnostics).run()
 
 
 class _RuleChecker:
-    def __init__(self, rule: CoreRule, table: TypeTable, functions: Functions, diagnostics: Diagnostics) -> None:
+    def __init__(
+        self,
+        rule: CoreRule,
+        types: dict[str, DataType],
+        table: TypeTable,
+        functions: Functions,
+        diagnostics: Diagnostics,
+    ) -> None:
         self.rule = rule
         self.table = table
         self.diagnostics = diagnostics
-        self.types = variable_types(rule, table, functions)
-        self.typer = ExpressionTyper(self.types, functions, diagnostics)
-        self.silent = ExpressionTyper(self.types, functions, Diagnostics())
+        self.types = types
+        self.typer = SettledTyper(self.types, functions, diagnostics)
+        self.silent = SettledTyper(self.types, functions, Diagnostics())
         self.first_use: dict[str, tuple[DataType, Span]] = {}
         self.bound: set[str] = set()
 
@@ -209,10 +255,10 @@ class _RuleChecker:
         body: list[Literal] = []
         for literal in self.rule.body:
             match literal:
-                case Match(relation, terms):
-                    body += self._matched(replace(literal, terms=self._terms(relation, terms)))
-                case Absent(relation, terms):
-                    body += self._absent(replace(literal, terms=self._terms(relation, terms)))
+                case Match():
+                    body += self._matched(self._with_terms(literal))
+                case Absent():
+                    body += self._absent(self._with_terms(literal))
                 case Bind(variable, expression):
                     found = self.typer.type_of(expression)
                     self._agree(variable, found, expression.span)
@@ -235,16 +281,17 @@ class _RuleChecker:
             types=self.types,
         )
 
-    def _terms(self, relation: str, terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    def _with_terms(self, atom: AtomT) -> AtomT:
+        """Returns the atom with constants of the types of its columns; reports what does not fit."""
         result: list[Term] = []
-        for index, term in enumerate(terms):
-            column = self.table.type_of(relation, index)
+        for index, term in enumerate(atom.terms):
+            column = self.table.type_of(atom.relation, index)
             if isinstance(term, Variable):
                 self._agree(term, column, term.span)
                 result.append(term)
             else:
-                result.append(self._constant(relation, index, column, term))
-        return tuple(result)
+                result.append(self._constant(atom.relation, index, column, term))
+        return atom if _are_same(result, atom.terms) else replace(atom, terms=tuple(result))
 
     def _matched(self, atom: Match) -> list[Literal]:
         """Returns the atom. A variable that is a float elsewhere is the float that is equal to an int here."""
@@ -267,7 +314,7 @@ class _RuleChecker:
                 term = whole
             terms.append(term)
         self.bound.update(term.name for term in terms if isinstance(term, Variable))
-        return [replace(atom, terms=tuple(terms)), *links]
+        return [replace(atom, terms=tuple(terms)), *links] if links else [atom]
 
     def _absent(self, atom: Absent) -> list[Literal]:
         """Returns the negated atom, which asks for the int or the float that is equal to a variable."""
@@ -281,7 +328,7 @@ class _RuleChecker:
                     term = self._fresh(term, column)
                     links.append(Bind(term, value, term.span))
             terms.append(term)
-        return [*links, replace(atom, terms=tuple(terms))]
+        return [*links, replace(atom, terms=tuple(terms))] if links else [atom]
 
     def _fresh(self, variable: Variable, type_: DataType) -> Variable:
         name = f"{variable.name}_{type_}"
@@ -421,32 +468,40 @@ class _ExactChoices:
     """Widens ints between which and floats a function chooses."""
 
     def __init__(self, types: Mapping[str, DataType], functions: Functions, diagnostics: Diagnostics) -> None:
-        self.typer = ExpressionTyper(types, functions, Diagnostics())
+        self.typer = SettledTyper(types, functions, Diagnostics())
         self.diagnostics = diagnostics
 
     def head(self, value: HeadValue) -> HeadValue:
         if isinstance(value, Contribution):
-            return replace(value, arguments=tuple(map(self.value, value.arguments)))
+            arguments = tuple(map(self.value, value.arguments))
+            return value if _are_same(arguments, value.arguments) else replace(value, arguments=arguments)
         return self.value(value)
 
     def literal(self, literal: Literal) -> Literal:
         match literal:
             case Match() | Absent():
                 return literal
-            case Bind():
-                return replace(literal, expression=self.value(literal.expression))
+            case Bind(_, expression):
+                value = self.value(expression)
+                return literal if value is expression else replace(literal, expression=value)
             case Compare():
-                return replace(literal, left=self.value(literal.left), right=self.value(literal.right))
+                left, right = self.value(literal.left), self.value(literal.right)
+                is_same = left is literal.left and right is literal.right
+                return literal if is_same else replace(literal, left=left, right=right)
             case Holds():
-                return replace(literal, test=self.value(literal.test))
+                test = self.value(literal.test)
+                return literal if test is literal.test else replace(literal, test=test)
         assert_never(literal)
 
     def value(self, expression: Expression) -> Expression:
         match expression:
-            case ast.Unary():
-                return replace(expression, operand=self.value(expression.operand))
+            case ast.Unary(operand):
+                value = self.value(operand)
+                return expression if value is operand else replace(expression, operand=value)
             case ast.Binary():
-                return replace(expression, left=self.value(expression.left), right=self.value(expression.right))
+                left, right = self.value(expression.left), self.value(expression.right)
+                is_same = left is expression.left and right is expression.right
+                return expression if is_same else replace(expression, left=left, right=right)
             case ast.Call():
                 arguments = tuple(map(self.value, expression.arguments))
                 function = self.typer.functions.find(expression.function)
@@ -456,9 +511,15 @@ class _ExactChoices:
                     arguments = tuple(
                         _as_float(one, self.diagnostics) if self.typer.type_of(one) == INT else one for one in arguments
                     )
-                return replace(expression, arguments=arguments)
+                is_same = _are_same(arguments, expression.arguments)
+                return expression if is_same else replace(expression, arguments=arguments)
             case _:
                 return expression
+
+
+def _are_same(new: Sequence[object], old: Sequence[object]) -> bool:
+    """Tells whether nothing was replaced: most of a program is left as it is."""
+    return all(one is other for one, other in zip(new, old, strict=True))
 
 
 def unify_contributions(rules: Sequence[CoreRule], functions: Functions, diagnostics: Diagnostics) -> list[CoreRule]:

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from emberlog.datatypes import DataType, type_of_value
 from emberlog.diagnostics import Diagnostic
+from emberlog.shown import Shown
 from emberlog.source import NOWHERE, Source, Span
 
 
@@ -198,7 +199,18 @@ class Negation:
     span: Span = _span()
 
 
-BodyPart: TypeAlias = Atom | Comparison | Disjunction | Negation
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """`N = sum Z : { arc(X, Z) }`: compares a value with an aggregate over all that satisfies a body of its own."""
+
+    operator: ComparisonOperator
+    value: Expression
+    aggregate: AggregateTerm
+    body: Conjunction
+    span: Span = _span()
+
+
+BodyPart: TypeAlias = Atom | Comparison | Disjunction | Negation | Aggregation
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,13 +241,29 @@ class Rule:
         return (self.head, *self.others)
 
 
+class WindowKind(Enum):
+    """Says which tuples are in a window: how it is written."""
+
+    CLOSED = "WINDOW"
+    """Those of the last `size`, both ends included."""
+    HOP = "HOP"
+    """The same without those of the moment at which the window ends."""
+    TUMBLE = "TUMBLE"
+    """Windows that follow each other, so that each tuple is in one."""
+    SESSION = "SESSION"
+    """Tuples with no gap longer than `size` between them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
-    """`WINDOW(size, slide)` of a query over a stream."""
+    """`WINDOW(size, slide)` of a query over a stream, or one of the other kinds."""
 
     size: Duration
     slide: Duration | None = None
     span: Span = _span()
+    kind: WindowKind = WindowKind.CLOSED
+    key: str | None = None
+    """The column whose values have sessions of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +328,19 @@ class Comment:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class FactFile:
+    """`.input edge(filename="edges.csv", delimiter=",")`: the file that a program of Soufflé names for an input."""
+
+    relation: str
+    path: str
+    delimiter: str
+    header: bool
+    quote: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Program(Shown):
     source: Source = field(compare=False, repr=False)
     statements: tuple[Statement, ...]
     comments: tuple[Comment, ...] = ()
@@ -308,13 +348,22 @@ class Program:
     """What is wrong with its syntax, so that the analysis can tell it with the rest."""
     unread: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     """The names in statements that could not be read: whatever they mean, they are not unknown."""
+    files: tuple[FactFile, ...] = ()
+    """Where facts are, if the program says so."""
+
+    def __repr__(self) -> str:
+        count = len(self.statements)
+        return f"Program({self.source.name}: {count:,} statement{'' if count == 1 else 's'})"
+
+    def __str__(self) -> str:
+        return self.source.text
 
 
 def variables_of(expression: HeadTerm) -> tuple[Variable, ...]:
     """Returns the variables in an expression, in the order of the text, repeated ones repeated."""
+    if isinstance(expression, Variable):  # nearly all are
+        return (expression,)
     match expression:
-        case Variable():
-            return (expression,)
         case Unary(operand):
             return variables_of(operand)
         case Binary(_, left, right):

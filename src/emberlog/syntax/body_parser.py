@@ -7,11 +7,22 @@ from dataclasses import replace
 from typing import TypeVar
 
 from emberlog.syntax import ast
+from emberlog.syntax.ast import ComparisonOperator
 from emberlog.syntax.expression_parser import ARITHMETIC, COMPARISONS, ExpressionParser
 from emberlog.syntax.lexer import Token, TokenKind
 from emberlog.syntax.vocabulary import AGGREGATE_NAMES, LITERALS
 
 T = TypeVar("T")
+
+TURNED = {
+    ComparisonOperator.EQUAL: ComparisonOperator.EQUAL,
+    ComparisonOperator.NOT_EQUAL: ComparisonOperator.NOT_EQUAL,
+    ComparisonOperator.LESS: ComparisonOperator.GREATER,
+    ComparisonOperator.LESS_OR_EQUAL: ComparisonOperator.GREATER_OR_EQUAL,
+    ComparisonOperator.GREATER: ComparisonOperator.LESS,
+    ComparisonOperator.GREATER_OR_EQUAL: ComparisonOperator.LESS_OR_EQUAL,
+}
+"""The operator that says the same with its sides changed over."""
 
 
 class BodyParser(ExpressionParser):
@@ -178,7 +189,7 @@ class BodyParser(ExpressionParser):
 
     def _negation(self, mark: Token) -> ast.Atom:
         part = self._atom_or_comparison()
-        if isinstance(part, ast.Comparison):
+        if not isinstance(part, ast.Atom):
             raise self.problem(
                 "DL121",
                 "only one atom can be negated",
@@ -187,11 +198,12 @@ class BodyParser(ExpressionParser):
             )
         return replace(part, negated=True, span=mark.span.to(part.span))
 
-    def _atom_or_comparison(self) -> ast.Atom | ast.Comparison:
+    def _atom_or_comparison(self) -> ast.Atom | ast.Comparison | ast.Aggregation:
         first = self.peek()
         if first.kind is TokenKind.END or first.is_symbol(".", "?", ",", ";", ")"):
             raise self.expected("a part of the body: an atom such as `arc(X, Y)`, or a comparison")
-        self.refuse_aggregate_over_braces()
+        if self.at_aggregation():
+            return self._aggregation_first()
         if (atom := self._atom_of_its_own()) is not None:
             return atom
         left = self.expression()
@@ -201,7 +213,9 @@ class BodyParser(ExpressionParser):
             token = self.peek()
         if token.kind is TokenKind.SYMBOL and token.text in COMPARISONS:
             operator = COMPARISONS[self.take().text]
-            self.refuse_aggregate_over_braces()
+            if self.at_aggregation():
+                aggregate, body = self._aggregated_body()
+                return ast.Aggregation(operator, left, aggregate, body, left.span.to(self.previous().span))
             right = self.expression()
             return ast.Comparison(operator, left, right, left.span.to(right.span))
         if (test := self.infix_test(left)) is not None:
@@ -220,6 +234,38 @@ class BodyParser(ExpressionParser):
                 f"`(` or a comparison behind `{left.name}`", "an atom is written `arc(X, Y)`, a comparison `X < Y`"
             )
         raise self.expected("a comparison such as `<` or `=`")
+
+    def _aggregated_body(self) -> tuple[ast.AggregateTerm, ast.Conjunction]:
+        """Reads `sum Z : { arc(X, Z) }`."""
+        name = self._aggregate_name(self.take())
+        arguments = () if self.peek().is_symbol(":") else tuple(self.separated(self.expression))
+        term = ast.AggregateTerm(name.text, arguments, name.span.to(self.previous().span))
+        self.expect(":")
+        self.expect("{")
+        self.deeper()
+        body = self.body()
+        self.depth -= 1
+        self.expect("}")
+        if self.peek().text in ARITHMETIC and self.peek().kind is not TokenKind.STRING:
+            hint = f"compute with its value in another part: `N = {name.text} … : {{ … }}, M = N {self.peek().text} 2`"
+            span = term.span.to(self.peek().span)
+            raise self.problem("DL113", "an aggregate is one side of a comparison, by itself", span, hint)
+        return term, body
+
+    def _aggregation_first(self) -> ast.Aggregation:
+        """Reads `count : { arc(X, _) } > 3`, which is `3 < count : …`."""
+        start = self.peek().span
+        aggregate, body = self._aggregated_body()
+        token = self.peek()
+        if not (token.kind is TokenKind.SYMBOL and token.text in COMPARISONS):
+            hint = f"write `N = {aggregate.function} … : {{ … }}`"
+            raise self.expected(f"a comparison behind `{aggregate.function} … : {{ … }}`", hint)
+        operator = COMPARISONS[self.take().text]
+        if self.at_aggregation():
+            hint = "give one of them a name: `N = count : { … }, N < count : { … }`"
+            raise self.problem("DL113", "one side of a comparison can be an aggregate", self.peek().span, hint)
+        value = self.expression()
+        return ast.Aggregation(TURNED[operator], value, aggregate, body, start.to(value.span))
 
     def _atom_of_its_own(self) -> ast.Atom | None:
         """Returns an atom that cannot be a function call: without arguments, or with names of them."""

@@ -11,6 +11,20 @@ from emberlog.syntax.lexer import Token, TokenKind
 from emberlog.syntax.token_reader import TokenReader
 from emberlog.syntax.vocabulary import AGGREGATE_NAMES, LITERALS, TIME_UNITS
 
+WINDOWS = {kind.value: kind for kind in ast.WindowKind}
+_HAS = {
+    ast.WindowKind.CLOSED: "a window has a size and a slide",
+    ast.WindowKind.HOP: "a window has a size and a slide",
+    ast.WindowKind.TUMBLE: "windows that follow each other have a size and no slide",
+    ast.WindowKind.SESSION: "sessions have a gap and, if wanted, a column",
+}
+_WRITTEN = {
+    ast.WindowKind.CLOSED: "WINDOW(60 minutes, 5 minutes)",
+    ast.WindowKind.HOP: "HOP(60 minutes, 5 minutes)",
+    ast.WindowKind.TUMBLE: "TUMBLE(60 minutes)",
+    ast.WindowKind.SESSION: "SESSION(10 minutes, User)",
+}
+
 
 class DeclarationParser(TokenReader):
     def keyword_declaration(self) -> ast.Declaration:
@@ -138,19 +152,36 @@ class DeclarationParser(TokenReader):
         assert isinstance(scale, int)
         return decimal_of(scale)
 
+    def is_window(self, place: int) -> bool:
+        """Tells whether a window stands there, behind the atom of a query."""
+        return self.peek(place).is_word(*map(str.lower, WINDOWS))
+
     def window(self) -> ast.Window:
-        """`WINDOW(60 minutes, 5 minutes)`"""
+        """`WINDOW(1 hour, 5 minutes)`, `HOP(1 hour, 5 minutes)`, `TUMBLE(1 hour)`, `SESSION(10 minutes, User)`"""
         start = self.take()
+        kind = WINDOWS[start.text.upper()]
         self.expect("(")
-        durations = self.separated(self._duration)
+        size = self._duration()
+        slide, key = None, None
+        if self.peek().is_symbol(","):
+            self.take()
+            if kind is ast.WindowKind.SESSION:
+                key = self.expect_name("a column, whose values have sessions of their own").text
+            else:
+                slide = self._duration()
+        most = 1 if kind is ast.WindowKind.TUMBLE else 2
+        if (slide is not None and most == 1) or self.peek().is_symbol(","):
+            raise self.problem("DL116", _HAS[kind], start.span.to(self.peek().span), f"write `{_WRITTEN[kind]}`")
         end = self.expect(")")
-        span = start.span.to(end.span)
-        if len(durations) > 2:
+        if slide is not None and (slide.unit is None) != (size.unit is None):
+            bare, other = sorted((size, slide), key=lambda one: one.unit is not None)
             raise self.problem(
-                "DL116", "a window has a size and a slide", span, "write `WINDOW(60 minutes, 5 minutes)`"
+                "DL116",
+                f"`{bare.amount}` has no unit of time, and `{other.amount} {other.unit}` has one",
+                bare.span,
+                f"write `{bare.amount} {other.unit}`, or whatever unit is meant",
             )
-        slide = durations[1] if len(durations) == 2 else None
-        return ast.Window(durations[0], slide, span)
+        return ast.Window(size, slide, start.span.to(end.span), kind, key)
 
     def _duration(self) -> ast.Duration:
         number = self.peek()

@@ -357,9 +357,26 @@ class ExpressionParser(ForeignForms):
                         name, terms = MEMBER, (left, right)
         return ast.Atom(name, terms, is_negated, left.span.to(self.previous().span), word.span)
 
+    def at_aggregation(self) -> bool:
+        """At `count : {` or `sum Z * 2 : {`."""
+        if not self.peek().is_word(*AGGREGATE_NAMES) or self.peek(1).is_symbol("(", "<"):
+            return False
+        ahead = 1
+        while not self.peek(ahead).is_symbol(":", ".", ";", "{", "=") and self.peek(ahead).kind is not TokenKind.END:
+            ahead += 1
+        return self.peek(ahead).is_symbol(":") and self.peek(ahead + 1).is_symbol("{")
+
     def _refuse_aggregate(self, name: Token) -> None:
+        if name.text.lower() not in AGGREGATE_NAMES:
+            return
+        self.index -= 1
+        is_aggregation = self.at_aggregation()
+        self.index += 1
+        if is_aggregation:
+            hint = f"compute with its value in another part: `N = {name.text} … : {{ … }}, M = 2 * N`"
+            raise self.problem("DL113", "an aggregate is one side of a comparison, by itself", name.span, hint)
         follows_directly = self.peek().span.start == name.span.end
-        if name.text.lower() in AGGREGATE_NAMES and self.peek().is_symbol("<") and follows_directly:
+        if self.peek().is_symbol("<") and follows_directly:
             raise self.problem(
                 "DL113",
                 "an aggregate can only stand in a head, as an argument of its own",

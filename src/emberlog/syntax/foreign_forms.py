@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from emberlog.syntax.lexer import Token, TokenKind
 from emberlog.syntax.token_reader import SyntaxProblem, TokenReader
-from emberlog.syntax.vocabulary import AGGREGATE_NAMES
 
 BETWEEN_PARTS = {
     "and": "a comma means «and»: `a(X), b(X)`",
@@ -49,22 +48,6 @@ class ForeignForms(TokenReader):
             hint = "write `head :- body.`; `<-` and `←` are accepted too"
             message = f"expected `:-` between head and body, found {first.describe()}"
             raise self.problem("DL110", message, first.span, hint)
-
-    def refuse_aggregate_over_braces(self) -> None:
-        """Refuses `sum Z : { r(X, Z) }`, in a body."""
-        name = self.peek()
-        if not name.is_word(*AGGREGATE_NAMES) or self.peek(1).is_symbol("(", "<"):
-            return
-        ahead = 1
-        while ahead < 20 and not self.peek(ahead).is_symbol(":", ".", ",", ";"):
-            ahead += 1
-        if self.peek(ahead).is_symbol(":") and self.peek(ahead + 1).is_symbol("{"):
-            raise self.problem(
-                "DL113",
-                "an aggregate stands in the head of a rule",
-                name.span.to(self.peek(ahead + 1).span),
-                f"write a rule for it, `total(X, {name.text.lower()}<Z>) :- r(X, Z).`, and use `total(X, Y)` here",
-            )
 
     def foreign_word(self, token: Token) -> SyntaxProblem | None:
         """Returns what is wrong if this is a word that joins the parts of a body elsewhere."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from emberlog.datatypes import INT_MAX
 from emberlog.deadline import check_time
@@ -25,8 +25,7 @@ class TokenKind(Enum):
     END = "the end of the text"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     kind: TokenKind
     text: str
     """For a symbol its canonical spelling, for a parameter its name."""

@@ -191,7 +191,7 @@ class _Parser(BodyParser, DeclarationParser):
                 )
             terms.append(term)
         window = None
-        if others or (self.peek().is_symbol(",") and not self.peek(1).is_word("window")):
+        if others or (self.peek().is_symbol(",") and not self.is_window(1)):
             place = others[0].span if others else self.peek(1).span
             hint = "write a rule for the conjunction and query its relation"
             raise self.problem("DL118", "a query is one atom", place, hint)

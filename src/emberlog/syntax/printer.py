@@ -136,11 +136,19 @@ def _part(part: ast.BodyPart, *, alone: bool) -> str:
             return f"{print_expression(left)} {operator.value} {print_expression(right)}"
         case ast.Negation(body):
             return f"!({print_body(body)})"
+        case ast.Aggregation(operator, value, aggregate, body):
+            return f"{print_expression(value)} {operator.value} {print_aggregation(aggregate, body)}"
         case ast.Disjunction(alternatives):
             text = " ; ".join(map(_conjunction_in_disjunction, alternatives))
             return text if alone else f"({text})"
         case _:
             assert_never(part)
+
+
+def print_aggregation(aggregate: ast.AggregateTerm, body: ast.Conjunction) -> str:
+    """Prints an aggregate over a body of its own."""
+    arguments = ", ".join(map(print_expression, aggregate.arguments))
+    return f"{' '.join(filter(None, (aggregate.function, arguments)))} : {{ {print_body(body)} }}"
 
 
 def _conjunction_in_disjunction(conjunction: ast.Conjunction) -> str:
@@ -162,7 +170,8 @@ def _column(column: ast.ColumnDeclaration) -> str:
 
 def print_window(window: ast.Window) -> str:
     slide = f", {print_duration(window.slide)}" if window.slide else ""
-    return f"WINDOW({print_duration(window.size)}{slide})"
+    key = f", {print_name(window.key)}" if window.key else ""
+    return f"{window.kind.value}({print_duration(window.size)}{slide}{key})"
 
 
 def print_duration(duration: ast.Duration) -> str:

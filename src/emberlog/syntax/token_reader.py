@@ -31,7 +31,10 @@ class TokenReader:
         self.garbled = [found.span.start for found in diagnostics.found if found.span is not None]
 
     def peek(self, ahead: int = 0) -> Token:
-        return self.tokens[min(self.index + ahead, len(self.tokens) - 1)]
+        try:
+            return self.tokens[self.index + ahead]
+        except IndexError:
+            return self.tokens[-1]
 
     def previous(self) -> Token:
         return self.tokens[max(self.index - 1, 0)]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from emberlog.cli.format import canonical_text
 from emberlog.source import Source
+from emberlog.syntax.canonical_form import canonical_text
 from tests.unit.cli.conftest import Emberlog
 
 UNTIDY = "% rules\ntc( X,Y )<-arc(X,Y).   // exit\n\n\n\ntc(X,Y)←tc(X,Z),arc(Z,Y), ~bad(Z)  .\n"
@@ -105,6 +105,6 @@ def test_a_canonical_form_that_reads_differently_is_never_written(
     emberlog: Emberlog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("a.dl").write_text(UNTIDY)
-    monkeypatch.setattr("emberlog.syntax.printer.print_program", lambda program: "other(1).\n")
+    monkeypatch.setattr("emberlog.syntax.canonical_form.print_program", lambda program: "other(1).\n")
     assert emberlog("fmt", "a.dl").code == 3
     assert Path("a.dl").read_text() == UNTIDY

@@ -7,16 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from emberlog import __version__
 from tests.unit.cli.conftest import Emberlog
 
 SESSION = "arc(1, 2). arc(2, 3).\ntc(X, Y) :- arc(X, Y).\ntc(X, Y) :- tc(X, Z),\n  arc(Z, Y).\ntc(1, Y)?\n"
 
 
-def type_in(monkeypatch: pytest.MonkeyPatch, text: str, *, terminal: bool = False) -> None:
-    stream = io.StringIO(text)
-    monkeypatch.setattr(stream, "isatty", lambda: terminal, raising=False)
-    monkeypatch.setattr("sys.stdin", stream)
+def type_in(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
 
 
 def test_lines_of_a_file(emberlog: Emberlog, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,38 +39,6 @@ def test_the_last_statement_may_be_unfinished(emberlog: Emberlog, monkeypatch: p
 def test_quit_ends_before_the_lines_do(emberlog: Emberlog, monkeypatch: pytest.MonkeyPatch) -> None:
     type_in(monkeypatch, "p(1).\n.quit\np(2).\n")
     assert emberlog("repl").out == "p: 1 fact\n"
-
-
-def test_on_a_terminal(emberlog: Emberlog, monkeypatch: pytest.MonkeyPatch) -> None:
-    type_in(monkeypatch, SESSION + "wrong\n\n.quit\n", terminal=True)
-    outcome = emberlog("repl")
-    assert outcome.code == 0
-    assert outcome.out.startswith(
-        f"Emberlog {__version__}. Rules and facts end with a full stop, queries with a question mark.\n"
-    )
-    assert "Answers come from this process" in outcome.out
-    assert "> … tc: 2 rules\n" in outcome.out
-
-
-def test_end_of_input_leaves(emberlog: Emberlog, monkeypatch: pytest.MonkeyPatch) -> None:
-    type_in(monkeypatch, "", terminal=True)
-    assert emberlog("repl").code == 0
-
-
-def test_an_interrupt_forgets_the_unfinished_statement(emberlog: Emberlog, monkeypatch: pytest.MonkeyPatch) -> None:
-    type_in(monkeypatch, "", terminal=True)
-    answers: list[str | type[BaseException]] = ["p(1),", KeyboardInterrupt, "p(2).", EOFError]
-
-    def typed(_prompt: str) -> str:
-        answer = answers.pop(0)
-        if isinstance(answer, str):
-            return answer
-        raise answer
-
-    monkeypatch.setattr("builtins.input", typed)
-    outcome = emberlog("repl")
-    assert outcome.code == 0
-    assert outcome.out.endswith("\np: 1 fact\n\n")
 
 
 def test_paths_are_loaded_first(emberlog: Emberlog, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,7 +90,7 @@ def prepared_inputs(
 ) -> dict[str, str]:
     text = dict.fromkeys(("header", "delimiter", "encoding", "null", "quote"))
     named = list((inputs or {}).items())
-    arguments = argparse.Namespace(params=[], iterations=None, facts=facts, inputs=named, **text)
+    arguments = argparse.Namespace(params=[], iterations=None, facts=facts, inputs=named, dialect=None, **text)
     return dict(prepare("tc.dl", arguments, queries=queries).inputs)
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from emberlog.__main__ import main
-from emberlog.cli.live_line import LiveLine
 from emberlog.cli.streaming import View, progress_text
+from emberlog.progress.live_line import LiveLine
 from emberlog.streams.steps.progress import StreamProgress, percentile
 
 PROGRESS = StreamProgress(
@@ -21,6 +21,7 @@ PROGRESS = StreamProgress(
     lastSlide=datetime(2026, 3, 2, 12, 0, tzinfo=UTC),
     watermark=datetime(2026, 3, 2, 12, 1, tzinfo=UTC),
     late=3,
+    bad=0,
     expired=17_902,
     facts={"bestPrice": 4_411},
     added={"bestPrice": 210},
@@ -32,6 +33,7 @@ PROGRESS = StreamProgress(
     isRebuilt=False,
     totalRows=20_000,
     totalLate=5,
+    totalBad=0,
     totalExpired=17_903,
     totalSlides=2,
 )

@@ -11,9 +11,9 @@ import pytest
 
 from emberlog.logical.build import build
 from emberlog.optimize.pipeline import optimize
+from emberlog.render.pages.explanation import explanation_page
 from emberlog.render.pictures.drawing import Drawing, DrawnNode, Look, draw_all, draw_connection_graph
 from emberlog.render.pictures.graphviz import drawings_dot
-from emberlog.render.pictures.html import explanation_page
 from emberlog.render.pictures.layout import LINES_SHOWN, WIDEST, WRAPPED_AT, Box, lay_out, wrapped
 from emberlog.render.pictures.mermaid import drawings_mermaid
 from emberlog.render.pictures.svg import drawing_svg, drawings_svg
@@ -176,9 +176,9 @@ def test_page_is_well_formed_complete_and_stands_alone(text: str) -> None:
 
 def test_page_marks_the_rules_of_the_program() -> None:
     page = page_of(TC)
-    assert '<tr data-rule="r1"><td class="line">1</td><td class="rule-name">r1</td>' in page
+    assert '<tr data-rule="r1"><td class="em-line">1</td><td class="em-rule">r1</td>' in page
     assert page.count('data-rule="r2"') >= 3  # the line of the program, the rule in the graph, its plan
-    assert '<span class="number">1</span>' in page
+    assert '<span class="em-digits">1</span>' in page
 
 
 def test_page_shows_a_part_of_a_very_long_program() -> None:
@@ -186,14 +186,16 @@ def test_page_shows_a_part_of_a_very_long_program() -> None:
     assert "… 1,000 more lines" in page
 
 
-def test_page_has_both_colour_schemes() -> None:
-    assert page_of(TC).count("@media (prefers-color-scheme: dark)") == 2
+def test_a_picture_is_light_and_dark_in_a_page_as_the_page_is() -> None:
+    assert "@media (prefers-color-scheme" not in page_of(TC)
+    assert ".em .recursive .box { fill: light-dark(#fff4ea, #33210f); }" in page_of(TC)
+    assert drawings_svg(drawings_of(TC), "tc").count("@media (prefers-color-scheme: dark)") == 1
 
 
 def test_rules_over_several_lines_and_comments_are_listed_line_by_line() -> None:
     page = page_of("/* two\n   lines */\np(X) :-\n    e(X),\n    f(X).\n")
     assert page.count('<tr data-rule="r1">') == 3
-    assert '<span class="comment">/* two</span>' in page
+    assert '<span class="em-comment">/* two</span>' in page
 
 
 @every_program

@@ -99,7 +99,11 @@ def test_names_that_are_close_to_others() -> None:
     assert warned("declare egde(x: int, y: int). declare edge(x: int, y: int). " + tc.format("egde")) == []
     two = [Column("x", INT), Column("y", INT)]
     assert warned(tc.format("egde"), inputs={"edge": two, "egde": two}) == []
-    assert [one[:5] for one in warned("p(X) :- q(X), WINDOW(60, 5).")] == ["DL295"]
+
+
+def test_a_window_in_a_body() -> None:
+    assert codes("p(X) :- q(X), WINDOW(60, 5).") == ["DL246"]
+    assert set(checked("declare window(x: int).\np(X) :- q(X), window(X).").inputs) == {"q", "window"}
 
 
 def test_a_slip_of_the_pen() -> None:

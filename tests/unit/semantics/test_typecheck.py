@@ -1,6 +1,9 @@
+import pytest
+
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, UNKNOWN, DataType, list_of, pair_of
+from emberlog.semantics.expression_types import ExpressionTyper
 from emberlog.semantics.model import Column
-from emberlog.syntax.ast import Call, Constant, Variable
+from emberlog.syntax.ast import Call, Constant, Expression, Variable
 from tests.programs import checked, codes
 
 
@@ -68,3 +71,48 @@ def test_registered_data_decides() -> None:
     inputs = {"a": [Column("x", STRING)]}
     assert codes("p(Y) :- a(X), Y = X + 1.", inputs=inputs) == ["DL221"]
     assert codes("declare a(x: int, y: int). p(X) :- a(X, _).", inputs=inputs) == ["DL402"]
+
+
+def typed_when_checking(text: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Counts the expressions that are typed while a program is checked."""
+    count = 0
+    type_of = ExpressionTyper.type_of
+
+    def counted(self: ExpressionTyper, expression: Expression) -> DataType:
+        nonlocal count
+        count += 1
+        return type_of(self, expression)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ExpressionTyper, "type_of", counted)
+        checked(text)
+    return count
+
+
+@pytest.mark.parametrize(
+    "form", ["{0} + {1}", "{0} / {1}", "-({0} - {1})", "greatest({0}, {1})", "if({1} > 1, {0}, 2)"]
+)
+@pytest.mark.parametrize("type_", ["int", "float", "decimal(2)"])
+def test_an_operand_is_typed_as_often_as_it_is_written(form: str, type_: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nested(depth: int) -> str:
+        expression = "A"
+        for _ in range(depth):
+            expression = form.format(expression, "A")
+        return f"declare a(x: {type_}). p(X) :- a(A), X = {expression}."
+
+    # Twice the depth is twice the work: twice for each level would be a thousand times.
+    assert typed_when_checking(nested(20), monkeypatch) < 2.5 * typed_when_checking(nested(10), monkeypatch)
+
+
+def test_a_long_sum_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"A{number}" for number in range(100)]
+    text = f"p(X) :- a({', '.join(names)}), X = {' + '.join(names)}, X > 2."
+    assert typed_when_checking(text, monkeypatch) < 40 * len(names)
+
+
+def test_a_rule_is_asked_again_only_when_its_columns_have_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = "".join(f"p{number}(X) :- p{number + 1}(Y), X = Y + 1.\n" for number in range(60))
+    text = f"{chain}p60(X) :- a(X), X > 0."
+    # Types come from the last rule to the first, a rule in each round.
+    assert types(text, "p0") == [INT]
+    assert typed_when_checking(text, monkeypatch) < 60 * 40

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 import pyarrow as pa
@@ -25,12 +26,18 @@ class Echo:
         self._statics = statics
         self._window: dict[str, Tuples] = {}
         self._before: dict[str, Tuples] = {}
+        self._copies: dict[str, Counter[tuple[int, int]]] = {}
 
-    def advance(self, slide: Slide, arrived: Mapping[str, pa.Table]) -> None:
+    def advance(
+        self, slide: Slide, arrived: Mapping[str, pa.Table], gone: Mapping[str, pa.Table] | None = None
+    ) -> None:
         self._before = dict(self._window)
         for stream, table in arrived.items():
-            new = frozenset(zip(*(column.to_pylist() for column in table.columns), strict=True))
-            held = self._window.get(stream, frozenset()) | new
+            copies = self._copies.setdefault(stream, Counter())
+            copies.update(zip(*(column.to_pylist() for column in table.columns), strict=True))
+            if gone is not None and stream in gone:
+                copies.subtract(zip(*(column.to_pylist() for column in gone[stream].columns), strict=True))
+            held = frozenset(row for row, count in copies.items() if count > 0)
             self._window[stream] = frozenset(row for row in held if slide.since is None or row[0] >= slide.since)
 
     def restore(self, slide: Slide, window: Mapping[str, pa.Table]) -> None:

@@ -15,8 +15,11 @@ from emberlog.semantics.model import Column
 from emberlog.streams.plan.slides import Schedule
 from emberlog.streams.steps import step as steps_of_workers
 from emberlog.streams.steps.checkpoint import Checkpoint, Record
+from emberlog.streams.steps.culprits import find_culprits
 from emberlog.streams.steps.exactly_once import ExactlyOnce
-from emberlog.streams.steps.step import Measures, Spec, take_step
+from emberlog.streams.steps.silence import Silence
+from emberlog.streams.steps.step import Measures, Spec, take_step, with_slides
+from emberlog.streams.steps.tables import read_table
 from tests.unit.streams.echo import TUPLES, Echo
 
 STREAMS = ("left", "right")
@@ -38,7 +41,15 @@ def spec_of(folder: Path, schedule: Schedule, mode: str, streams: Sequence[str] 
     )
 
 
-def batch_of(rows: Mapping[str, Sequence[tuple[int, int]]]) -> Batch:
+def batch_of_changes(rows: Mapping[str, Sequence[tuple[int, int | None, int | None]]]) -> Batch:
+    schema = TUPLES.append(pa.field("change", pa.int8()))
+    return {
+        stream: pa.table([[row[place] for row in found] for place in range(3)], schema=schema)
+        for stream, found in rows.items()
+    }
+
+
+def batch_of(rows: Mapping[str, Sequence[tuple[int, int | None]]]) -> Batch:
     return {
         stream: pa.table([[row[0] for row in found], [row[1] for row in found]], schema=TUPLES)
         for stream, found in rows.items()
@@ -58,13 +69,21 @@ class Delivered:
         folder = Checkpoint(self.spec.location).outputs
         told: dict[str, Rows] = {}
         for file in record.outputs:
-            rows = (tuple(row.values()) for row in folder.table(file.name).to_pylist())
+            rows = (tuple(row.values()) for row in read_table(folder, file.name).to_pylist())
             told[file.relation] = sorted([*told.get(file.relation, []), *rows])
         self.steps[record.step] = told
 
     def tell(self, record: Record, measures: Measures) -> None:
         self.measures.append(measures)
         self.records.append(record)
+
+    def quarantined(self) -> list[tuple[object, ...]]:
+        """All rows that were put aside."""
+        checkpoint = Checkpoint(self.spec.location)
+        record = checkpoint.last()
+        files = () if record is None else record.quarantine
+        tables = [read_table(checkpoint.quarantine.folder, file.name) for file in files]
+        return sorted((tuple(row.values()) for table in tables for row in table.to_pylist()), key=str)
 
     def rows(self, relation: str) -> Rows:
         return [row for step in sorted(self.steps) for row in self.steps[step].get(relation, [])]
@@ -78,14 +97,18 @@ class Source:
     done: int = 0
 
 
-def run(spec: Spec, source: Source, delivered: Delivered, *, closes: bool) -> None:
+def run(
+    spec: Spec, source: Source, delivered: Delivered, *, closes: bool, silence: Silence | None = None
+) -> ExactlyOnce[Batch]:
     """As a fresh process does it: nothing is resident at first."""
     steps_of_workers._states.clear()
     steps: ExactlyOnce[Batch] = ExactlyOnce(
         Checkpoint(spec.location),
-        lambda step, batch: take_step(spec, step, batch or {}),
+        lambda step, batch: told_slides(spec, *take_step(spec, step, batch or {})),
         delivered.deliver,
         delivered.tell,
+        lambda step, batch: find_culprits(spec, step, batch or {}),
+        silence,
     )
     steps.resume()
     while source.done < len(source.batches):
@@ -93,15 +116,22 @@ def run(spec: Spec, source: Source, delivered: Delivered, *, closes: bool) -> No
         source.done += 1
     if closes:
         steps.close_all()
+    return steps
+
+
+def told_slides(spec: Spec, record: Record, measures: Measures) -> tuple[Record, Measures]:
+    return with_slides(spec, record, measures), measures
 
 
 def random_batches(chance: random.Random, streams: Sequence[str], *, disorder: int = 0) -> list[Batch]:
     """Bursts, gaps, repeats; arrivals out of order by at most `disorder`."""
-    tuples: list[tuple[str, tuple[int, int]]] = []
+    tuples: list[tuple[str, tuple[int, int | None]]] = []
     now = chance.randint(-20, 20)
     for _ in range(chance.randint(1, 60)):
         now += chance.choice((0, 0, 1, 1, 2, 5, 40))
         tuples.append((chance.choice(list(streams)), (now, chance.randint(0, 3))))
+    broken = [(stream, (time, None)) for stream, (time, _) in tuples if chance.random() < 0.1]
+    tuples += broken  # a null where a value is needed
     tuples.sort(key=lambda one: one[1][0] + chance.uniform(0, disorder))
     batches: list[Batch] = []
     while tuples:

@@ -12,7 +12,7 @@ from emberlog.config import OUTPUT_MODES
 from emberlog.diagnostics import EmberlogError
 from emberlog.streams.plan.slides import Schedule
 from emberlog.streams.steps.checkpoint import Checkpoint
-from emberlog.streams.steps.folder import Folder
+from tests.dealings import Dealings
 from tests.unit.streams.stream_runs import (
     STREAMS,
     Delivered,
@@ -33,21 +33,8 @@ class Killed(BaseException):
     """The end of the process."""
 
 
-class Killer:
-    """Ends the process at one of its dealings with the disk."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.dealings = 0
-        self.at: int | None = None
-        place = Folder._place
-
-        def counted(folder: Folder, name: str) -> object:
-            self.dealings += 1
-            if self.dealings == self.at:
-                raise Killed
-            return place(folder, name)
-
-        monkeypatch.setattr(Folder, "_place", counted)
+def die() -> None:
+    raise Killed
 
 
 def told(delivered: Delivered) -> dict[int, dict[str, Rows]]:
@@ -64,24 +51,27 @@ def test_kills_change_nothing(seed: int, tmp_path: Path, monkeypatch: pytest.Mon
     batches = random_batches(chance, STREAMS, disorder=chance.choice((0, 4, 20)))
     closes = chance.random() < 0.5
 
-    killer = Killer(monkeypatch)
+    killer = Dealings(instead=die)
+    killer.begin(monkeypatch)
     plain = spec_of(tmp_path / "plain", schedule, mode)
     undisturbed = Delivered(plain)
     run(plain, Source(batches), undisturbed, closes=closes)
-    dealings = killer.dealings
+    dealings = killer.count
 
     for kill in sorted(chance.sample(range(1, dealings + 1), min(POINTS, dealings))):
         spec = spec_of(tmp_path / f"killed-{kill}", schedule, mode)
         delivered, source = Delivered(spec), Source(batches)
-        killer.dealings, killer.at = 0, kill
+        killer.count, killer.at = 0, kill
         is_over = False
         while not is_over:
             try:
                 run(spec, source, delivered, closes=closes)
                 is_over = True
             except Killed:
-                killer.at = killer.dealings + chance.randint(1, dealings) if chance.random() < 0.5 else None
+                killer.at = killer.count + chance.randint(1, dealings) if chance.random() < 0.5 else None
+        killer.at = None
         assert told(delivered) == told(undisturbed)
+        assert delivered.quarantined() == undisturbed.quarantined()
 
 
 def test_late_tuples_are_counted_and_delivered_once(tmp_path: Path) -> None:
@@ -122,9 +112,9 @@ def test_what_is_kept_is_bounded_by_the_window(tmp_path: Path) -> None:
     kept = [one.window_tuples for one in delivered.measures]
     assert max(kept) <= 200
     checkpoint = Checkpoint(spec.location)
-    assert len(checkpoint.records.names()) == 2
-    assert len(checkpoint.log.folder.names()) < 40
-    assert len(checkpoint.outputs.names()) <= 2
+    assert len(checkpoint.records.files()) == 2
+    assert len(checkpoint.log.folder.files()) < 40
+    assert len(checkpoint.outputs.files()) <= 2
 
 
 def test_a_checkpoint_belongs_to_one_program(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def test_state_and_texts_are_those_of_the_window() -> None:
     names = MANY_TEXTS // 4
     for at in range(24):
         table = pa.table({"Ts": [at] * names, "N": [f"{at} {number}" for number in range(names)]})
-        evaluator.advance(Slide(at, at - 2), {"s": table})
+        evaluator.advance(Slide(at, at - 2, at), {"s": table})
         sizes.append(evaluator.state_bytes())
         assert evaluator.answers()["seen"].num_rows == min(at + 1, 3) * names
         assert evaluator.expired() == (names if at > 2 else 0)
@@ -153,14 +153,14 @@ def test_nulls_are_refused_with_a_way_out() -> None:
     evaluator = case.incremental()
     table = pa.table({"Ts": [1], "X": pa.array([None], pa.int64()), "Y": [1]})
     with pytest.raises(EmberlogError, match=r"DL330.*`e` has nulls in the column X(?s:.*)from scratch at each slide"):
-        evaluator.advance(Slide(2, -2), {"e": table})
+        evaluator.advance(Slide(2, -2, 2), {"e": table})
 
 
 def test_without_a_window_nothing_expires() -> None:
     case = stream_case(REACH + "query reach(_, 1, Y).")
     evaluator = case.incremental()
     for at, row in ((1, (1, 1, 2)), (10**15, (10**15, 2, 3))):
-        evaluator.advance(Slide(at, None), {"e": case.table("e", [row])})
+        evaluator.advance(Slide(at, None, at), {"e": case.table("e", [row])})
     assert _answer(evaluator) == {(1, 2), (1, 3)}
     assert evaluator.expired() == 0
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from threading import Barrier
 
@@ -137,6 +138,26 @@ def test_partitions_give_what_one_place_gives(count: int, tmp_path: Path) -> Non
     assert [one.totals for one in found.records] == [one.totals for one in expected.records]
     assert [one.is_rebuilt for one in found.measures] == [number == 6 for number in range(13)]
     assert len({file.relation for one in found.records for file in one.log}) == 1
+
+
+def test_another_number_of_workers_from_step_to_step(tmp_path: Path) -> None:
+    """As where executors have gone, and come back: the state of one of three parts is none of one of two."""
+    chance = random.Random(5)
+    batches = rides(chance)
+    alone = spec_of(tmp_path / "alone")
+    expected = run(alone, batches, lambda step, batch: take_step(alone, step, {} if batch is None else {"ride": batch}))
+    pickled: bytes = cloudpickle.dumps(spec_of(tmp_path / "together"))  # type: ignore[no-untyped-call]
+    spec: Spec = cloudpickle.loads(pickled)
+    counts = [3, 3, 2, 2, 3, 2, 1, 1, 3, 3, 3, 2, 2]
+
+    def evaluate(step: Step, batch: pa.Table | None) -> tuple[Record, Measures]:
+        count = counts[step.number]
+        return Together(count).take(spec, step, batch, list(range(count)))
+
+    found = run(spec, batches, evaluate)
+    assert sorted(found.rows("bestPrice")) == sorted(expected.rows("bestPrice"))
+    changes = [count != before for before, count in pairwise(counts)]
+    assert [one.is_rebuilt for one in found.measures] == [False, *changes]
 
 
 def test_what_keeps_a_program_in_one_place() -> None:

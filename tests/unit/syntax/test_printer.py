@@ -20,6 +20,9 @@ def formatted(text: str) -> str:
         ("{ride(Ts: Timestamp)}", "STREAM ride(Ts: timestamp).\n"),
         ("query tc(1, Y).", "tc(1, Y)?\n"),
         ("query p(_, C), window(1 year).", "query p(_, C), WINDOW(1 years).\n"),
+        ("query p(_, C), hop(1 hour, 5 minutes).", "query p(_, C), HOP(1 hours, 5 minutes).\n"),
+        ("query p(_, C), tumble(30 minutes).", "query p(_, C), TUMBLE(30 minutes).\n"),
+        ("query p(_, C), session(10, User).", "query p(_, C), SESSION(10, User).\n"),
         (
             "h(count<*>, mcount<(E,1)>, argmin<C,V>):-p(E,C,V).",
             "h(count<_>, mcount<(E, 1)>, argmin<C, V>) :- p(E, C, V).\n",

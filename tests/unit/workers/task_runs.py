@@ -19,10 +19,11 @@ from emberlog.engines.spark.key_handover import property_of
 from emberlog.engines.spark.task import Job, Output, Summary, run_task
 from emberlog.logical.build import build
 from emberlog.logical.nodes import Fixpoint
+from emberlog.logical.statistics import ColumnStatistics, RelationStatistics
 from emberlog.optimize.pipeline import optimize
 from emberlog.semantics.model import Fact
 from emberlog.workers.recover.checkpoints import FOLDER, attempt_folder
-from emberlog.workers.wire.feeding import Feed, InlineRows
+from emberlog.workers.wire.feeding import Feed, InlineRows, with_copies
 from emberlog.workers.wire.handshake import Address, new_key
 from emberlog.workers.wire.inline_rows import InlineLayout
 from tests.local_runs import plan_workers
@@ -36,12 +37,19 @@ def job_for(
     workers: int = 2,
     execution: Execution = DEFAULT_EXECUTION,
     tracker: Address | None = None,
+    room_for_copies: int | None = None,
 ) -> Job:
-    """The job for the one recursion of a program."""
+    """The job for the one recursion of a program. `room_for_copies` is how many bytes a relation may take on each
+    worker."""
     plan = optimize(build(checked(text))).plan
     (recursive,) = (stratum for stratum in plan.strata if isinstance(stratum.root, Fixpoint))
-    worker_plan = plan_workers(plan.strata, recursive, plan.outputs, execution)
-    feeds = tuple(
+    statistics = {
+        name: RelationStatistics(rows, (ColumnStatistics(rows, {}),) * len(columns), "counted")
+        for name, columns in plan.inputs.items()
+        if room_for_copies is not None and (rows := len(list(inputs[name])))
+    }
+    worker_plan = plan_workers(plan.strata, recursive, plan.outputs, execution, statistics, room_for_copies)
+    plain = (
         Feed(
             name,
             types,
@@ -52,6 +60,7 @@ def job_for(
         )
         for name, types in worker_plan.inputs.items()
     )
+    feeds = with_copies(plain, worker_plan)
     outputs = tuple(Output(name, types) for name, types in worker_plan.outputs.items())
     known = known_outputs(worker_plan.main.program)
     for attempt, number in product((1, 2), range(len(outputs) + len(known))):

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from emberlog.diagnostics import EmberlogError
-from emberlog.engines.spark import watchdog as watchdog
+from emberlog.engines.spark import worker_stage
 from emberlog.engines.spark.failures import NotHere, failure_of
 from emberlog.engines.spark.task import LOST, UNREACHABLE
-from emberlog.engines.spark.watchdog import Watchdog
+from emberlog.engines.spark.worker_stage import Watchdog
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.store.folders import LocalFolder
 from emberlog.workers.wire import rendezvous
@@ -93,7 +93,7 @@ def test_a_worker_that_is_gone_without_a_word_is_lost(hearing: Hearing) -> None:
 
 
 def test_a_lookout_stops_the_job_unless_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watchdog, "NOTICE_SECONDS", 0.01)
+    monkeypatch.setattr(worker_stage, "NOTICE_SECONDS", 0.01)
     stopped = threading.Event()
     watching = Watchdog(stopped.set)
     watching.lost("first")
@@ -109,8 +109,8 @@ def test_a_lookout_stops_the_job_unless_it_is_over(monkeypatch: pytest.MonkeyPat
 
 def test_a_lookout_lets_the_other_workers_end_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their processes are of use to the next attempt. One that does not notice is stopped all the same."""
-    monkeypatch.setattr(watchdog, "NOTICE_SECONDS", 0.01)
-    monkeypatch.setattr(watchdog, "PARTING_SECONDS", 60.0)
+    monkeypatch.setattr(worker_stage, "NOTICE_SECONDS", 0.01)
+    monkeypatch.setattr(worker_stage, "PARTING_SECONDS", 60.0)
     others, stopped = [1, 2], threading.Event()
     watching = Watchdog(stopped.set)
     watching.others = lambda: len(others)
@@ -119,7 +119,7 @@ def test_a_lookout_lets_the_other_workers_end_first(monkeypatch: pytest.MonkeyPa
     others.clear()
     assert stopped.wait(20)
     watching.close()
-    monkeypatch.setattr(watchdog, "PARTING_SECONDS", 0.05)
+    monkeypatch.setattr(worker_stage, "PARTING_SECONDS", 0.05)
     stuck = Watchdog(stopped.set)
     stopped.clear()
     stuck.others = lambda: 1

@@ -181,7 +181,7 @@ def test_the_others_hand_over_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(memory, "LARGE_BYTES", 0)
     monkeypatch.setattr(memory, "LOOK_SECONDS", 0)
     monkeypatch.setattr(chains, "WORTH_A_LOOK", 1)
-    monkeypatch.setattr(memory, "used_memory", FullAfter(barrier, 1, 40))
+    monkeypatch.setattr(memory, "used_memory", FullAfter(barrier, 1, 25))
     job = job_for(text, {"arc": GRAPH}, tmp_path, 3, execution)
     summaries = run_tasks(job, monkeypatch, barrier)
     assert [summary.status for summary in summaries] == [LOST, UNFIT, LOST]

@@ -16,7 +16,7 @@ from emberlog.config import Execution
 from emberlog.datatypes import INT
 from emberlog.engines.spark.task import DONE
 from emberlog.workers.kernels.lanes import Lanes
-from emberlog.workers.kernels.memory import TooLarge
+from emberlog.workers.kernels.memory import TooLarge, allowed
 from emberlog.workers.plan.rules import ColumnLane, Combine, RelationLayout
 from emberlog.workers.store.relations import WorkerRelation
 from emberlog.workers.store.sectioned_store import SectionedStore
@@ -249,3 +249,16 @@ def test_what_is_written_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None
         written.append(os.pread(file._file.fileno(), LANES.nbytes, first))
     assert len({LANES.tobytes(), *written}) == 5
     assert not any(LANES.tobytes()[begin : begin + 16] in one for one in written for begin in range(0, 800, 8))
+
+
+@pytest.mark.parametrize("size", [4 << 20, 1 << 30])
+def test_what_waits_to_be_written_is_a_small_part_of_the_budget(size: int) -> None:
+    """All sections have files with rows that wait: together they were more than a small budget allows."""
+    store = SectionedStore(lambda: SetStore(2), SetStore(2))
+    with allowed(size):
+        for begin in range(0, 1 << 17, 1 << 12):
+            numbers = np.arange(begin, begin + (1 << 12))
+            store.add(np.stack([numbers, -numbers]))
+        waiting = sum(lanes.nbytes for section in store.sections for lanes in section.inbox._waiting)
+    assert 0 < waiting <= size // 8
+    assert store.fresh == 1 << 17

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, TypeAlias
 from emberlog.cli.fact_files import facts_beside, files_in_folder, relation_of_file
 from emberlog.cli.parameters import parse_parameter
 from emberlog.cli.program_files import PROGRAM_OF_FOLDER, read_source, write_text
-from emberlog.diagnostics import nearest
+from emberlog.diagnostics import EmberlogError, nearest
+from emberlog.dialects import parse_tolerantly
+from emberlog.language.registry import BUILT_IN, PROCEDURES
 from emberlog.logical.summary import counted
 from emberlog.source import NOWHERE, Source
 from emberlog.syntax import ast
 from emberlog.syntax.ast import given_constant
-from emberlog.syntax.parser import parse
 from emberlog.syntax.printer import print_expression, print_program, print_statement
 
 if TYPE_CHECKING:
@@ -40,7 +41,10 @@ class Command:
         return bool(self.argument) and not self.argument.startswith("[")
 
 
-def _help(console: Console, _: str) -> None:
+def _help(console: Console, topic: str) -> None:
+    if topic:
+        console.write(_help_on(topic))
+        return
     width = max(len(f"{name} {command.argument}") for name, command in COMMANDS.items())
     lines = [f"  {f'{name} {one.argument}':{width}}  {one.help}" for name, one in COMMANDS.items()]
     console.write("\n".join([*_STATEMENTS_HELP, *lines]))
@@ -54,12 +58,40 @@ _STATEMENTS_HELP = (
 )
 
 
+def _help_on(topic: str) -> str:
+    """Returns what is known of a command, an error code, a function or an aggregate."""
+    from emberlog.catalogue import CATALOGUE, entry_text
+
+    name = topic if topic.startswith(".") else f".{topic}"
+    if name in COMMANDS:
+        return f"{f'{name} {COMMANDS[name].argument}'.strip()}  {COMMANDS[name].help}"
+    if topic.upper() in CATALOGUE:
+        return entry_text(CATALOGUE[topic.upper()])
+    known = {
+        **{name: f"{one.signature}  {one.meaning}" for name, one in BUILT_IN.scalars.items()},
+        **{name: f"{one.signature}  {one.meaning}" for name, one in BUILT_IN.aggregates.items()},
+        **PROCEDURES,
+    }
+    if topic in known:
+        return known[topic]
+    guess = nearest(topic, [*(one[1:] for one in COMMANDS), *known])
+    return f"there is no help on {topic}" + (f"; did you mean {guess}?" if guess else "")
+
+
+def _read(source: Source) -> ast.Program:
+    """Returns a program in either language; raises EmberlogError with every syntax error."""
+    program = parse_tolerantly(source)
+    if program.problems:
+        raise EmberlogError(program.problems)
+    return program
+
+
 def _load(console: Console, argument: str) -> None:
     path = Path(argument).expanduser()
     program = path / PROGRAM_OF_FOLDER if path.is_dir() else path
     if program.suffix == ".dl" and (program.exists() or not path.is_dir()):
         folder = facts_beside(program)
-        console.keep(parse(read_source(str(program))).statements, files_in_folder(folder) if folder else {})
+        console.keep(_read(read_source(str(program))).statements, files_in_folder(folder) if folder else {})
     elif path.is_dir():
         console.keep((), files_in_folder(path))
     else:
@@ -106,7 +138,7 @@ def _explain(console: Console, argument: str) -> None:
     from emberlog.render.plan_text import explain_text
     from emberlog.semantics.connection_graph import build_connection_graph
 
-    checked = console.checked(parse(Source("query", argument)).statements)
+    checked = console.checked(_read(Source("query", argument)).statements)
     plan = build(checked)
     console.write(explain_text(checked, build_connection_graph(checked), plan, plan_program(checked)))
 
@@ -131,7 +163,7 @@ def _quit(console: Console, _: str) -> None:
 
 
 COMMANDS: Mapping[str, Command] = {
-    ".help": Command("", "this list", _help),
+    ".help": Command("[NAME]", "this list; what a command, a function or a code is for", _help),
     ".load": Command("PATH", "a program, a file of facts named after its relation, or a folder of them", _load),
     ".facts": Command("[RELATION]", "what there is; all facts of a relation", _facts),
     ".rules": Command("", "everything entered, written neatly", _rules),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ from emberlog.source import Source
 from emberlog.syntax import ast
 from emberlog.syntax.lexer import tokenize
 from emberlog.syntax.parser import parse
+from emberlog.text_widths import terminal_width
 
 NOTICEABLE = 0.5
 """Seconds; an answer that takes longer says how long it took."""
@@ -50,15 +52,16 @@ class Console:
         return bool(self._lines)
 
     def feed(self, line: str) -> None:
-        """Takes one line. A statement may go over several; an empty line ends it too."""
-        if not self._lines and line.strip().startswith("."):
-            name, _, argument = line.strip().partition(" ")
+        """Takes one line. A statement may go over several; an empty line ends it too. Commands are taken in its middle
+        as well, and it goes on behind them."""
+        name, _, argument = line.strip().partition(" ")
+        if name in COMMANDS or (not self._lines and name.startswith(".")):
             self._guarded(lambda: self._command(name, argument.strip()))
             return
         if line.strip():
             self._lines.append(line)
         text = "\n".join(self._lines)
-        if text and (not line.strip() or _is_complete(text)):
+        if text and (not line.strip() or is_complete(text)):
             self._lines.clear()
             self._guarded(lambda: self._statements(text))
 
@@ -84,7 +87,8 @@ class Console:
         program = self.workbook.program((query,))
         since = time.monotonic()
         for answer in self._engine.answer(program, self.workbook.params_of(program), self.workbook.files, show):
-            self.write(answer_text(answer, hint=f".facts {answer.relation} shows the whole relation"))
+            hint = f".facts {answer.relation} shows the whole relation"
+            self.write(answer_text(answer, hint=hint, width=terminal_width(sys.stdout)))
         seconds = time.monotonic() - since
         if seconds > NOTICEABLE:
             self.write(f"  ({seconds:.1f} s)")
@@ -134,7 +138,7 @@ class Console:
             self.write(render(diagnostics, colour=self._colour))
 
 
-def _is_complete(text: str) -> bool:
+def is_complete(text: str) -> bool:
     """Tells whether a text is a comment, or ends with a full stop or a question mark outside comments and strings."""
     diagnostics = Diagnostics()
     tokens, _ = tokenize(Source("input", text), diagnostics)

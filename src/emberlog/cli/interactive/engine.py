@@ -24,7 +24,7 @@ class Engine:
         self._files: dict[str, Path] = {}
         self._open = ExitStack()
         options = argparse.Namespace(engine="spark" if on_spark else "local", master=None, conf=[])
-        self._database = self._open.enter_context(open_database(options))
+        self._database = self._open.enter_context(open_database(options, progress=True))
 
     @property
     def introduction(self) -> str:

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 NAME = "repl"
 
-PROMPT = "> "
-CONTINUATION = "… "
-
 EXAMPLES = """\
 examples:
   emberlog repl                     an empty program; type rules, facts and queries
@@ -34,7 +31,9 @@ examples:
   emberlog repl < session.txt       the lines of a file (exit code 1 when one of them is a mistake)
 
 A statement may go over several lines and ends with a full stop, a query with a question mark. A statement with
-an error is shown and not kept. Lines that begin with a full stop are commands: .help lists them.
+an error is shown and not kept. Lines that begin with a full stop are commands: .help lists them. Tab completes
+relations, functions, commands and files; Ctrl-C forgets what is typed, Ctrl-R looks for it in the history, and Ctrl-D
+leaves.
 """
 
 
@@ -60,16 +59,24 @@ def run(arguments: argparse.Namespace) -> int:
     from emberlog.cli.interactive.console import Console
     from emberlog.cli.terminal import wants_colour
 
-    is_conversation = sys.stdin.isatty()
+    is_conversation = sys.stdin.isatty() and sys.stdout.isatty()
     engine = _engine(arguments)
-    console = Console(engine, as_mapping(arguments.params), print, show=arguments.show, colour=wants_colour(sys.stdout))
+    console = Console(
+        engine,
+        as_mapping(arguments.params),
+        print,
+        show=arguments.show,
+        colour=wants_colour(sys.stdout),
+    )
     try:
         if is_conversation:
             _greet(engine)
         for path in arguments.paths:
             console.feed(f".load {path}")
         if is_conversation:
-            _converse(console)
+            from emberlog.cli.interactive.prompt import converse
+
+            converse(console)
         else:
             _read_lines(console)
     finally:
@@ -78,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _engine(arguments: argparse.Namespace) -> Engine:
-    from emberlog.cli.live_line import LiveLine
+    from emberlog.progress.live_line import LiveLine
 
     with LiveLine(sys.stderr) as line:
         if arguments.spark:
@@ -92,38 +99,7 @@ def _greet(engine: Engine) -> None:
     from emberlog import __version__
 
     print(f"Emberlog {__version__}. Rules and facts end with a full stop, queries with a question mark.")
-    print(f"{engine.introduction} .help lists the commands, .quit leaves.")
-
-
-def _converse(console: Console) -> None:
-    _prepare_editing(console)
-    while not console.is_over:
-        try:
-            console.feed(input(CONTINUATION if console.is_in_a_statement else PROMPT))
-        except KeyboardInterrupt:
-            console.forget_unfinished()
-            print()
-        except EOFError:
-            print()
-            return
-
-
-def _prepare_editing(console: Console) -> None:
-    """Gives arrow keys, a history, and Tab for commands and relations, where the terminal has them."""
-    try:
-        import readline
-    except ImportError:  # not on Windows
-        return
-    from emberlog.cli.interactive.commands import COMMANDS
-
-    def complete(begun: str, number: int) -> str | None:
-        words = [*COMMANDS, *(f"{name}(" for name in console.workbook.relations)]
-        fitting = [word for word in words if word.startswith(begun)]
-        return fitting[number] if number < len(fitting) else None
-
-    readline.set_completer(complete)
-    readline.set_completer_delims(" \t\n,;:!(")
-    readline.parse_and_bind("tab: complete")
+    print(f"{engine.introduction}\n.help lists the commands, Tab completes, .quit leaves.")
 
 
 def _read_lines(console: Console) -> None:

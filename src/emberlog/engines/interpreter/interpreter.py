@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from time import perf_counter
 from typing import assert_never
 
 from emberlog.config import DEFAULT_LIMITS, Limits
@@ -16,6 +17,7 @@ from emberlog.diagnostics import EmberlogError, InternalError, fail, nearest
 from emberlog.engines.interpreter.fixpoint import Histories, run_fixpoint
 from emberlog.engines.interpreter.limits import Watch
 from emberlog.engines.interpreter.operators import Facts, Operators, Rows, rule_names
+from emberlog.engines.interpreter.rule_counts import RuleCounts
 from emberlog.engines.runner import Backend, Outcome, Runner
 from emberlog.language.faults import Fault
 from emberlog.language.registry import Functions
@@ -25,6 +27,7 @@ from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, Pla
 from emberlog.logical.python_evaluation import error_in_relation
 from emberlog.semantics.model import CellValue, CheckedQuery, Fact
 from emberlog.syntax.ast import Constant, Parameter, Variable
+from emberlog.workers.fixpoint.profile import Profile
 from emberlog.workers.plan.faults import Refused
 
 _PYTHON_TYPES: Mapping[DataType, tuple[type, ...]] = {
@@ -148,17 +151,29 @@ class _Interpreter(Backend[frozenset[Fact]]):
 
 
 def run_stratum(
-    stratum: PlannedStratum, known: Facts, watch: Watch, functions: Functions, histories: Histories | None = None
+    stratum: PlannedStratum,
+    known: Facts,
+    watch: Watch,
+    functions: Functions,
+    histories: Histories | None = None,
+    profile: Profile | None = None,
 ) -> dict[str, frozenset[Fact]]:
-    """Returns the facts of the relations of a stratum. `histories` are filled, if any."""
+    """Returns the facts of the relations of a stratum. `histories` are filled, and rules are counted in `profile`, if
+    any."""
     match stratum.root:
         case Definition(relation, plan):
+            counting = RuleCounts(Operators(known, watch, functions), profile)
+            parts = counting.divided(plan, is_set=True)
             try:
-                return {relation: frozenset(Operators(known, watch, functions).rows(plan))}
+                given = counting.rows(parts, relation, 0)
+                since = perf_counter()
+                found = frozenset(given[0]) if len(given) == 1 else frozenset().union(*given)
+                counting.keep(parts, given, relation, 0, found, perf_counter() - since)
+                return {relation: found}
             except Fault as fault:
                 raise error_in_relation(fault, relation, rule_names((plan,))) from None
         case Fixpoint():
-            return run_fixpoint(stratum.root, known, watch, functions, histories)
+            return run_fixpoint(stratum.root, known, watch, functions, histories, profile)
     assert_never(stratum.root)
 
 

@@ -13,9 +13,9 @@ from emberlog.engines.recording import ITERATION
 from emberlog.io.local_relation import LocalRelation
 from emberlog.logical.nodes import Field
 from emberlog.semantics.model import CellValue
-from emberlog.workers.fixpoint.team import in_threads
 from emberlog.workers.kernels.lanes import Lane, Lanes, floats_to_lane
 from emberlog.workers.kernels.memory import claim
+from emberlog.workers.kernels.threads import in_threads
 from emberlog.workers.kernels.tuning import LARGE_BYTES
 from emberlog.workers.plan.faults import Refused
 from emberlog.workers.store.history import HistoryBatch

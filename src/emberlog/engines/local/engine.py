@@ -15,21 +15,21 @@ from emberlog.datatypes import INT
 from emberlog.engines.engine import Counted, Engine, Inputs, Outputs, Request, RunOutputs
 from emberlog.engines.interpreter import interpreter
 from emberlog.engines.interpreter.interpreter import INTERPRETER
+from emberlog.engines.local.kept import KeptInputs
 from emberlog.engines.local.run import (
     FEW_APART,
     FEW_DERIVED,
-    FEW_HANDLED,
-    FEW_IN_STEP,
     FEW_READ,
     MANY_READ,
+    crew_for,
+    few_handled,
     how_it_runs,
     planner_of,
     run,
-    workers_for,
 )
 from emberlog.engines.recording import ITERATION, Recording, is_latest
 from emberlog.engines.worker_counts import WorkerCounts
-from emberlog.io.intake import NoRows, Source, register
+from emberlog.io.intake import Glance, NoRows, Source, register
 from emberlog.io.local_files import LocalReader
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.matching import free_name
@@ -60,14 +60,17 @@ class LocalEngine(Engine[LocalRelation]):
         Execution(workers=workers)  # says what is wrong with the number
         self._workers = workers
         self._registered: dict[str, Source[LocalRelation]] = {}
+        self._kept = KeptInputs()
 
     def register(
         self, name: str, data: object, *, columns: Sequence[str] | None, text: TextOptions, format: str | None
     ) -> None:
         self._registered[name] = register(LocalReader(), name, data, columns=columns, text=text, format=format)
+        self._kept.drop_replaced()
 
     def forget(self, name: str) -> None:
         del self._registered[name]
+        self._kept.drop_replaced()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._registered)
@@ -77,6 +80,9 @@ class LocalEngine(Engine[LocalRelation]):
 
     def columns(self, name: str, declared: Sequence[Column] | None) -> Sequence[Column] | None:
         return self._registered[name].columns(declared)
+
+    def glance(self, name: str) -> Glance:
+        return self._registered[name].glance()
 
     def statistics(self, name: str, relation: Relation) -> RelationStatistics:
         return self._registered[name].relation(relation).statistics
@@ -103,17 +109,16 @@ class LocalEngine(Engine[LocalRelation]):
             else:
                 planned = planner.plan(stratum, plan.statistics)
                 rows = sum(plan.statistics[name].rows for name in planned.inputs if name in plan.statistics)
-                workers = workers_for(planned, planner.execution, int(rows))
-                job = LocalJob(planned, planner.strata, planner.execution, workers)
+                crew = crew_for(planned, planner.execution, int(rows))
+                job = LocalJob(planned, planner.strata, planner.execution, crew.workers, crew.threads)
                 why = "; ".join((planned.main.placement.why, *job.folded))
-                how = how_it_runs(planned.main.placement, job.workers)
+                how = how_it_runs(planned.main.placement, crew)
                 lines.append(f"{names}: {how}; {why}")
         if any(isinstance(stratum.root, Fixpoint) for stratum in planner.strata):
             small = f"reads up to {FEW_READ:,} facts and derives up to {FEW_DERIVED:,}"
-            lines.append(f"a recursion that {small} stays with {INTERPRETER}, up to {FEW_HANDLED:,} rows handled")
+            lines.append(f"a recursion that {small} stays with {INTERPRETER}, up to {few_handled():,} rows handled")
             if planner.execution.workers is None:
-                few = f"{FEW_IN_STEP:,} facts, or {FEW_APART:,} where workers need nothing of each other,"
-                lines.append(f"one that reads at least {few} has a worker for each core")
+                lines.append(f"one that reads at least {FEW_APART:,} facts has a thread for each core")
         return tuple(lines)
 
     def inputs(self, checked: CheckedProgram, names: Sequence[str]) -> Inputs[LocalRelation]:
@@ -134,6 +139,7 @@ class LocalEngine(Engine[LocalRelation]):
             execution=request.planner.execution,
             places=request.places,
             interpret_small=not request.execution.asks_for_workers,
+            kept=self._kept,
         )
         found = run_plan(request.plan, listener=request.listener, recording=recording, planner=request.planner)
         outputs = {name: relation.with_times(plain=inputs.plain_times) for name, relation in found.items()}
@@ -160,6 +166,7 @@ class LocalEngine(Engine[LocalRelation]):
 
     def close(self) -> None:
         self._registered.clear()
+        self._kept.clear()
 
 
 class LocalOutputs(RunOutputs[LocalRelation, LocalRelation]):

@@ -6,28 +6,31 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+import pyarrow as pa
+
 from emberlog.config import Execution, Limits
-from emberlog.diagnostics import fail
-from emberlog.engines.local.encoding import decoded, decoded_history, encoded
+from emberlog.diagnostics import EmberlogError, fail
+from emberlog.engines.local.encoding import decoded, decoded_history
+from emberlog.engines.local.kept import KeptInputs, Wanted
 from emberlog.engines.recording import has_history, is_one_with_result
 from emberlog.engines.runner import Outcome
-from emberlog.io.local_relation import LocalRelation
+from emberlog.io.local_relation import Later, LocalRelation
 from emberlog.logical.nodes import PlannedStratum
 from emberlog.logical.traverse import relation_columns
-from emberlog.timing import Part, timed
 from emberlog.workers.fixpoint.definitions import DefinitionWorker
 from emberlog.workers.fixpoint.factored_worker import FactoredWorker
 from emberlog.workers.fixpoint.profile import Profile
 from emberlog.workers.fixpoint.team import arcs_of, run_workers, shares_of, worker_for
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask, spilled_on
-from emberlog.workers.kernels.lanes import Lanes
 from emberlog.workers.kernels.machine_memory import load_libraries, memory_for_each
 from emberlog.workers.kernels.memory import TooLarge, allowed
+from emberlog.workers.kernels.threads import in_threads, threads_allowed
 from emberlog.workers.kernels.tuning import MANY_LINES, VALUES_IN_LINE_BITS
 from emberlog.workers.plan.representation import Representation
 from emberlog.workers.plan.worker_plan import WorkerPlan
 from emberlog.workers.store.history import KeepsHistory
 from emberlog.workers.store.hot_keys import hot_keys_of
+from emberlog.workers.store.indexes import StaticIndexes
 from emberlog.workers.store.partitioning import divided
 from emberlog.workers.store.stores import StreamedStatic
 from emberlog.workers.store.texts import TextCodes
@@ -39,11 +42,22 @@ class LocalJob:
     """Computes a stratum and what folds it, by workers of this process."""
 
     def __init__(
-        self, worker_plan: WorkerPlan, strata: Sequence[PlannedStratum], execution: Execution, workers: int
+        self,
+        worker_plan: WorkerPlan,
+        strata: Sequence[PlannedStratum],
+        execution: Execution,
+        workers: int,
+        threads: int = 1,
+        kept: KeptInputs | None = None,
     ) -> None:
+        """`kept` has what earlier runs and strata read, and gets what this one does."""
         self.worker_plan = worker_plan
         self.execution = execution
         self.workers = workers
+        self.threads = threads
+        """Of each worker."""
+        is_kept = kept is not None and execution.memory is None  # which is for what a run needs
+        self.kept = kept if kept is not None and is_kept else KeptInputs(0)
         listed = {relation.name for one in worker_plan.strata for relation in one.program.relations}
         listed -= worker_plan.streamed
         self.columns = {
@@ -62,55 +76,64 @@ class LocalJob:
         self,
         relations: Mapping[str, LocalRelation],
         must_be_sets: frozenset[str],
-        lanes: dict[str, Lanes],
+        lasting: frozenset[str],
         limits: Limits,
         tell: Callable[[Progress], None],
         began: float,
     ) -> Outcome[LocalRelation]:
         """Computes the relations. `relations` has those that it reads; `must_be_sets` are those whose repeated rows
-        somebody would notice; `lanes` has relations that an earlier
-        stratum read, and gets those that this one does; `began` is the time that the timeout
+        somebody would notice; `lasting` those that later runs may read, too; `began` is the time that the timeout
         counts from."""
         memory = self.execution.memory
         if memory is not None:
             load_libraries()
         try:
-            with allowed(memory * self.workers if memory is not None else memory_for_each(1)):
-                return self._facts(relations, must_be_sets, lanes, limits, tell, began)
+            with allowed(self._memory), threads_allowed(self.threads):
+                return self._facts(self._wanted(relations, must_be_sets), lasting, limits, tell, began)
         except (TooLarge, MemoryError) as problem:
-            names = ", ".join(relation.name for relation in self.worker_plan.main.program.relations)
-            raise fail(
-                "DL514",
-                f"the facts of {names} do not fit into memory",
-                None,
-                str(problem) or "the system gave no more memory",
-                "ask for less, as with a constant in the query, allow more with Execution(memory=…), or use Spark, "
-                "where such a recursion goes on on disk",
-            ) from None
+            self.kept.clear()
+            raise self._too_large(problem) from None
+        finally:
+            self.kept.settle()
+
+    @property
+    def _memory(self) -> int | None:
+        memory = self.execution.memory
+        return memory * self.workers if memory is not None else memory_for_each(1)
+
+    def _too_large(self, problem: Exception) -> EmberlogError:
+        names = ", ".join(relation.name for relation in self.worker_plan.main.program.relations)
+        return fail(
+            "DL514",
+            f"the facts of {names} do not fit into memory",
+            None,
+            str(problem) or "the system gave no more memory",
+            "ask for less, as with a constant in the query, allow more with Execution(memory=…), or use Spark, "
+            "where such a recursion goes on on disk",
+        )
+
+    def _wanted(self, relations: Mapping[str, LocalRelation], must_be_sets: frozenset[str]) -> dict[str, Wanted]:
+        inputs = self.worker_plan.inputs.items()
+        return {name: Wanted(relations[name], tuple(types), name in must_be_sets) for name, types in inputs}
+
+    def said_of_kept(self, relations: Mapping[str, LocalRelation], must_be_sets: frozenset[str]) -> tuple[str, ...]:
+        """Says what need not be read again."""
+        known = self.kept.known(self._wanted(relations, must_be_sets))
+        return (f"has {', '.join(known)} in memory from before",) if known else ()
 
     def _facts(
         self,
-        relations: Mapping[str, LocalRelation],
-        must_be_sets: frozenset[str],
-        lanes: dict[str, Lanes],
+        wanted: Mapping[str, Wanted],
+        lasting: frozenset[str],
         limits: Limits,
         tell: Callable[[Progress], None],
         began: float,
     ) -> Outcome[LocalRelation]:
-        codes = TextCodes()
-        inputs = self.worker_plan.inputs
-        for name, types in inputs.items():
-            if name not in lanes:
-                is_set = name in must_be_sets
-                with timed(Part.READING):
-                    lanes[name] = encoded(name, relations[name], types, codes, must_be_set=is_set, threads=self.workers)
-        statics = {name: lanes[name] for name in inputs}
-        for name, types in inputs.items():
-            if any(type_.is_coded for type_ in types):
-                del lanes[name]  # its codes are those of this job
+        read = self.kept.read(wanted, lasting, max(self.workers, self.threads))
+        codes = read.texts
         main = self.worker_plan.main
         progress = MergedProgress(self.workers, tell, main.placement.mode)
-        teams = self._run_teams(statics, codes, limits, progress, began)
+        teams = self._run_teams(read.indexes, codes, limits, progress, began)
         team = teams[main.program.relations[0].name]
         # Some workers find their facts only when they are read.
         histories = {name: self._history(name, team, codes) for name in self._recorded}
@@ -137,7 +160,7 @@ class LocalJob:
 
     def _run_teams(
         self,
-        statics: Mapping[str, Lanes],
+        indexes: Mapping[str, StaticIndexes],
         codes: TextCodes,
         limits: Limits,
         progress: MergedProgress,
@@ -145,6 +168,10 @@ class LocalJob:
     ) -> dict[str, list[Worker]]:
         """Returns the workers that have each relation when they are done."""
         partition_choice, spread = self.worker_plan.partition_choice, self.worker_plan.spread
+        copied = {copy: of for copy, of in self.worker_plan.copied.items() if of in indexes}
+        stores = {name: one.store for name, one in indexes.items()}
+        stores |= {copy: stores[of] for copy, of in copied.items()}
+        statics = {name: store.all for name, store in stores.items()}
         kind = partition_choice.kind_for(self.workers)
         arcs = arcs_of(partition_choice.walks, statics)
         is_large = any(rows.shape[1] >= MANY_LINES for rows in statics.values())
@@ -153,8 +180,8 @@ class LocalJob:
         keys = {name: statics[name][column] for name, column in columns.items() if column is not None}
         hot_keys = hot_keys_of(keys, self.workers)
         divided_rows = {
-            name: shares_of(name, rows, spread[name], partitioning, self.workers, hot_keys)
-            for name, rows in statics.items()
+            name: shares_of(name, store, spread[name], partitioning, self.workers, hot_keys)
+            for name, store in stores.items()
         }
         shares = [{name: one[number] for name, one in divided_rows.items()} for number in range(self.workers)]
         teams: dict[str, list[Worker]] = {}
@@ -183,6 +210,9 @@ class LocalJob:
                     known = {name: one[number] for name, one in teams.items() if name in self.worker_plan.streamed}
                     worker = DefinitionWorker(task, shares[number], _streams(known))
                 worker.began = began
+                worker.static_indexes |= {
+                    name: one for name, one in indexes.items() if worker.statics.get(name) is one.store
+                }
                 team.append(worker)
             run_workers(team)
             teams |= {relation.name: team for relation in stratum.program.relations}
@@ -203,8 +233,24 @@ class LocalJob:
         return [relation.name for relation in main.program.relations]
 
     def _gathered(self, name: str, team: list[Worker], codes: TextCodes) -> LocalRelation:
-        parts = [worker.results(name) for worker in team]
-        return decoded(self.columns[name], parts, codes, self.worker_plan.nullable.get(name, frozenset()))
+        def listed() -> pa.Table:
+            parts = [worker.results(name) for worker in team]
+            return decoded(self.columns[name], parts, codes, self.worker_plan.nullable.get(name, frozenset())).table
+
+        if not all(isinstance(worker, FactoredWorker) and worker.is_sooner_counted for worker in team):
+            table = listed()
+            return LocalRelation(table.column_names, [column.type for column in self.columns[name]], table)
+
+        def listed_later() -> pa.Table:
+            try:
+                with allowed(self._memory):
+                    return listed()
+            except (TooLarge, MemoryError) as problem:
+                raise self._too_large(problem) from None
+
+        count = sum(in_threads([partial(worker.result_count, name) for worker in team], len(team)))
+        names, types = zip(*((column.name, column.type) for column in self.columns[name]), strict=True)
+        return LocalRelation(names, types, Later(count, listed_later))
 
     def _history(self, name: str, team: list[Worker], codes: TextCodes) -> LocalRelation:
         keepers = [worker for worker in team if isinstance(worker, KeepsHistory)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,24 +34,24 @@ from emberlog.semantics.model import Fact
 from emberlog.source import Span
 from emberlog.syntax.ast import Variable
 from emberlog.timing import Part, timed
+from emberlog.workers.fixpoint.profile import Profile
+from emberlog.workers.plan.factored import factored_for
 from emberlog.workers.plan.faults import Refused
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.plan.placement import Placement
 from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerPlanner
 
 if TYPE_CHECKING:
-    from emberlog.workers.kernels.lanes import Lanes
+    from emberlog.engines.local.kept import KeptInputs
 
-FEW_READ = 1_000
+FEW_READ = 10_000
 FEW_DERIVED = 20_000
 """A recursion that reads and derives at most so many facts is small."""
-FEW_HANDLED = 500_000
+FEW_HANDLED, FEW_HANDLED_LOADED = 200_000, 8_000
 """Rows that the nodes of its plan give, all together: one that handles more is not small, however few come of it. They
-take about half a second."""
-FEW_APART, FEW_IN_STEP = 10_000, 2_000_000
-"""What has one worker because it reads fewer facts: where workers need nothing of each other, and where they go in step
-and hand facts from thread to thread. With two of them, shortest paths between all pairs by 10,000 arcs take 0.55 times
-as long; components of a million arcs 1.3 times, and of ten million 0.9 times."""
+take about a microsecond each; to load kernels takes about 0.6 s, and workers whose kernels are loaded about 5 ms."""
+FEW_APART = 10_000
+"""What has one worker with one thread because it reads fewer facts."""
 MANY_READ = 20_000
 """A relation without recursion that reads more is for the workers."""
 
@@ -71,10 +72,11 @@ def run(
     interpret_small: bool = False,
     recording: Recording[LocalRelation] | None = None,
     planner: WorkerPlanner | None = None,
+    kept: KeptInputs | None = None,
 ) -> dict[str, LocalRelation]:
     """Returns the facts of every output, restricted by the queries. Inputs may hold a fact twice. `places` say where
     the rules stand, for errors. `recording` is filled if the execution asks for provenance. A `planner` brings an
-    execution of its own."""
+    execution of its own; `kept` is what earlier runs read, and gets what this one does."""
     planner = planner or planner_of(plan, execution)
     execution = planner.execution
     if execution.executor in ("dataframe", "driver"):
@@ -82,7 +84,9 @@ def run(
         raise fail("DL336", f"a local database has no executor `{execution.executor}`", None, hint)
     refuse_options("a local database", execution.chosen, _REFUSED)
     small = interpret_small and execution.executor == "auto"
-    backend = LocalBackend(plan, inputs, limits, listener, execution, places or {}, small, recording or Recording())
+    backend = LocalBackend(
+        plan, inputs, limits, listener, execution, places or {}, small, recording or Recording(), kept
+    )
     return Runner(plan, backend, planner, listener, places).run()
 
 
@@ -100,23 +104,48 @@ def planner_of(plan: LogicalPlan, execution: Execution, *, without_data: bool = 
     )
 
 
-def workers_for(plan: WorkerPlan, execution: Execution, rows: int) -> int:
-    """Returns how many workers a stratum has that reads so many facts: as many as are asked for, or one for each core
-    that this process may use, where that pays."""
-    if execution.workers is not None:
-        return execution.workers
-    needs_others = plan.main.is_recursive and not plan.main.placement.is_decomposed
-    if rows < (FEW_IN_STEP if needs_others else FEW_APART):
-        return 1
+def few_handled() -> int:
+    """Returns how many rows the interpreter handles before workers take over: fewer once their kernels are loaded."""
+    return FEW_HANDLED_LOADED if "emberlog.engines.local.recursion" in sys.modules else FEW_HANDLED
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """Says who computes a stratum in this process."""
+
+    workers: int
+    """Each has its part of the facts."""
+    threads: int = 1
+    """That one worker uses."""
+
+
+def crew_for(plan: WorkerPlan, execution: Execution, rows: int) -> Crew:
+    """Returns who computes a stratum that reads so many facts: as many threads as are asked for, or one for each core
+    that this process may use, where that pays. Each is a worker of its own where workers need nothing of each other
+    in most of what they do; else they are threads of one worker, and hand nothing on."""
+    threads = execution.workers
+    if threads is None:
+        threads = 1 if rows < FEW_APART else cores()
+    is_divided = execution.mode != "auto" or execution.partitioning != "auto" or execution.memory is not None
+    main = plan.main
+    is_apart = not main.is_recursive or main.placement.is_decomposed
+    factors = execution.representation != "hash" and factored_for(main.program, main.placement, threads) is not None
+    if is_divided or is_apart or factors:
+        return Crew(threads)
+    return Crew(1, threads)
+
+
+def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def how_it_runs(placement: Placement, workers: int, *, is_recursive: bool = True) -> str:
-    if workers == 1:
-        return f"1 worker in this process{', async' if placement.mode is Mode.ASYNC else ''}"
+def how_it_runs(placement: Placement, crew: Crew, *, is_recursive: bool = True) -> str:
+    if crew.workers == 1:
+        threads = f", {crew.threads:,} threads" if crew.threads > 1 else ""
+        return f"1 worker in this process{threads}{', async' if placement.mode is Mode.ASYNC else ''}"
     if not is_recursive:
-        return f"{workers:,} workers in this process"
-    return f"{workers:,} workers in this process, {placement.mode.value}"
+        return f"{crew.workers:,} workers in this process"
+    return f"{crew.workers:,} workers in this process, {placement.mode.value}"
 
 
 @dataclass(slots=True)
@@ -148,6 +177,7 @@ class LocalBackend(Backend[LocalRelation]):
         places: Mapping[str, Span],
         interpret_small: bool,
         recording: Recording[LocalRelation],
+        kept: KeptInputs | None = None,
     ) -> None:
         self.plan = plan
         self.places = places
@@ -163,8 +193,7 @@ class LocalBackend(Backend[LocalRelation]):
         self.histories = recording.histories
         self.watch = Watch(limits, self._heard, self._saw)
         self.progress: _Progress
-        self.lanes: dict[str, Lanes] = {}
-        """Inputs as workers read them, each row once if it must be a set, for strata that read them again."""
+        self.kept = kept
         timeout = limits.timeout
         self.timed_from = time.monotonic() if timeout is None else end_of(timeout) - timeout
         """When the time began that the timeout is for: what came before the run counts, too."""
@@ -204,10 +233,10 @@ class LocalBackend(Backend[LocalRelation]):
 
     def compute(self, stratum: PlannedStratum, refused: Refused | None) -> Outcome[LocalRelation]:
         recorded: Histories | None = {} if self.execution.provenance else None
-        self.watch.most_rows = math.inf if self.progress.most_facts is None else FEW_HANDLED
-        new = run_stratum(
-            stratum, Known(lambda name: self.relations[name].facts), self.watch, self.plan.functions, recorded
-        )
+        self.watch.most_rows = math.inf if self.progress.most_facts is None else few_handled()
+        profile = Profile() if self.execution.profile else None
+        known = Known(lambda name: self.relations[name].facts)
+        new = run_stratum(stratum, known, self.watch, self.plan.functions, recorded, profile)
         columns = relation_columns(stratum.root)
         found = {name: _relation(columns[name], facts) for name, facts in new.items()}
         histories = {
@@ -215,33 +244,26 @@ class LocalBackend(Backend[LocalRelation]):
             for name, facts in (recorded or {}).items()
         }
         rows = {name: len(relation) for name, relation in found.items()}
-        return Outcome(found, rows, self.progress.iterations, histories)
+        return Outcome(found, rows, self.progress.iterations, histories, profile=profile)
 
     def compute_by_workers(self, stratum: PlannedStratum, plan: WorkerPlan, why: str) -> Outcome[LocalRelation]:
         with timed(Part.IMPORTS):
             from emberlog.engines.local.recursion import LocalJob
 
-        workers = workers_for(plan, self.execution, self._read_rows(stratum.root))
-        job = LocalJob(plan, self.plan.strata, self.execution, workers)
-        how = how_it_runs(plan.main.placement, job.workers, is_recursive=plan.main.is_recursive)
-        reasons = "; ".join((why, *job.folded))
+        crew = crew_for(plan, self.execution, self._read_rows(stratum.root))
+        job = LocalJob(plan, self.plan.strata, self.execution, crew.workers, crew.threads, self.kept)
+        how = how_it_runs(plan.main.placement, crew, is_recursive=plan.main.is_recursive)
+        reasons = "; ".join((why, *job.folded, *job.said_of_kept(self.relations, self.must_be_sets)))
         self.listener(ExecutorChosen(stratum.index, stratum.relations, "cyclic", how, reasons))
         outcome = job.run(
             self.relations,
             self.must_be_sets,
-            self.lanes,
+            frozenset(self.inputs),
             self.limits,
             lambda progress: self._heard(progress.iteration, progress.changed, progress.total),
             self.timed_from,
         )
-        self._keep_lanes(stratum)
         return outcome
-
-    def _keep_lanes(self, stratum: PlannedStratum) -> None:
-        """Lets go of inputs in lanes that no stratum behind this one reads."""
-        place = [one.relations for one in self.plan.strata].index(stratum.relations)
-        read = {name for one in self.plan.strata[place + 1 :] for name in relations_read(one.root)}
-        self.lanes = {name: rows for name, rows in self.lanes.items() if name in read and name in self.inputs}
 
     def take(self, stratum: PlannedStratum, outcome: Outcome[LocalRelation]) -> None:
         self.relations.update(outcome.relations)
@@ -283,7 +305,7 @@ class LocalBackend(Backend[LocalRelation]):
 
     def _saw(self, _node: Plan, rows: int) -> None:
         self.progress.handled += rows
-        if self.progress.most_facts is not None and self.progress.handled > FEW_HANDLED:
+        if self.progress.most_facts is not None and self.progress.handled > self.watch.most_rows:
             raise NotSmall
 
 

@@ -125,9 +125,11 @@ def _without_rounds(stratum: WorkerStratum) -> str:
 def _partitioning(worker_plan: WorkerPlan, placement: Placement) -> str:
     parts = [f"{name} by column {column + 1}" for name, column in placement.homes.items()]
     parts += [f"{name} also by column {one + 1}" for name, columns in placement.copies.items() for one in columns]
+    copied = worker_plan.copied
     for name, column in sorted(worker_plan.spread.items()):
         if name not in worker_plan.streamed:
-            parts.append(f"{name} whole on every worker" if column is None else f"{name} by column {column + 1}")
+            named = f"a copy of {copied[name]}" if name in copied else name
+            parts.append(f"{named} whole on every worker" if column is None else f"{named} by column {column + 1}")
     return "; ".join(parts)
 
 

@@ -25,7 +25,7 @@ from emberlog.engines.spark.session import active_session, start_session
 from emberlog.engines.spark.shelves import shelf_of_frame
 from emberlog.engines.spark.slots import memory_of_worker
 from emberlog.engines.worker_counts import WorkerCounts
-from emberlog.io.intake import NoRows, Source, register
+from emberlog.io.intake import Glance, NoRows, Source, register
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.matching import free_name
 from emberlog.io.sampling import statistics_of_facts, statistics_of_parquet
@@ -100,6 +100,9 @@ class SparkEngine(Engine[DataFrame]):
     def columns(self, name: str, declared: Sequence[Column] | None) -> Sequence[Column] | None:
         with told_as_such(self.spark):
             return self._registered[name].columns(declared)
+
+    def glance(self, name: str) -> Glance:
+        return self._registered[name].glance()
 
     def statistics(self, name: str, relation: Relation) -> RelationStatistics | None:
         with told_as_such(self.spark):

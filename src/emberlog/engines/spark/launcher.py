@@ -21,19 +21,18 @@ from emberlog.datatypes import INT, STRING, DataType
 from emberlog.diagnostics import fail
 from emberlog.engines.recording import has_history, is_one_with_result
 from emberlog.engines.runner import Outcome
-from emberlog.engines.spark.failures import NotHere, cause_of_loss, failure_of
+from emberlog.engines.spark.failures import NotHere
 from emberlog.engines.spark.fault_injection import FaultInjector
-from emberlog.engines.spark.frames.faults import is_cancelled
 from emberlog.engines.spark.frames.job_tag import JobTag
 from emberlog.engines.spark.frames.resources import Kept, Resources
-from emberlog.engines.spark.gathering import ROOM, Lookout, Situation, TooFewSlots
+from emberlog.engines.spark.gathering import TooFewSlots
 from emberlog.engines.spark.handover import HandedOver, Outgrown, known_outputs
 from emberlog.engines.spark.key_handover import key_handed_over, new_credentials
 from emberlog.engines.spark.plain_scan import fixed_partitions, parquet_files, rows_in_plan
-from emberlog.engines.spark.probe import Findings, driver_addresses, is_local, probe
+from emberlog.engines.spark.probe import probe
 from emberlog.engines.spark.run_folders import choose_store, delete_run
-from emberlog.engines.spark.session_settings import encryption_of, ports_for, setting
-from emberlog.engines.spark.slots import Slots, ended_tasks, jobs_with, slots_after_a_loss, slots_now
+from emberlog.engines.spark.session_settings import encryption_of, ports_for
+from emberlog.engines.spark.slots import slots_after_a_loss
 from emberlog.engines.spark.task import (
     BROKEN,
     DONE,
@@ -51,7 +50,7 @@ from emberlog.engines.spark.task import (
     Summary,
     run_task,
 )
-from emberlog.engines.spark.watchdog import Watchdog
+from emberlog.engines.spark.worker_stage import Ground, WorkerStage
 from emberlog.events import WorkerEffort
 from emberlog.io.spark_conversions import local_frame
 from emberlog.language.faults import Fault
@@ -78,8 +77,9 @@ from emberlog.workers.wire.feeding import (
     Unseen,
     bytes_on_each,
     read_footer,
+    with_copies,
 )
-from emberlog.workers.wire.handshake import Credentials, Unreachable
+from emberlog.workers.wire.handshake import Credentials
 from emberlog.workers.wire.inline_rows import (
     KINDS,
     NO_RELATION,
@@ -91,10 +91,6 @@ from emberlog.workers.wire.inline_rows import (
 )
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Progress
-from emberlog.workers.wire.tracker import Tracker
-
-LOOPBACK = "127.0.0.1"
-"""Where driver and workers meet that share a machine: nobody else can dial that."""
 
 MOST_INLINE_ROWS = 20_000
 """Rows that live in the plan and are sent along with the tasks."""
@@ -147,16 +143,9 @@ class Launcher:
         self.retried = retried
         self.jobs = JobTag(spark)
         self.check = check
-        self.slots = Slots.of(spark)
         self.ports = ports_for(spark)
-        self.findings = self._probed()
-        self.meets_through_spark = self._why_through_spark()
-        if self.meets_through_spark is not None and self.slots.barrier_obstacle is not None:
-            raise NotHere(f"{self.meets_through_spark}, and {self.slots.barrier_obstacle}")
-        if self.slots.count == 0:
-            raise NotHere(
-                "Spark has no room for a task: no executor has come, or spark.task.cpus is more than one has cores"
-            )
+        self.ground = Ground.of(spark)
+        self.slots = self.ground.slots
         self.wanted = self.workers = execution.workers or self.slots.unasked
         self.capacity = self.slots.most
         """Slots that workers may have together, as far as is known; None where Spark sets no limit."""
@@ -180,24 +169,6 @@ class Launcher:
         """Returns why not all executors can use a folder."""
         return probe(self.spark, self.slots.count if self.slots.is_classic else None, location).unseen_store
 
-    def _probed(self) -> Findings | None:
-        """Asks the executors of a cluster whether workers can run there. With dynamic allocation the question brings
-        the first of them."""
-        if is_local(setting(self.spark, "spark.master") or ""):
-            return None
-        findings = probe(self.spark, max(self.slots.count, 1) if self.slots.is_classic else None)
-        findings.check()
-        if self.slots.count == 0:
-            self.slots = Slots.of(self.spark)
-        return findings
-
-    def _why_through_spark(self) -> str | None:
-        """Returns why workers cannot meet by the driver; None if they can."""
-        if not self.slots.is_classic:
-            return "over Spark Connect workers may not reach the driver"
-        beyond = self.findings.beyond_reach if self.findings is not None else None
-        return None if beyond is None else f"executors do not reach the driver ({beyond})"
-
     @property
     def memory(self) -> int | None:
         """Returns what the facts of each worker may use, where they share this machine; on others they see for
@@ -218,12 +189,12 @@ class Launcher:
     def how(self) -> str:
         workers = counted(self.workers, "worker")
         where = ""
-        if self.findings is not None:
-            workers += f", on {counted(len(self.findings.executors), 'executor')}"
+        if self.ground.findings is not None:
+            workers += f", on {counted(len(self.ground.findings.executors), 'executor')}"
             if self.workers > self.slots.count:
                 workers += f" and those that Spark brings for {self.workers - self.slots.count:,} more"
-        if self.meets_through_spark is not None:
-            workers += f", without live progress, because {self.meets_through_spark}"
+        if self.ground.through_spark is not None:
+            workers += f", without live progress, because {self.ground.through_spark}"
         if self.store is None and not self.slots.is_one_machine:
             where = f", rows through Spark, no checkpoints: {self.why_store}"
         elif self.store is not None and self.why_store:
@@ -316,15 +287,15 @@ class Launcher:
     def _attempt(self, folder: Folder | None, attempt: int, resume: Resume | None, seed: int) -> Outcome[DataFrame]:
         """Runs the job once. `folder` is that of the run."""
         sources = {name: self._source(name, one.frame, folder) for name, one in self.inputs.items()}
-        feeds = tuple(self._feed(name, sources[name], one) for name, one in self.inputs.items())
+        plain = (self._feed(name, sources[name], one) for name, one in self.inputs.items())
+        feeds = with_copies(plain, self.worker_plan)
         self._check_memory(feeds)
         layout = InlineLayout(
             {one.tag: self.worker_plan.inputs[name] for name, one in sources.items() if isinstance(one, StageRows)},
             {} if folder is not None else {one.title: one.types for one in (*self.outputs, *self.known)},
         )
         credentials = new_credentials(self.spark)
-        watchdog = Watchdog(self.jobs.stop)
-        tracker = self._tracker(credentials, watchdog, resume) if self.meets_through_spark is None else None
+        together = self._stage_of_workers(credentials, resume)
         job = Job(
             credentials.run,
             self.worker_plan,
@@ -336,7 +307,7 @@ class Launcher:
             self.execution,
             self.memory,
             memory_from_spark(self.slots.settings),
-            tracker.address if tracker else None,
+            together.address,
             folder.location if folder is not None else None,
             layout,
             self.known,
@@ -348,36 +319,23 @@ class Launcher:
             encrypts_files=self.slots.encrypts_files,
         )
         last_words = 0.0
-        lookout: Lookout | None = None
         try:
             self.jobs.begin()
             with key_handed_over(self.spark, credentials):
                 run = partial(run_task, job)
-                stage = self._stage_input(sources).mapInArrow(run, _schema(layout), barrier=tracker is None)
-                if tracker is None:
+                stage = self._stage_input(sources).mapInArrow(run, _schema(layout), barrier=together.is_barrier)
+                if together.is_barrier:
                     summaries, kept = self._told_at_a_barrier(stage, has_rows=folder is None)
                 else:
-                    with ROOM.taken(self.workers, self.capacity or self.workers, self.check):
-                        look = partial(self._situation, jobs_with(self.spark, self.jobs.name))
-                        lookout = Lookout(tracker, self.workers, look, self.jobs.stop)
+                    with together.gathered(self.capacity or self.workers, self.check):
                         kept = self.resources.keep(stage) if folder is None else None
                         summaries = _summaries(stage if kept is None else kept.frame.where(F.col(TAG) == NO_RELATION))
             last_words = LAST_WORDS_SECONDS
         except Exception as error:
-            if lookout is not None and lookout.problem is not None and is_cancelled(error):
-                raise lookout.problem from None
-            if watchdog.reason is not None and is_cancelled(error):
-                # On one machine Spark stops the job itself where it knows the cause.
-                cause = cause_of_loss(self.spark, self.jobs.name) if self.findings is not None else None
-                raise Lost(cause or watchdog.reason) from None
-            raise failure_of(error) from None
+            raise together.reason_for(error) from None
         finally:
             self.jobs.end()
-            watchdog.close()
-            if lookout is not None:
-                lookout.close()
-            if tracker is not None:
-                tracker.close(last_words)
+            together.close(last_words)
         try:
             self._check(summaries)
         except NotHere as problem:
@@ -426,11 +384,6 @@ class Launcher:
             _profile(summaries),
         )
 
-    def _situation(self, earlier: frozenset[int]) -> Situation:
-        """Looks at Spark while workers come. `earlier` are the jobs of earlier attempts."""
-        ended = ended_tasks(self.spark, jobs_with(self.spark, self.jobs.name) - earlier)
-        return Situation(slots_now(self.spark), ROOM.in_use, ended)
-
     def _told_at_a_barrier(self, stage: DataFrame, *, has_rows: bool) -> tuple[tuple[Summary, ...], Kept | None]:
         """Runs the stage so that Spark never repeats it by itself: nothing comes behind it that Spark would have to
         wait for. Rows are kept where they are first, and become plain rows by an exchange of their own."""
@@ -464,17 +417,11 @@ class Launcher:
             else:
                 folder.delete(name)
 
-    def _tracker(self, credentials: Credentials, watchdog: Watchdog, resume: Resume | None) -> Tracker:
+    def _stage_of_workers(self, credentials: Credentials, resume: Resume | None) -> WorkerStage:
         since = resume.iteration if resume is not None and resume.is_in_step else 0
         progress = MergedProgress(self.workers, self.hear, self.worker_plan.main.placement.mode, since)
         stall_seconds = self.execution.recovery.stall_seconds
-        bind, host = (LOOPBACK, LOOPBACK) if self.findings is None else driver_addresses(self.spark)
-        try:
-            found = Tracker(bind, self.workers, credentials, progress, watchdog.lost, stall_seconds, host, self.ports)
-        except Unreachable as problem:
-            raise NotHere(str(problem)) from None
-        watchdog.others = lambda: found.present
-        return found
+        return WorkerStage(self.spark, self.jobs, self.ground, self.workers, credentials, progress, stall_seconds)
 
     def _check_memory(self, feeds: Sequence[Feed]) -> None:
         """Raises NotHere if what is read does not fit, with its indexes; how much will be derived nobody knows
@@ -523,7 +470,7 @@ class Launcher:
             frame = self.inputs[name].frame.toDF(*used)
             chosen = [F.col(one) if one in used else _missing(one, type_) for one, type_ in columns.items()]
             parts.append(frame.select(F.lit(tag).alias(TAG), *chosen))
-        if len(parts) == 1 and self.meets_through_spark is None:
+        if len(parts) == 1 and self.ground.through_spark is None:
             # As Spark has them, without a shuffle, if that gives each worker about as much.
             together = parts[0].coalesce(self.workers)
             if fixed_partitions(together) == self.workers:

@@ -71,7 +71,14 @@ _LOCAL_SETTINGS = {
 
 def active_session() -> SparkSession | None:
     """Returns the session that this process works with already, if any."""
-    return SparkSession.getActiveSession()
+    active = SparkSession.getActiveSession()
+    known = SparkSession._instantiatedSession
+    if active is None and known is not None and known._sc._jsc is not None:
+        # Java knows the active session of a thread. After an interrupt Python is served by another one.
+        jvm: Any = known._jvm
+        jvm.SparkSession.setActiveSession(known._jsparkSession)
+        return known
+    return active
 
 
 _launch: Future[None] | None = None

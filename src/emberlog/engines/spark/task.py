@@ -190,10 +190,12 @@ def run_task(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
     context: Any = BarrierTaskContext.get() if job.tracker is None else TaskContext.get()
     number: int = context.partitionId()
     summary = Summary(number)
-    presence = Presence(number, job.workers, _own_host(job, context), job.execution.recovery.stall_seconds, job.ports)
+    presence = Presence(
+        number, job.workers, own_host(job.tracker, context), job.execution.recovery.stall_seconds, job.ports
+    )
 
     def begin() -> Met:
-        gather = context.allGather if job.tracker is None else _no_gathering
+        gather = context.allGather if job.tracker is None else no_gathering
         return presence.begin(credentials_for(context, job.run), job.tracker, gather)
 
     try:
@@ -246,19 +248,17 @@ def _ended_well_or_told(
         summary.status, summary.message = BROKEN, "".join(traceback.format_exception_only(error)).strip()
 
 
-def _own_host(job: Job, context: Any) -> str:
+def own_host(tracker: Address | None, context: Any) -> str:
     """Returns the address at which this worker listens: the one from which it reaches the driver, or its executor's."""
-    if job.tracker is None:
+    if tracker is None:
         return context.getTaskInfos()[context.partitionId()].address.rpartition(":")[0] or "localhost"
-    family, kind, protocol, _, address = socket.getaddrinfo(job.tracker.host, job.tracker.port, type=socket.SOCK_DGRAM)[
-        0
-    ]
+    family, kind, protocol, _, address = socket.getaddrinfo(tracker.host, tracker.port, type=socket.SOCK_DGRAM)[0]
     with socket.socket(family, kind, protocol) as towards:
         towards.connect(address)  # nothing is sent: the system only chooses the way
         return str(towards.getsockname()[0])
 
 
-def _no_gathering(_: str, /) -> list[str]:
+def no_gathering(_: str, /) -> list[str]:
     raise PeerLost("there is no barrier in an ordinary stage")
 
 
@@ -451,7 +451,8 @@ class TaskRun:
             elif name in spread:
                 batches = [np.stack(lanes) for lanes in worker.results(name)]
                 lanes = joined(batches, len(relation.columns))
-                statics[name] = StaticStore(self._spread(lanes, spread[name]))
+                for one in (name, *(copy for copy, of in self.job.worker_plan.copied.items() if of == name)):
+                    statics[one] = StaticStore(self._spread(lanes, spread[one]))
 
     def _drain_progress(self, worker: Worker, stratum: WorkerStratum) -> DrainProgress | None:
         """Returns where what is written can be gone on from: not if other strata need all of it in memory."""

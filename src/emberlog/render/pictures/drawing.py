@@ -9,8 +9,9 @@ from enum import Enum
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.rule_text import head_text, literal_text
 from emberlog.render.graph_text import goal_note, goal_text
-from emberlog.render.plan_text import planned_kind
+from emberlog.render.plan_text import planned_kind, sharing_text
 from emberlog.render.plan_tree import PlanBranch, stratum_tree
+from emberlog.render.shared_branches import without_repeats
 from emberlog.semantics.connection_graph import ConnectionGraph, GoalKind, GoalNode, RuleNode
 
 
@@ -95,7 +96,7 @@ def draw_plan(plan: LogicalPlan) -> tuple[Drawing, ...]:
             f"plan{number}",
             f"Stratum {stratum.index}: {', '.join(stratum.relations)}",
             planned_kind(stratum),
-            (_branch(stratum_tree(stratum)),),
+            (_branch(without_repeats(stratum_tree(stratum))),),
         )
         for number, stratum in enumerate(plan.strata, start=1)
     )
@@ -143,6 +144,7 @@ def _branch(branch: PlanBranch) -> DrawnNode:
         heading=branch.operator,
         code=branch.detail,
         tag=branch.tag,
+        notes=sharing_text(branch),
         role=branch.role,
         rule=branch.rule,
         children=tuple(_branch(child) for child in branch.children),
@@ -150,6 +152,8 @@ def _branch(branch: PlanBranch) -> DrawnNode:
 
 
 def _look(branch: PlanBranch) -> Look:
+    if branch.same_as:
+        return Look.REFERENCE
     match branch.operator:
         case "Fixpoint" | "Relation":
             return Look.FIXPOINT

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import html
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from emberlog.diagnostics import InternalError
+from emberlog.render.look.html import escape
+from emberlog.render.look.tokens import MONO, SANS, TOKENS, Colour
 from emberlog.render.pictures import layout as metrics
 from emberlog.render.pictures.drawing import Drawing
 from emberlog.render.pictures.layout import Box, Edge, Layout, lay_out
@@ -17,38 +17,46 @@ TITLE_HEIGHT = 58.0
 BETWEEN_DRAWINGS = 46.0
 HANG_RADIUS = 8.0
 
-SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
-MONO = 'ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace'
+_SHAPES = f"""
+.em text {{ font-family: {SANS}; font-size: {metrics.SMALL_SIZE}px; }}
+.em .code {{ font-family: {MONO}; font-size: {metrics.CODE_SIZE}px; }}
+.em .heading {{ font-size: {metrics.HEADING_SIZE}px; font-weight: 600; }}
+.em .role {{ font-weight: 600; }}
+.em .condition {{ font-family: {MONO}; }}
+.em .tag {{ font-family: {MONO}; font-weight: 600; }}
+.em .title {{ font-size: 17px; font-weight: 600; }}
+.em .subtitle {{ font-size: 12.5px; }}
+.em .edge {{ fill: none; stroke-width: 1.3; }}
+.em .box {{ stroke-width: 1.3; }}
+.em .reference .box {{ stroke-dasharray: 5 4; }}
+.em .recursive .box, .em .fixpoint .box {{ stroke-width: 2; }}
+""".strip()
 
 
-def svg_style() -> str:
-    """Returns the rules of both colour schemes, without variables, which few viewers besides browsers know."""
-    light = [
-        f".em text {{ font-family: {SANS}; font-size: {metrics.SMALL_SIZE}px; fill: #5a6572; }}",
-        f".em .code {{ font-family: {MONO}; font-size: {metrics.CODE_SIZE}px; fill: #1d242c; }}",
-        f".em .heading {{ font-size: {metrics.HEADING_SIZE}px; font-weight: 600; fill: #1d242c; }}",
-        ".em .role { font-weight: 600; }",
-        f".em .condition {{ font-family: {MONO}; }}",
-        f".em .tag {{ font-family: {MONO}; font-weight: 600; }}",
-        ".em .title { font-size: 17px; font-weight: 600; fill: #1d242c; }",
-        ".em .subtitle { font-size: 12.5px; }",
-        ".em .edge { fill: none; stroke: #9aa4b1; stroke-width: 1.3; }",
-        ".em .box { stroke-width: 1.3; }",
-        ".em .reference .box { stroke-dasharray: 5 4; }",
-        ".em .recursive .box, .em .fixpoint .box { stroke-width: 2; }",
-        ".em .paper { fill: #fbfbfa; }",
-    ]
-    dark = [
-        ".em text { fill: #a3adb9; }",
-        ".em .code, .em .heading, .em .title { fill: #e8ecf0; }",
-        ".em .edge { stroke: #66707d; }",
-        ".em .paper { fill: #14171b; }",
-    ]
+def _colours() -> Iterator[tuple[str, str, Colour]]:
+    """Yields what is painted: a selector, a property, and its colour."""
+    yield ".em text", "fill", TOKENS["faint"]
+    yield ".em .code, .em .heading, .em .title", "fill", TOKENS["ink"]
+    yield ".em .edge", "stroke", TOKENS["edge"]
+    yield ".em .paper", "fill", TOKENS["paper"]
     for look, style in LOOKS.items():
-        for rules, colours in ((light, style.paint.light), (dark, style.paint.dark)):
-            rules.append(f".em .{look.value} .box {{ fill: {colours.fill}; stroke: {colours.border}; }}")
-            rules.append(f".em .{look.value} .tag, .em .{look.value} .role {{ fill: {colours.accent}; }}")
-    return "\n".join(light) + "\n@media (prefers-color-scheme: dark) {\n" + "\n".join(dark) + "\n}"
+        light, dark = style.paint.light, style.paint.dark
+        yield f".em .{look.value} .box", "fill", Colour(light.fill, dark.fill)
+        yield f".em .{look.value} .box", "stroke", Colour(light.border, dark.border)
+        yield f".em .{look.value} .tag, .em .{look.value} .role", "fill", Colour(light.accent, dark.accent)
+
+
+def picture_style() -> str:
+    """Returns the rules of a file of its own, without variables, which few viewers besides browsers know."""
+    light = [f"{selector} {{ {name}: {colour.light}; }}" for selector, name, colour in _colours()]
+    dark = [f"{selector} {{ {name}: {colour.dark}; }}" for selector, name, colour in _colours()]
+    return "\n".join([_SHAPES, *light, "@media (prefers-color-scheme: dark) {", *dark, "}"])
+
+
+def inline_style() -> str:
+    """Returns the rules of pictures within a page, which are as light or dark as the page is."""
+    both = [f"{selector} {{ {name}: light-dark({one.light}, {one.dark}); }}" for selector, name, one in _colours()]
+    return "\n".join([_SHAPES, *both, ".em .em-marked .box { stroke: var(--part); stroke-width: 3; }"])
 
 
 def drawings_svg(drawings: Sequence[Drawing], title: str) -> str:
@@ -69,7 +77,7 @@ def drawings_svg(drawings: Sequence[Drawing], title: str) -> str:
         [
             _opening(width, height, title),
             f"<title>{escape(title)}</title>",
-            f"<style>\n{svg_style()}\n</style>",
+            f"<style>\n{picture_style()}\n</style>",
             f'<rect class="paper" width="{_number(width)}" height="{_number(height)}"/>',
             *body,
             "</svg>\n",
@@ -136,11 +144,3 @@ def _attributes(**values: float | str) -> str:
 
 def _number(number: float) -> str:
     return f"{number:.1f}".removesuffix(".0")
-
-
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-def escape(text: str) -> str:
-    """Returns the text fit for text and attributes of XML and HTML."""
-    return html.escape(_NOT_XML.sub("\ufffd", text))

@@ -46,3 +46,12 @@ class SlideEvaluator(Protocol):
 
     def state_bytes(self) -> int:
         """Returns the memory of everything that is kept from slide to slide."""
+
+
+class DeletingEvaluator(SlideEvaluator, Protocol):
+    """Is an evaluator from which tuples go before they expire."""
+
+    def advance(
+        self, slide: Slide, arrived: Mapping[str, pa.Table], gone: Mapping[str, pa.Table] | None = None
+    ) -> None:
+        """Does the same, and lets tuples go that arrived earlier, or with this slide: one for each that is given."""

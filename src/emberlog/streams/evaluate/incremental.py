@@ -34,7 +34,7 @@ from emberlog.streams.state.stream_texts import StreamTexts
 from emberlog.streams.state.stream_worker import StreamWorker
 from emberlog.workers.fixpoint.team import drive, share_of
 from emberlog.workers.fixpoint.worker import WorkerTask
-from emberlog.workers.kernels.lanes import Lane, Lanes, joined, no_rows
+from emberlog.workers.kernels.lanes import NULL, Lane, Lanes, joined, no_rows
 from emberlog.workers.plan.faults import told
 from emberlog.workers.plan.worker_plan import place_as_asked
 from emberlog.workers.store.partitioning import Hashed
@@ -83,7 +83,7 @@ class IncrementalEvaluator:
         self._texts = StreamTexts()
         self._fields = plan.fields
         self._texts.write(plan.texts)
-        self._relations = LaneRelations(self._fields, self._texts)
+        self._relations = LaneRelations(self._fields, self._texts, plan.unread)
         for name, table in statics.items():
             if name in self._fields:  # else no rule reads it
                 self._relations.put(name, table)
@@ -196,7 +196,7 @@ class IncrementalEvaluator:
 
     def _contributions(self, name: str, table: pa.Table) -> Lanes:
         """Returns the keys of the facts, then their time where it is an annotation, then their last slide."""
-        lanes = lanes_of_table(name, table, self._arriving[name], self._texts)
+        lanes = lanes_of_table(name, table, self._arriving[name], self._texts, self._plan.unread_as_they_arrive[name])
         times = lanes[0]
         if self._schedule.size is None:
             last = np.full(len(times), NEVER)
@@ -270,7 +270,7 @@ class IncrementalEvaluator:
         for name, lanes in named:
             for lane, field in zip(lanes, self._fields[name], strict=True):
                 if field.type == STRING:
-                    yield lane
+                    yield lane[lane != NULL] if name in self._plan.unread else lane
 
 
 Swap = Callable[[Mail], Mail]

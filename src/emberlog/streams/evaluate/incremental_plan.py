@@ -6,15 +6,17 @@ The plan is compiled on the driver when a query starts. Workers get it pickled, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from emberlog.config import DEFAULT_LIMITS, Limits
 from emberlog.logical.build import build, fields_of
 from emberlog.logical.nodes import Field, LogicalPlan
 from emberlog.optimize.pipeline import optimize
-from emberlog.semantics.model import Absent, Match, Relation
+from emberlog.semantics.model import Absent, Match, Relation, TimeRole
 from emberlog.source import Span
 from emberlog.streams.evaluate.complete_strata import CompleteStrata
+from emberlog.streams.plan.best_tuples import best_of
 from emberlog.streams.plan.expiring_program import expiring_fixpoint, without_searches_for_lost_keys
 from emberlog.streams.plan.maintenance import RESIDENT, Maintenance, Method
 from emberlog.syntax.ast import Constant
@@ -41,6 +43,23 @@ class IncrementalPlan:
     @property
     def fields(self) -> dict[str, tuple[Field, ...]]:
         return {name: fields_of(relation) for name, relation in self.maintenance.checked.relations.items()}
+
+    @property
+    def unread_as_they_arrive(self) -> Mapping[str, frozenset[int]]:
+        """Returns the columns of each input that no rule reads, the time of a stream counted."""
+        return self.maintenance.unread
+
+    @property
+    def unread(self) -> dict[str, frozenset[int]]:
+        """The same of relations as they are kept: a time that is left out is none, and the best tuples of a stream have
+        its columns."""
+        times, found = self.maintenance.program.times, {}
+        for name, places in self.maintenance.unread.items():
+            shift = times.get(name) is TimeRole.NONE
+            found[name] = frozenset(place - shift for place in places)
+        for name, source in best_of(self.maintenance.checked).items():
+            found[name] = found.get(source, frozenset())
+        return {name: places for name, places in found.items() if places}
 
     @property
     def places(self) -> dict[str, Span]:

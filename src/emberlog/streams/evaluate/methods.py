@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import assert_never
+from collections.abc import Callable, Mapping
+from typing import Protocol, assert_never
 
 import pyarrow as pa
 
@@ -11,20 +11,37 @@ from emberlog.config import DEFAULT_LIMITS, Evaluation, Limits
 from emberlog.streams.evaluate.evaluator import SlideEvaluator
 from emberlog.streams.evaluate.incremental import IncrementalEvaluator, PartitionEvaluator
 from emberlog.streams.evaluate.incremental_plan import IncrementalPlan, incremental_plan
-from emberlog.streams.evaluate.simple import SimpleEvaluator, SimplePlan, simple_plan
+from emberlog.streams.evaluate.simple import SessionEvaluator, SimpleEvaluator, SimplePlan, simple_plan
+from emberlog.streams.plan.batch_program import BatchProgram
 from emberlog.streams.plan.maintenance import Maintenance
 from emberlog.streams.plan.slides import Schedule
 
-StreamPlan = IncrementalPlan | SimplePlan
+
+class LivePlan(Protocol):
+    """Makes evaluators to which tuples are inserted and deleted. The floor above has it."""
+
+    def evaluator(self, schedule: Schedule, statics: Mapping[str, pa.Table]) -> SlideEvaluator: ...
 
 
-def plan_evaluation(maintenance: Maintenance, evaluation: Evaluation, limits: Limits = DEFAULT_LIMITS) -> StreamPlan:
-    """Compiles a program for one way of evaluation. The plan can be pickled."""
+StreamPlan = IncrementalPlan | SimplePlan | LivePlan
+MakeLivePlan = Callable[[BatchProgram, Limits], LivePlan]
+
+
+def plan_evaluation(
+    maintenance: Maintenance,
+    evaluation: Evaluation,
+    limits: Limits = DEFAULT_LIMITS,
+    live: MakeLivePlan | None = None,
+) -> StreamPlan:
+    """Compiles a program for one way of evaluation. The plan can be pickled. `live` makes that of a live view."""
     match evaluation:
         case "incremental":
             return incremental_plan(maintenance, limits)
         case "simple":
             return simple_plan(maintenance.program, limits)
+        case "live":
+            assert live is not None
+            return live(maintenance.program, limits)
         case _:
             assert_never(evaluation)
 
@@ -40,7 +57,9 @@ def slide_evaluator(
     """Makes the evaluator of all facts, or of one of several partitions that are in different processes. `statics` are
     the inputs that are no streams; `tracks_changes` is False where `changes` is never called."""
     if isinstance(plan, SimplePlan):
-        return SimpleEvaluator(plan, statics)
+        return SimpleEvaluator(plan, statics) if schedule.gap is None else SessionEvaluator(plan, statics)
+    if not isinstance(plan, IncrementalPlan):
+        return plan.evaluator(schedule, statics)
     if parts == 1:
         return IncrementalEvaluator(plan, schedule, statics, tracks_changes=tracks_changes)
     return PartitionEvaluator(plan, schedule, statics, part=part, parts=parts, tracks_changes=tracks_changes)

@@ -23,6 +23,7 @@ from emberlog.streams.evaluate.evaluator import Changes
 from emberlog.streams.evaluate.window_facts import facts_of_tuples
 from emberlog.streams.plan.batch_program import BatchProgram
 from emberlog.streams.plan.slides import Slide
+from emberlog.streams.state.copies import without
 from emberlog.streams.state.lane_relations import relation_of
 
 
@@ -47,12 +48,17 @@ class SimpleEvaluator:
         self._answers: dict[str, LocalRelation] = {}
         self._answers_before: dict[str, LocalRelation] = {}
 
-    def advance(self, slide: Slide, arrived: Mapping[str, pa.Table]) -> None:
+    def advance(
+        self, slide: Slide, arrived: Mapping[str, pa.Table], gone: Mapping[str, pa.Table] | None = None
+    ) -> None:
         self._before = dict(self._window)
         for name in self._program.streams:
             parts = [table for table in (self._window.get(name), arrived.get(name)) if table is not None]
             if parts:
-                self._window[name] = _since(slide.since, pa.concat_tables(part.combine_chunks() for part in parts))
+                held = pa.concat_tables(part.combine_chunks() for part in parts)
+                if gone is not None and name in gone:
+                    held = without(held, gone[name])
+                self._window[name] = _since(slide.since, held)
         self._answers_before, self._answers = self._answers, self._evaluated()
 
     def restore(self, slide: Slide, window: Mapping[str, pa.Table]) -> None:
@@ -94,6 +100,19 @@ class SimpleEvaluator:
         if table is not None and name in self._program.times:
             table = facts_of_tuples(self._program.times[name], table)
         return relation_of(fields_of(self._program.checked.relations[name]), () if table is None else table)
+
+
+class SessionEvaluator(SimpleEvaluator):
+    """Evaluates each session by itself: it has no tuple in common with the one before."""
+
+    def advance(
+        self, slide: Slide, arrived: Mapping[str, pa.Table], gone: Mapping[str, pa.Table] | None = None
+    ) -> None:
+        self._window = {}
+        super().advance(slide, arrived, gone)
+
+    def expired(self) -> int:
+        return 0
 
 
 def _since(since: int | None, table: pa.Table) -> pa.Table:

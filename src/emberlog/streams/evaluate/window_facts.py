@@ -82,7 +82,7 @@ class WindowFacts:
     def _held(self, stream: str, slide: int) -> pa.Table:
         table = self.tuples[stream]
         times = table.column(TIME)
-        held = pc.less_equal(times, self.at)
+        held = pc.less_equal(times, self.schedule.until(self.at))
         since = self.schedule.since(slide)
         return table.filter(held if since is None else pc.and_(held, pc.greater_equal(times, since)))
 

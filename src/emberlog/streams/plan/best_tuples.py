@@ -26,11 +26,21 @@ from emberlog.syntax.ast import Variable, variables_of
 from emberlog.workers.plan.capabilities import MEETS
 
 _ORDERED = (FLOAT, BOOL)
+_WITH = " with "
 
 
 def with_best_tuples(checked: CheckedProgram, streams: Collection[str]) -> CheckedProgram:
     """Lets rules for a minimum or maximum read only the best tuples of a stream, where that means the same."""
     return _Rewriting(checked, streams).run()
+
+
+def best_of(checked: CheckedProgram) -> dict[str, str]:
+    """Returns the stream that each relation of best tuples is made of."""
+    return {
+        rule.relation: rule.body[0].relation
+        for rule in checked.rules
+        if rule.name == rule.relation and _WITH in rule.name and isinstance(rule.body[0], Match)
+    }
 
 
 class _Rewriting:
@@ -100,7 +110,7 @@ def _is_used(rule: CoreRule, variable: Variable) -> bool:
 def _best(source: Relation, column: int, function: str) -> Relation:
     columns = list(source.columns)
     columns[column] = replace(columns[column], aggregate=function)
-    name = f"{source.name} with {function} {columns[column].name}"
+    name = f"{source.name}{_WITH}{function} {columns[column].name}"
     return replace(source, name=name, columns=tuple(columns), is_derived=True)
 
 

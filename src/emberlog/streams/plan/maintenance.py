@@ -27,6 +27,7 @@ from emberlog.semantics.monotonicity import non_monotone_step
 from emberlog.streams.plan.batch_program import BatchProgram, batch_program
 from emberlog.streams.plan.best_tuples import with_best_tuples
 from emberlog.streams.plan.expiring_program import expiring_fixpoint, leads_everywhere, with_earliest_times
+from emberlog.streams.plan.needed_columns import needed_columns
 from emberlog.workers.plan.capabilities import MEETS, obstacles_to_keeping
 
 
@@ -51,6 +52,8 @@ class Maintenance:
     program: BatchProgram
     checked: CheckedProgram
     """The rules of the program, rewritten for incremental evaluation."""
+    unread: Mapping[str, frozenset[int]]
+    """The columns of each input, as it arrives, that no rule reads: there a null does nothing."""
     choices: Mapping[str, Choice]
     """The choice for every relation that the outputs need, in the order of evaluation, streams first."""
 
@@ -83,12 +86,17 @@ def plan_maintenance(checked: CheckedProgram) -> Maintenance:
     """Plans the maintenance of a program over streams; only what its queries ask for is computed."""
     program = batch_program(checked)
     asked = with_earliest_times(rewrite_demand(program.checked, NO_STATISTICS).checked, program.times)
-    return _Planner(program, with_best_tuples(asked, program.streams)).plan()
+    unread = {
+        name: frozenset(range(checked.relations[name].arity)) - needed
+        for name, needed in needed_columns(checked).items()
+    }
+    return _Planner(program, with_best_tuples(asked, program.streams), unread).plan()
 
 
 class _Planner:
-    def __init__(self, program: BatchProgram, checked: CheckedProgram) -> None:
+    def __init__(self, program: BatchProgram, checked: CheckedProgram, unread: Mapping[str, frozenset[int]]) -> None:
         self.program = program
+        self.unread = unread
         self.checked = checked
         self.choices: dict[str, Choice] = {}
 
@@ -107,7 +115,7 @@ class _Planner:
                 choice = self._choose(stratum)
                 self.choices.update(dict.fromkeys(stratum.relations, choice))
         choices = {name: one for name, one in self.choices.items() if name in needed}
-        return Maintenance(self.program, self.checked, choices)
+        return Maintenance(self.program, self.checked, self.unread, choices)
 
     def _choose(self, stratum: Stratum) -> Choice:
         relations = self.checked.relations

@@ -10,13 +10,17 @@ Times are ints in the unit of the timestamp column: microseconds, or whatever th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+import numpy as np
 
 from emberlog.diagnostics import fail
 from emberlog.semantics.model import CheckedProgram
 from emberlog.syntax import ast
 from emberlog.syntax.vocabulary import TIME_UNITS
+from emberlog.workers.kernels.lanes import Lane
 
 _MICROSECONDS = {
     "milliseconds": 1_000,
@@ -36,7 +40,9 @@ class Slide:
 
     at: int
     since: int | None
-    """The tuples of the window have times from `since` to `at`, both included; None without a window."""
+    """The tuples of the window have times from `since` on, itself included; None without a window."""
+    until: int
+    """The last time that a tuple of the window can have: `at`, or the one before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +55,46 @@ class Schedule:
     """The size of the window; None keeps everything for ever."""
     delay: int = 0
     """How long tuples out of order are waited for."""
+    is_half_open: bool = False
+    """Whether the window of a slide has no tuple of the time of the slide itself."""
+    tells_quiet: bool = True
+    """Whether a slide is told for which no tuple has arrived, as long as its window holds one."""
+    gap: int | None = None
+    """Of sessions: tuples of one have no longer gap between them. None for windows of a size."""
+    key: str | None = None
+    """The column whose values have sessions of their own."""
 
     def slide_of(self, time: int) -> int:
         """Returns the first slide whose window may hold a tuple of this time."""
-        return -(-time // self.distance) * self.distance
+        return int(self.slides_of(np.array([time], np.int64))[0])
+
+    def slides_of(self, times: Lane) -> Lane:
+        if self.is_half_open:
+            return (times // self.distance + 1) * self.distance
+        return -(-times // self.distance) * self.distance
 
     def slide(self, at: int) -> Slide:
-        return Slide(at, self.since(at))
+        return Slide(at, self.since(at), self.until(at))
+
+    def until(self, at: int) -> int:
+        """Returns the last time that a tuple of a slide's window can have."""
+        return at - 1 if self.is_half_open else at
+
+    def passed(self, watermark: int) -> int:
+        """Returns the last slide for which no tuple can come any more."""
+        return (watermark if self.is_half_open else watermark - 1) // self.distance * self.distance
 
     def since(self, at: int) -> int | None:
         return None if self.size is None else at - self.size
 
 
 def schedule_of(
-    checked: CheckedProgram, *, watermark: int | str = 0, slide: int | str | None = None, plain_clock: bool
+    checked: CheckedProgram,
+    *,
+    watermark: int | str = 0,
+    slide: int | str | None = None,
+    time_to_live: int | str | None = None,
+    plain_clock: bool,
 ) -> Schedule:
     """Makes the schedule from the window of the queries, and from what the options of the query say about time. A plain
     clock counts something, any other counts microseconds."""
@@ -71,11 +103,15 @@ def schedule_of(
     if window is not None:
         if slide is not None:
             raise fail("DL508", "the window says how far its slides are apart", None, "leave `slide` out")
+        if time_to_live is not None:
+            raise fail("DL508", "the window says how long tuples stay", None, "leave `timeToLive` out")
         return replace(window, delay=delay)
     distance = _length("slide", slide if slide is not None else _SLIDE[plain_clock], plain_clock=plain_clock)
     if distance < 1:
         raise fail("DL508", f"slides are at least 1 apart, not {distance:,}")
-    return Schedule(distance, None, delay)
+    if time_to_live is None:
+        return Schedule(distance, None, delay)
+    return Schedule(distance, _length("timeToLive", time_to_live, plain_clock=plain_clock), delay, tells_quiet=False)
 
 
 _SLIDE: Mapping[bool, int | str] = {True: 1, False: "1 second"}
@@ -101,12 +137,27 @@ def _window_of(checked: CheckedProgram, *, plain_clock: bool) -> Schedule | None
 
 def _in_clock_units(window: ast.Window, *, plain_clock: bool) -> Schedule:
     size = _duration(window.size, plain_clock=plain_clock)
-    return Schedule(_duration(window.slide or ast.Duration(1, window.size.unit), plain_clock=plain_clock), size)
+    match window.kind:
+        case ast.WindowKind.SESSION:
+            return Schedule(1, None, is_half_open=True, gap=size, key=window.key)
+        case ast.WindowKind.TUMBLE:
+            return Schedule(size, size, is_half_open=True)
+        case ast.WindowKind.HOP | ast.WindowKind.CLOSED:
+            distance = _duration(window.slide or ast.Duration(1, window.size.unit), plain_clock=plain_clock)
+            return Schedule(distance, size, is_half_open=window.kind is ast.WindowKind.HOP)
+    assert_never(window.kind)
 
 
 def _duration(duration: ast.Duration, *, plain_clock: bool) -> int:
     if duration.unit is None:
-        return duration.amount
+        if plain_clock:
+            return duration.amount
+        raise fail(
+            "DL322",
+            f"the window says {duration.amount} without a unit, and the times of the stream are moments",
+            duration.span,
+            f"write a unit: `{duration.amount} minutes`",
+        )
     if plain_clock:
         raise fail(
             "DL322",
@@ -129,6 +180,11 @@ def _length(name: str, given: int | str, *, plain_clock: bool) -> int:
     return _duration(ast.Duration(int(found[1]), unit), plain_clock=plain_clock)
 
 
+def seconds_of(name: str, given: str) -> float:
+    """Reads a length of time by the clock on the wall, such as `30 seconds`."""
+    return _length(name, given, plain_clock=False) / _MICROSECONDS["seconds"]
+
+
 @dataclass(frozen=True, slots=True)
 class Clock:
     """Tells how far a query has come in event time."""
@@ -146,9 +202,10 @@ class Clock:
             return self
         return replace(self, greatest={**self.greatest, stream: time})
 
-    def watermark(self, schedule: Schedule, streams: Iterable[str]) -> int | None:
-        """Returns the time before which no tuple is expected; None as long as some stream has given nothing."""
-        times = [self.greatest.get(stream) for stream in streams]
+    def watermark(self, schedule: Schedule, streams: Iterable[str], idle: Collection[str] = ()) -> int | None:
+        """Returns the time before which no tuple is expected; None as long as some stream has given nothing. Those that
+        are idle do not count, unless all are."""
+        times = [self.greatest.get(stream) for stream in streams if stream not in idle]
         known = [time for time in times if time is not None]
         return min(known) - schedule.delay if known and len(known) == len(times) else None
 
@@ -162,15 +219,21 @@ class Due:
 
 
 def due_slides(
-    schedule: Schedule, clock: Clock, streams: Iterable[str], waiting: Mapping[int, int], *, to_the_end: bool = False
+    schedule: Schedule,
+    clock: Clock,
+    streams: Iterable[str],
+    waiting: Mapping[int, int],
+    *,
+    to_the_end: bool = False,
+    idle: Collection[str] = (),
 ) -> Due:
     """Finds the slides that close, given those that tuples wait for, each with the greatest time of its tuples.
 
     A slide counts if its window holds a tuple, or if it is the first one whose window no longer does. Without a window
     nothing leaves, and a slide counts if a tuple has arrived for it. `to_the_end` closes all that tuples wait for.
     """
-    watermark = clock.watermark(schedule, streams)
-    passed = [] if watermark is None else [(watermark - 1) // schedule.distance * schedule.distance]
+    watermark = clock.watermark(schedule, streams, idle)
+    passed = [] if watermark is None else [schedule.passed(watermark)]
     last = max([*passed, *(waiting if to_the_end else ())], default=None)
     if last is None or (clock.closed is not None and last <= clock.closed):
         return Due((), clock)
@@ -179,7 +242,8 @@ def due_slides(
     for at in _candidates(schedule, clock, sorted(waiting), last):
         before = at - schedule.distance
         arrives = at in waiting
-        held = schedule.size is not None and newest is not None and newest >= before - schedule.size
+        is_asked = schedule.size is not None and schedule.tells_quiet
+        held = is_asked and newest is not None and newest >= before - (schedule.size or 0)
         if not arrives and not held:
             continue
         slides.append(at)
@@ -191,7 +255,7 @@ def due_slides(
 def _candidates(schedule: Schedule, clock: Clock, waiting: list[int], last: int) -> Iterator[int]:
     """Yields slides in their order: those that tuples wait for, and as many after each as its tuples can stay in a
     window."""
-    reach = 0 if schedule.size is None else schedule.size // schedule.distance + 2
+    reach = 0 if schedule.size is None or not schedule.tells_quiet else schedule.size // schedule.distance + 2
     starts = [at for at in waiting if at <= last]
     if clock.closed is not None and reach:
         starts.insert(0, clock.closed + schedule.distance)

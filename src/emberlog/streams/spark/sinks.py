@@ -25,8 +25,9 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from emberlog.config import FILE_FORMATS, StreamOptions, refuse_options
 from emberlog.diagnostics import fail
 from emberlog.io.matching import free_name
+from emberlog.io.spark_conversions import quoted
 from emberlog.places import new_folder
-from emberlog.streams.steps.answers import CHANGE
+from emberlog.streams.steps.answers import CHANGE, SLIDE, Layout
 
 _SHOWN_ROWS = 20
 _COPIES_AT_ONCE = 8
@@ -60,7 +61,7 @@ class Sink(Protocol):
     def deliver(self, step: int, answers: Answers) -> None: ...
 
 
-def sink_of(spark: SparkSession, options: StreamOptions, outputs: Sequence[str], function: ForEach | None) -> Sink:
+def sink_of(spark: SparkSession, options: StreamOptions, layout: Layout, function: ForEach | None) -> Sink:
     """Makes the sink that the options describe, or that of the function."""
     form = options.format
     if function is not None:
@@ -70,18 +71,48 @@ def sink_of(spark: SparkSession, options: StreamOptions, outputs: Sequence[str],
         return ForeachBatch(function)
     if form == "console":
         _refuse("the console", path=options.path, options=options.options.keys() - {"numRows"})
-        return Console(sys.stdout, int(options.options.get("numRows", _SHOWN_ROWS)))
+        return Console(sys.stdout, int(options.options.get("numRows", _SHOWN_ROWS)), layout.slides)
     if form == "memory":
         if options.queryName is None:
             raise fail("DL508", "the table in memory needs a name", None, 'write queryName="prices"')
         _refuse("the table in memory", path=options.path, options=options.options)
-        return MemoryTable(spark, options.queryName, options.tells_changes, tuple(outputs))
+        return MemoryTable(spark, options.queryName, options.tells_changes, tuple(layout.outputs), layout.slides)
     if form in (None, *FILE_FORMATS):
         if options.path is None:
             hint = 'write start("answers/"), or choose format="console", "memory", or foreachBatch'
             raise fail("DL508", "answers need a place to go to", None, hint)
         return Files(spark, options.path, form or "parquet", options.options)
-    return Appended(options.path, str(form), options.options)
+    if form == "kafka":
+        _connector(spark, form)
+        _refuse("Kafka", path=options.path)
+        return Kafka(options.options, layout)
+    _connector(spark, str(form))
+    return Appended(options.path, str(form), options.options, options.checkpointLocation)
+
+
+_PACKAGES = {
+    "kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13",
+    "delta": "io.delta:delta-spark_2.13",
+    "iceberg": "org.apache.iceberg:iceberg-spark-runtime",
+    "avro": "org.apache.spark:spark-avro_2.13",
+}
+"""Where Spark gets a connector from that it does not come with."""
+
+
+def _connector(spark: SparkSession, form: str) -> None:
+    """Raises DL344 if the session has no connector of this name: better now than with the first answer."""
+    jvm: Any = spark._jvm
+    state = spark._jsparkSession.sessionState()
+    if state.dataSourceManager().dataSourceExists(form):  # one that is written in Python
+        return
+    try:
+        jvm.org.apache.spark.sql.execution.datasources.DataSource.lookupDataSource(form, state.conf())
+    except Exception as error:  # PySpark has several kinds
+        package = _PACKAGES.get(form)
+        hint = (
+            f'start the session with spark.jars.packages="{package}:<version>"' if package else "install its connector"
+        )
+        raise fail("DL344", f"Spark has no connector for the format `{form}`", None, hint) from error
 
 
 def _refuse(sink: str, **given: object) -> None:
@@ -159,11 +190,41 @@ class Appended:
     path: str | None
     format: str
     options: Mapping[str, str]
+    query: str
+    """Names the query, for a format that knows which of its steps it has."""
 
     def deliver(self, step: int, answers: Answers) -> None:
         for relation, answer in answers.items():
             place = None if self.path is None else f"{self.path.rstrip('/')}/{relation}"
-            answer.frame.write.format(self.format).options(**self.options).mode("append").save(place)
+            writer = answer.frame.write.format(self.format).options(**self.options)
+            if self.format == "delta":  # which leaves out a transaction that it has already
+                writer = writer.option("txnAppId", f"{self.query}/{relation}").option("txnVersion", step)
+            writer.mode("append").save(place)
+
+
+@dataclass(frozen=True, slots=True)
+class Kafka:
+    """Writes records with a key and a value, both JSON: the columns that tell facts apart, and the whole row. The topic
+    is that of the options, or the name of the relation."""
+
+    options: Mapping[str, str]
+    layout: Layout
+
+    def deliver(self, step: int, answers: Answers) -> None:
+        for relation, answer in answers.items():
+            self.records(relation, answer.frame).write.format("kafka").options(**self.options).save()
+
+    def records(self, relation: str, frame: DataFrame) -> DataFrame:
+        columns = self.layout.columns(relation)
+        keys = [
+            name
+            for name, column in zip(frame.columns, columns, strict=True)
+            if column.aggregate is None and column.name not in (SLIDE, CHANGE)
+        ]
+        key = F.to_json(F.struct(*(F.col(quoted(name)) for name in keys)))
+        value = F.to_json(F.struct(*(F.col(quoted(name)) for name in frame.columns)))
+        topic = () if "topic" in self.options else (F.lit(relation).alias("topic"),)
+        return frame.select(key.alias("key"), value.alias("value"), *topic)
 
 
 @dataclass(slots=True)
@@ -174,16 +235,19 @@ class MemoryTable:
     name: str
     tells_changes: bool
     outputs: tuple[str, ...]
+    slides: str
+    """The name of the slides that were told."""
     folder: Path = field(default_factory=new_folder)
 
     def deliver(self, step: int, answers: Answers) -> None:
+        told = answers.get(self.slides)
+        last = None if told is None or self.tells_changes else told.frame.select(F.max(SLIDE)).collect()[0][0]
         for relation, answer in answers.items():
             frame = answer.frame
             place = self.folder / relation
-            replaces = relation in self.outputs and not self.tells_changes
+            replaces = last is not None and (relation in self.outputs or relation == self.slides)
             if replaces:
-                slide = frame[frame.columns[0]]
-                frame = frame.where(slide == frame.select(F.max(slide)).collect()[0][0])
+                frame = frame.where(frame[frame.columns[0]] == F.lit(last))
             frame.write.mode("overwrite").parquet((place / f"step-{step:012}").as_uri())
             if replaces:
                 for older in sorted(place.iterdir())[:-1]:
@@ -196,16 +260,25 @@ class MemoryTable:
 class Console:
     stream: TextIO
     rows: int
+    slides: str = ""
+    """The name of the slides that were told; empty if they are not to be told of."""
 
     def deliver(self, step: int, answers: Answers) -> None:
         self.show(step, {relation: answer.frame for relation, answer in answers.items()})
 
     def show(self, step: int, frames: Frames) -> None:
+        told = frames.get(self.slides)
         for relation, frame in frames.items():
+            if relation == self.slides:
+                continue
             shown = frame.orderBy(*frame.columns).limit(self.rows + 1).collect()
             more = f"  … (the first {self.rows:,} rows of step {step:,})\n" if len(shown) > self.rows else ""
             lines = "".join(f"  {'  '.join(starmap(_shown, row.asDict().items()))}\n" for row in shown[: self.rows])
             self.stream.write(f"{relation}({', '.join(frame.columns)})\n{lines}{more}")
+            if told is not None:
+                empty = told.where((F.col("relation") == relation) & (F.col("facts") == 0)).orderBy(SLIDE)
+                for row in empty.limit(self.rows).collect():
+                    self.stream.write(f"  {row[SLIDE]}  no facts\n")
         self.stream.flush()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial, reduce
@@ -16,24 +17,29 @@ from emberlog.config import Limits, StreamOptions
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.engines.engine import Outputs, Request
 from emberlog.engines.spark.engine import SparkEngine
+from emberlog.engines.spark.failures import NotHere
 from emberlog.engines.spark.frames.faults import coded_errors
 from emberlog.engines.spark.frames.resources import is_connect
-from emberlog.engines.spark.slots import Slots
+from emberlog.engines.spark.worker_stage import Ground
+from emberlog.io.spark_conversions import CHANGED, MALFORMED
 from emberlog.logical.rule_text import head_text, literal_text
 from emberlog.semantics.model import CheckedProgram, Column
-from emberlog.streams.evaluate.methods import plan_evaluation
+from emberlog.streams.evaluate.methods import MakeLivePlan, plan_evaluation
 from emberlog.streams.plan.maintenance import Maintenance
-from emberlog.streams.plan.slides import Schedule, schedule_of
+from emberlog.streams.plan.needed_columns import needed_columns
+from emberlog.streams.plan.slides import Schedule, schedule_of, seconds_of
 from emberlog.streams.spark.coordinator import Coordinator
 from emberlog.streams.spark.sinks import ForEach, sink_of
 from emberlog.streams.spark.task import TAG, column_name, evaluator_of
+from emberlog.streams.state.copies import CHANGE
 from emberlog.streams.steps.checkpoint import Checkpoint
-from emberlog.streams.steps.folder import Folder
 from emberlog.streams.steps.progress import ProgressLog, StreamProgress
 from emberlog.streams.steps.step import Spec
+from emberlog.syntax.ast import WindowKind
 from emberlog.syntax.printer import print_program
+from emberlog.workers.store.folders import folder_at
 
-_FORM = 2
+_FORM = 3
 """The form of what a checkpoint holds; another one is that of another version of Emberlog."""
 
 
@@ -43,13 +49,14 @@ class StreamAnswers(Outputs[DataFrame]):
     The inputs of the program are registered: streams as streaming frames, everything else as frames, in the types of
     their relations, with columns `c0`, `c1`, …"""
 
-    def __init__(self, engine: SparkEngine, request: Request, maintenance: Maintenance) -> None:
-        """`maintenance` is the plan of the program that `explain` shows."""
+    def __init__(self, engine: SparkEngine, request: Request, maintenance: Maintenance, live: MakeLivePlan) -> None:
+        """`maintenance` is the plan of the program that `explain` shows; `live` makes evaluators that delete."""
         inputs = engine.inputs(request.checked, request.inputs)
         self.spark: SparkSession = engine.spark
         self.checked: CheckedProgram = request.checked
         self.limits: Limits = request.limits
         self._maintenance = maintenance
+        self._live = live
         self._outputs = maintenance.program.outputs
         self._frames: Mapping[str, DataFrame] = inputs.relations
         self._plain_times = inputs.plain_times
@@ -110,19 +117,33 @@ class StreamAnswers(Outputs[DataFrame]):
         self, options: StreamOptions, function: ForEach | None, listener: Callable[[StreamProgress], None] | None
     ) -> Coordinator:
         schedule = schedule_of(
-            self.checked, watermark=options.watermark, slide=options.slide, plain_clock=self._plain_times
+            self.checked,
+            watermark=options.watermark,
+            slide=options.slide,
+            time_to_live=options.timeToLive,
+            plain_clock=self._plain_times,
         )
-        slots = self._slots(options)
+        options = self._with_sessions(options) if schedule.gap is not None else options
+        options = self._with_changes(options) if self._changing else options
+        if options.idle is not None:
+            seconds_of("idle", options.idle)
+        ground = self._ground(options) if options.workers > 1 else None
         spec = self._spec(options, schedule)
         checkpoint = Checkpoint(spec.location)
-        sink = sink_of(self.spark, options, list(spec.outputs), function)
+        sink = sink_of(self.spark, options, spec.layout, function)
+        renewed = self._renewed(options, spec) if not checkpoint.is_new else spec.statics
+        if not checkpoint.is_new:
+            checkpoint.claim(self._identity(options, schedule))
+        for name in renewed:
+            with coded_errors(self._places):
+                self._frames[name].write.mode("overwrite").parquet(checkpoint.static(name).uri)
         if checkpoint.is_new:
-            for name in spec.statics:
-                with coded_errors(self._places):
-                    self._frames[name].write.mode("overwrite").parquet(checkpoint.static(name).uri)
-        checkpoint.claim(self._identity(options, schedule))
+            checkpoint.claim(self._identity(options, schedule))
+        elif renewed:
+            # A worker may still have a state with the relations as they were, under the name of the query.
+            spec = replace(spec, query=f"{spec.query}#{uuid.uuid4().hex}")
         progress = ProgressLog(spec, listener)
-        coordinator = Coordinator(self.spark, spec, sink, self._places, progress, is_one_machine=slots.is_one_machine)
+        coordinator = Coordinator(self.spark, spec, sink, self._places, progress, ground)
         coordinator.resume()
         writer = self._tagged(spec).writeStream.foreachBatch(coordinator.batch)
         writer = writer.option("checkpointLocation", checkpoint.spark_location)
@@ -135,33 +156,77 @@ class StreamAnswers(Outputs[DataFrame]):
         coordinator.own_workers.query = writer.start()
         return coordinator
 
-    def _slots(self, options: StreamOptions) -> Slots:
-        """Returns what Spark offers; raises an error if that is not enough for the workers, or if there can be only
-        one."""
-        slots = Slots.of(self.spark)
-        if options.workers == 1:
-            return slots
-        is_simple = options.evaluation == "simple"
-        obstacle = self._maintenance.why_one_partition or slots.barrier_obstacle
-        reason = "evaluation is simple" if is_simple else obstacle
+    def _with_sessions(self, options: StreamOptions) -> StreamOptions:
+        """Sessions have no tuple in common, so each is told whole and evaluated by itself."""
+        if options.tells_changes or options.early:
+            raise fail(
+                "DL508",
+                "sessions are told one by one, when they are over: they have no changes and no early answers",
+                None,
+                'leave it at outputMode="complete", without `early`',
+            )
+        return replace(options, evaluation="simple")
+
+    def _renewed(self, options: StreamOptions, spec: Spec) -> tuple[str, ...]:
+        """Returns the relations of the checkpoint that are to be read anew."""
+        names = {self.checked.relations[name].data_name: name for name in spec.statics}
+        unknown = [name for name in options.renew if name not in names]
+        if unknown:
+            known = f"it reads {', '.join(names)} once" if names else "it reads nothing but streams"
+            raise fail("DL508", f"`{unknown[0]}` is no relation that this query reads once", None, known)
+        if options.renew and options.tells_changes:
+            raise fail(
+                "DL508",
+                "what a relation that is renewed changes is not told as changes",
+                None,
+                'renew it with outputMode="complete", or begin with a new checkpoint',
+            )
+        return tuple(names[name] for name in options.renew)
+
+    @property
+    def _changing(self) -> frozenset[str]:
+        return frozenset(name for name, frame in self._frames.items() if CHANGED in frame.columns)
+
+    def _with_changes(self, options: StreamOptions) -> StreamOptions:
+        """Rows that are deleted go as they do from a live view, unless each slide is from scratch."""
+        if options.early or any(one.window and one.window.kind is WindowKind.SESSION for one in self.checked.queries):
+            names = ", ".join(sorted(self._changing))
+            raise fail("DL508", f"`{names}` is a stream of changes: it has no sessions and no early answers")
+        return options if options.evaluation == "simple" else replace(options, evaluation="live")
+
+    def _ground(self, options: StreamOptions) -> Ground:
+        """Returns what is known of the session; raises an error if that is not enough for the workers, or if there can
+        be only one."""
+        if options.early:
+            reason: str | None = "early answers are told"
+        elif self._changing:
+            reason = f"rows of {', '.join(sorted(self._changing))} are deleted, too"
+        elif options.evaluation != "incremental":
+            reason = f"evaluation is {options.evaluation}"
+        else:
+            reason = self._maintenance.why_one_partition
         if reason is not None:
-            raise fail("DL331", f"this program runs with one worker only: {reason}", None, "leave `workers` out")
-        if options.workers > slots.count:
+            raise _one_worker_only(reason)
+        try:
+            ground = Ground.of(self.spark)
+        except NotHere as problem:
+            raise _one_worker_only(str(problem)) from None
+        if ground.slots.most is not None and options.workers > ground.slots.most:
             raise fail(
                 "DL331",
-                f"{options.workers:,} workers are asked for, and Spark can run {slots.count:,} tasks at once",
+                f"{options.workers:,} workers are asked for, and Spark can run {ground.slots.most:,} tasks at once",
                 None,
                 "ask for fewer workers, or give the session more cores",
             )
-        return slots
+        return ground
 
     def _spec(self, options: StreamOptions, schedule: Schedule) -> Spec:
-        plan = plan_evaluation(self._maintenance, options.evaluation, self.limits)
+        plan = plan_evaluation(self._maintenance, options.evaluation, self.limits, self._live)
         # Once, and not with each of the functions that Spark gets for a micro-batch.
         pickled: bytes = cloudpickle.dumps(plan)  # type: ignore[no-untyped-call]
         is_stream = {name: self.checked.relations[name].is_stream for name in self._frames}
         return Spec(
-            query=Folder(options.checkpointLocation).uri,
+            query=folder_at(options.checkpointLocation).uri,
             # What the sink needs stays on the driver: there may be passwords in it.
             options=replace(options, options={}),
             schedule=schedule,
@@ -170,6 +235,8 @@ class StreamAnswers(Outputs[DataFrame]):
             outputs=self._outputs,
             plain_times=self._plain_times,
             make=partial(evaluator_of, pickled, schedule, options.tells_changes),
+            needed=needed_columns(self.checked),
+            changing=self._changing,
         )
 
     def _columns(self, name: str) -> tuple[Column, ...]:
@@ -187,9 +254,11 @@ class StreamAnswers(Outputs[DataFrame]):
                 name: [str(column.type) for column in self._columns(name)] for name in self._frames
             },
             "the watermark or the distance of slides": [schedule.distance, schedule.size, schedule.delay],
+            "the kind of window": [schedule.is_half_open, schedule.tells_quiet, schedule.gap, schedule.key],
             "the output mode": options.outputMode,
             "what happens to late tuples": options.late,
             "the form of its files": _FORM,
+            "the streams of changes": sorted(self._changing),
             "the kind of times": "numbers" if self._plain_times else "timestamps",
         }
 
@@ -199,9 +268,15 @@ class StreamAnswers(Outputs[DataFrame]):
         parts = []
         for tag, name in enumerate(spec.streams):
             frame = self._frames[name]
-            columns = [F.col(f"c{place}").alias(column_name(tag, place)) for place in range(len(frame.columns))]
-            parts.append(frame.select(F.lit(tag).alias(TAG), *columns))
+            places = range(len(spec.streams[name]))
+            columns = [F.col(f"c{place}").alias(column_name(tag, place)) for place in places]
+            changes = [F.col(CHANGED).alias(CHANGE)] if name in spec.changing else []
+            parts.append(frame.select(F.lit(tag).alias(TAG), *columns, MALFORMED, *changes))
         return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
+
+
+def _one_worker_only(reason: str) -> EmberlogError:
+    return fail("DL331", f"this program runs with one worker only: {reason}", None, "leave `workers` out")
 
 
 def _not_yet(name: str) -> EmberlogError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,11 +22,11 @@ class Sorted:
 
     in_time: Mapping[str, pa.Table]
     late: Mapping[str, pa.Table]
-    """Tuples that came after their slide had closed, or have no time at all."""
+    """Tuples that came after their slide had closed."""
     clock: Clock
 
 
-def sort_out(clock: Clock, batch: Mapping[str, pa.Table]) -> Sorted:
+def sort_out(schedule: Schedule, clock: Clock, batch: Mapping[str, pa.Table]) -> Sorted:
     """Parts late tuples from those in time. Late is what came after its slide had closed with an earlier batch: a batch
     has no order."""
     after = clock
@@ -34,9 +34,11 @@ def sort_out(clock: Clock, batch: Mapping[str, pa.Table]) -> Sorted:
     late: dict[str, pa.Table] = {}
     for stream, table in batch.items():
         times = table.column(TIME)
-        has_time = pc.is_valid(times)
-        keep = has_time if clock.closed is None else pc.fill_null(pc.greater(times, clock.closed), False)
-        in_time[stream], late[stream] = table.filter(keep), table.filter(pc.invert(keep))
+        if clock.closed is None:
+            in_time[stream], late[stream] = table, table.slice(0, 0)
+        else:
+            keep = pc.greater(times, schedule.until(clock.closed))
+            in_time[stream], late[stream] = table.filter(keep), table.filter(pc.invert(keep))
         greatest = pc.max(times).as_py()
         if greatest is not None:
             after = after.seen(stream, greatest)
@@ -49,6 +51,8 @@ class Backlog:
     def __init__(self, schedule: Schedule, tuples: Mapping[str, pa.Table]) -> None:
         self.schedule = schedule
         self._tuples = {stream: _by_time(table) for stream, table in tuples.items()}
+        self._early: dict[int, int] = {}
+        """The slide whose tuples were taken before it closes, with the greatest time among them."""
 
     @property
     def tuples(self) -> Mapping[str, pa.Table]:
@@ -59,24 +63,35 @@ class Backlog:
             if table.num_rows:
                 self._tuples[stream] = _by_time(pa.concat_tables([self._tuples[stream], table]))
 
-    def due(self, clock: Clock, *, to_the_end: bool = False) -> Due:
-        return due_slides(self.schedule, clock, list(self._tuples), self.waiting(), to_the_end=to_the_end)
+    def due(self, clock: Clock, *, to_the_end: bool = False, idle: Collection[str] = ()) -> Due:
+        streams = list(self._tuples)
+        return due_slides(self.schedule, clock, streams, self.waiting(), to_the_end=to_the_end, idle=idle)
 
     def waiting(self) -> dict[int, int]:
         """Returns the slides that tuples wait for, each with the greatest time among them."""
         waiting: dict[int, int] = {}
         for table in self._tuples.values():
             times = times_of(table)
-            slides = -(-times // self.schedule.distance) * self.schedule.distance
+            slides = self.schedule.slides_of(times)
             ends = np.flatnonzero(np.append(slides[1:] != slides[:-1], len(slides) > 0)[: len(slides)])
             for at, time in zip(slides[ends].tolist(), times[ends].tolist(), strict=True):
                 waiting[at] = max(time, waiting.get(at, time))
+        for at, time in self._early.items():
+            waiting[at] = max(time, waiting.get(at, time))
         return waiting
+
+    def take_early(self, at: int) -> dict[str, pa.Table]:
+        """Takes the tuples of the slide that closes next. The slide still waits, and more of its tuples may come."""
+        waiting = self.waiting()
+        ((_, arrived),) = self.take((at,))
+        self._early = {at: waiting[at]}
+        return arrived
 
     def take(self, slides: tuple[int, ...]) -> Iterator[tuple[int, dict[str, pa.Table]]]:
         """Yields the tuples of each slide in turn, without those that no window holds. They leave the backlog."""
         distance, size = self.schedule.distance, self.schedule.size
-        cuts = {stream: np.searchsorted(times_of(table), slides, "right") for stream, table in self._tuples.items()}
+        ends = [self.schedule.until(at) for at in slides]
+        cuts = {stream: np.searchsorted(times_of(table), ends, "right") for stream, table in self._tuples.items()}
         begins = {stream: 0 for stream in self._tuples}
         taken = dict(self._tuples)
         for place, at in enumerate(slides):
@@ -89,6 +104,7 @@ class Backlog:
                     rows = rows.filter(pc.greater_equal(rows.column(TIME), at - size))
                 arrived[stream] = rows
             yield at, arrived
+            self._early.pop(at, None)
         self._tuples = {stream: table.slice(begins[stream]) for stream, table in taken.items()}
 
 

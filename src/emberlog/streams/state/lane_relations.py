@@ -22,26 +22,29 @@ from emberlog.workers.wire.draining import arrow_column
 from emberlog.workers.wire.feeding import lane_of_column
 
 
-def lanes_of_table(name: str, table: pa.Table, fields: Sequence[Field], texts: StreamTexts) -> Lanes:
-    """Returns the rows of a table, repeats included; a lane per column."""
-    for column, field in zip(table.columns, fields, strict=True):
-        if column.null_count:
+def lanes_of_table(
+    name: str, table: pa.Table, fields: Sequence[Field], texts: StreamTexts, unread: Collection[int] = ()
+) -> Lanes:
+    """Returns the rows of a table, repeats included; a lane per column. Only columns that no rule reads may have
+    nulls."""
+    for place, (column, field) in enumerate(zip(table.columns, fields, strict=True)):
+        if column.null_count and place not in unread:
             raise fail(
                 "DL330",
                 f"`{name}` has nulls in the column {field.name}, which cannot be kept from slide to slide",
                 None,
-                "leave such rows out, or evaluate the program from scratch at each slide",
+                'leave such rows out, or evaluate from scratch at each slide: evaluation="simple"',
             )
     lanes = np.empty((len(fields), table.num_rows), np.int64)
     for place, (column, field) in enumerate(zip(table.columns, fields, strict=True)):
-        lanes[place] = lane_of_column(column, field.type, texts)
+        lanes[place] = lane_of_column(column, field.type, texts, nullable=column.null_count > 0)
     return lanes
 
 
-def table_of_lanes(lanes: Lanes, fields: Sequence[Field], texts: StreamTexts) -> pa.Table:
+def table_of_lanes(lanes: Lanes, fields: Sequence[Field], texts: StreamTexts, unread: Collection[int] = ()) -> pa.Table:
     columns = [
-        arrow_column(np.ascontiguousarray(lane), field.type, texts, narrow=False)
-        for lane, field in zip(lanes, fields, strict=True)
+        arrow_column(np.ascontiguousarray(lane), field.type, texts, narrow=False, nullable=place in unread)
+        for place, (lane, field) in enumerate(zip(lanes, fields, strict=True))
     ]
     return pa.table(columns, names=[field.name for field in fields])
 
@@ -93,8 +96,15 @@ class LaneRelations:
     """Holds what a slide has computed so far. A relation is put in as lanes, or as facts where lanes cannot hold it;
     the other form is made when it is first asked for."""
 
-    def __init__(self, fields: Mapping[str, Sequence[Field]], texts: StreamTexts) -> None:
+    def __init__(
+        self,
+        fields: Mapping[str, Sequence[Field]],
+        texts: StreamTexts,
+        unread: Mapping[str, Collection[int]] | None = None,
+    ) -> None:
+        """`unread` are the columns that no rule reads: these may have nulls."""
         self._fields = fields
+        self._unread = unread or {}
         self.texts = texts
         self._lanes: dict[str, Lanes] = {}
         self._others: dict[str, LocalRelation] = {}
@@ -123,12 +133,16 @@ class LaneRelations:
     def lanes(self, name: str) -> Lanes:
         """Returns each row once."""
         if name not in self._lanes:
-            rows = lanes_of_table(name, self._others[name].table, self._fields[name], self.texts)
+            rows = lanes_of_table(
+                name, self._others[name].table, self._fields[name], self.texts, self._unread.get(name, ())
+            )
             self._lanes[name] = distinct_rows(rows)
         return self._lanes[name]
 
     def facts(self, name: str) -> frozenset[Fact]:
         if name not in self._others:
             fields = self._fields[name]
-            self._others[name] = relation_of(fields, table_of_lanes(self._lanes[name], fields, self.texts))
+            self._others[name] = relation_of(
+                fields, table_of_lanes(self._lanes[name], fields, self.texts, self._unread.get(name, ()))
+            )
         return self._others[name].facts

@@ -5,25 +5,30 @@ The files are as people want them, with the names and types that they see: a sin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from emberlog.datatypes import STRING, TIMESTAMP
+from emberlog.datatypes import BOOL, INT, STRING, TIMESTAMP
 from emberlog.io.arrow_values import shown_column, shown_type
 from emberlog.io.matching import distinct_names, free_name
 from emberlog.semantics.model import Column
 from emberlog.streams.evaluate.evaluator import SlideEvaluator
 from emberlog.streams.steps.checkpoint import OutputFile
-from emberlog.streams.steps.folder import Folder
+from emberlog.streams.steps.tables import TableWriter
+from emberlog.workers.store.folders import Folder
 
-SLIDE, CHANGE = "slide", "change"
+SLIDE, CHANGE, SLIDES = "slide", "change", "slides"
+REASON, STEP = "reason", "step"
 ADDED, REMOVED = "added", "removed"
 ROWS_AT_ONCE = 1 << 17
 """The answers of small slides are written together, so many rows at a time."""
+
+
+Told = tuple[int, Mapping[str, int], bool]
+"""A slide, the sizes of its answers, and whether it has closed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,14 @@ class Layout:
     """Streams whose late tuples are wanted, too, under the name that `late_name` gives them."""
     plain_times: bool
     """Whether times are plain numbers."""
+    streams: Mapping[str, tuple[Column, ...]] = field(default_factory=dict)
+    """All streams, for rows of theirs that cannot be used."""
+
+    @property
+    def slides(self) -> str:
+        """Returns the name under which whole answers come with the slides that were told: an empty answer has no rows
+        of its own."""
+        return free_name(SLIDES, [*self.outputs, *map(late_name, self.late)])
 
     def schema(self, relation: str) -> pa.Schema:
         """Returns the schema of an output, with the time of the slide, and with what happened to each fact if only
@@ -58,6 +71,13 @@ class Layout:
         for stream, columns in self.late.items():
             if relation == late_name(stream):
                 return columns
+        for stream, columns in self.streams.items():
+            if relation == bad_name(stream):
+                names = [column.name for column in columns]
+                return (*columns, Column(free_name(REASON, names), STRING), Column(free_name(STEP, names), INT))
+        if relation == self.slides and not self.tells_changes:
+            others = (("relation", STRING), ("facts", INT), ("final", BOOL))
+            return (Column(SLIDE, TIMESTAMP), *(Column(name, type_) for name, type_ in others))
         columns = self.outputs[relation]
         names = [column.name for column in columns]
         told = [Column(free_name(SLIDE, names), TIMESTAMP)]
@@ -70,6 +90,11 @@ def late_name(stream: str) -> str:
     return f"{stream}_late"
 
 
+def bad_name(stream: str) -> str:
+    """Names the rows of a stream that cannot be used."""
+    return f"{stream}_bad"
+
+
 class _RelationFile:
     """Writes the rows of one relation. Those of small slides are written together."""
 
@@ -80,7 +105,7 @@ class _RelationFile:
         self.rows = 0
         self._written = 0
         self._waiting: list[pa.Table] = []
-        self._writer: pq.ParquetWriter = folder.writer(name, self.schema)
+        self._writer = TableWriter(folder, name, self.schema)
 
     def add(self, columns: list[pa.ChunkedArray]) -> None:
         self._waiting.append(self.shown(pa.Table.from_arrays(columns, names=self.schema.names)))
@@ -94,7 +119,7 @@ class _RelationFile:
 
     def _flush(self) -> None:
         if self._waiting:
-            self._writer.write_table(pa.concat_tables(self._waiting))
+            self._writer.write(pa.concat_tables(self._waiting))
             self._waiting.clear()
             self._written = self.rows
 
@@ -109,13 +134,17 @@ class AnswerFiles:
         self._stem = stem
         self._files: dict[str, _RelationFile] = {}
         self._complete: dict[str, int] = {}
+        self.told: list[Told] = []
+        """The sizes of the answers at each slide, where they are told whole."""
         self.added: dict[str, int] = {}
         self.removed: dict[str, int] = {}
 
-    def add(self, at: int, evaluator: SlideEvaluator) -> None:
+    def add(self, at: int, evaluator: SlideEvaluator, *, is_final: bool = True) -> None:
         if not self._layout.tells_changes:
-            for relation, table in evaluator.answers().items():
-                self._complete[relation] = table.num_rows
+            answers = evaluator.answers()
+            self.told.append((at, {relation: table.num_rows for relation, table in answers.items()}, is_final))
+            self._complete.update(self.told[-1][1])
+            for relation, table in answers.items():
                 self._add(relation, table, at)
             return
         for relation, changes in evaluator.changes().items():
@@ -132,6 +161,13 @@ class AnswerFiles:
         """Returns the size of each answer now, given what it was before."""
         changed = {name: before.get(name, 0) + self.added[name] - self.removed[name] for name in self.added}
         return {**before, **self._complete, **changed}
+
+    def add_slides(self, told: Iterable[Told]) -> None:
+        """Writes the slides themselves, each with the sizes of its answers."""
+        rows = [(at, relation, facts, is_final) for at, sizes, is_final in told for relation, facts in sizes.items()]
+        if rows:
+            arrays = (pa.array(values) for values in zip(*rows, strict=True))
+            self._file(self._layout.slides).add([pa.chunked_array([values]) for values in arrays])
 
     def finish(self) -> list[OutputFile]:
         for file in self._files.values():

@@ -16,8 +16,9 @@ import pyarrow as pa
 
 from emberlog.diagnostics import fail
 from emberlog.streams.plan.slides import Clock
-from emberlog.streams.steps.folder import Folder
+from emberlog.streams.steps.tables import read_tables
 from emberlog.streams.steps.tuple_log import LogFile, TupleLog
+from emberlog.workers.store.folders import Folder, folder_at
 
 KEPT_RECORDS = 2
 _PROGRAM = "program.json"
@@ -39,6 +40,7 @@ class Totals:
 
     tuples: int = 0
     late: int = 0
+    bad: int = 0
     expired: int = 0
     slides: int = 0
     facts: Mapping[str, int] = field(default_factory=dict)
@@ -60,6 +62,10 @@ class Record:
     slides: int = 0
     """The number of slides that this step closed."""
     totals: Totals = Totals()
+    is_extra: bool = False
+    """Whether the step had no batch: time had passed, or no more will come."""
+    quarantine: tuple[LogFile, ...] = ()
+    """The rows that could not be used, since the query began."""
 
     def to_json(self) -> bytes:
         return json.dumps(asdict(self)).encode()
@@ -69,6 +75,7 @@ class Record:
         given: dict[str, Any] = json.loads(data)
         given["clock"] = Clock(**given["clock"])
         given["log"] = tuple(LogFile(**one) for one in given["log"])
+        given["quarantine"] = tuple(LogFile(**one) for one in given["quarantine"])
         given["outputs"] = tuple(OutputFile(**one) for one in given["outputs"])
         given["totals"] = Totals(**given["totals"])
         return Record(**given)
@@ -76,10 +83,11 @@ class Record:
 
 class Checkpoint:
     def __init__(self, location: str) -> None:
-        self.folder = Folder(location)
+        self.folder = folder_at(location)
         self.records = self.folder.within("steps")
         self.log = TupleLog(self.folder.within("log"))
         self.outputs = self.folder.within("outputs")
+        self.quarantine = TupleLog(self.folder.within("quarantine"), is_by_time=False)
         self.unchanged = Lock()
         """Held while the files of a record are read beside the steps: nothing is deleted meanwhile."""
 
@@ -93,17 +101,18 @@ class Checkpoint:
         return self.folder.within(f"static/{relation}")
 
     def static_tables(self, relations: Iterable[str]) -> dict[str, pa.Table]:
-        return {relation: self.static(relation).tables() for relation in relations}
+        return {relation: read_tables(self.static(relation)) for relation in relations}
 
     # --- which program it belongs to --------------------------------------------------------------------------------
 
     @property
     def is_new(self) -> bool:
-        return _PROGRAM not in self.folder.names()
+        return _PROGRAM not in self.folder.files()
 
     def claim(self, identity: Mapping[str, object]) -> None:
         """Makes a new checkpoint that of this query; raises DL340 if it is that of another."""
         if self.is_new:
+            self.folder.make("")
             self.folder.write(_PROGRAM, json.dumps(identity, indent=1).encode())
             return
         before: dict[str, object] = json.loads(self.folder.read(_PROGRAM))
@@ -119,30 +128,33 @@ class Checkpoint:
     # --- steps --------------------------------------------------------------------------------------------------------
 
     def last(self) -> Record | None:
-        names = self.records.names()
+        names = self.records.files()
         return Record.from_json(self.records.read(names[-1])) if names else None
 
     def commit(self, record: Record) -> None:
+        self.records.make("")
         self.records.write(_record_name(record.step), record.to_json())
 
     def prune(self, record: Record) -> None:
         """Deletes what only steps before the one that the record follows needed."""
         with self.unchanged:
-            names = self.records.names()
+            names = self.records.files()
             kept = [name for name in names if name >= _record_name(record.step - KEPT_RECORDS + 1)]
             needed = [Record.from_json(self.records.read(name)) for name in kept]
             _delete_others(self.records, kept)
             _delete_others(self.log.folder, [file.name for one in needed for file in one.log])
+            _delete_others(self.quarantine.folder, [file.name for one in needed for file in one.quarantine])
             _delete_others(self.outputs, [file.name for one in needed for file in one.outputs])
 
     # --- the end of a stream ------------------------------------------------------------------------------------------
 
     def intend_to_close(self, step: int) -> None:
         """Notes that the step closes all open slides, so that a restart does the same before it reads on."""
+        self.folder.make("")
         self.folder.write(_CLOSING, str(step).encode())
 
     def intends_to_close(self, step: int) -> bool:
-        return _CLOSING in self.folder.names() and int(self.folder.read(_CLOSING)) == step
+        return _CLOSING in self.folder.files() and int(self.folder.read(_CLOSING)) == step
 
 
 def _record_name(step: int) -> str:
@@ -150,8 +162,7 @@ def _record_name(step: int) -> str:
 
 
 def _delete_others(folder: Folder, kept: Iterable[str]) -> None:
-    for name in set(folder.names()).difference(kept):
-        folder.delete(name)
+    folder.delete_files(set(folder.files()).difference(kept))
 
 
 def _listed(names: list[str]) -> str:

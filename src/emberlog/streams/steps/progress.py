@@ -29,6 +29,8 @@ class StreamProgress:
     """A number where times are plain numbers; so is the watermark."""
     watermark: datetime | int | None
     late: int
+    bad: int
+    """The rows that could not be used; `query.bad(stream)` has them."""
     expired: int
     facts: Mapping[str, int]
     """The number of facts in the last slide's answer, by relation."""
@@ -48,6 +50,7 @@ class StreamProgress:
     totalRows: int
     """Since the query began; so are the others that begin with `total`."""
     totalLate: int
+    totalBad: int
     totalExpired: int
     totalSlides: int
 
@@ -82,6 +85,7 @@ class ProgressLog:
             lastSlide=self._moment(record.clock.closed),
             watermark=self._moment(record.clock.watermark(self._spec.schedule, self._spec.streams)),
             late=measures.late,
+            bad=measures.bad,
             expired=measures.expired,
             facts=totals.facts,
             added=measures.added,
@@ -93,6 +97,7 @@ class ProgressLog:
             isRebuilt=measures.is_rebuilt,
             totalRows=totals.tuples,
             totalLate=totals.late,
+            totalBad=totals.bad,
             totalExpired=totals.expired,
             totalSlides=totals.slides,
         )

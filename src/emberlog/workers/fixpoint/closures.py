@@ -155,7 +155,8 @@ class Closure(ABC):
         listing, seconds, since = self.listing, 0.0, perf_counter()
         for left, right in self._listed(listing):
             listing.total += len(left)
-            self.check(Progress(listing.rounds, len(left), listing.total))
+            if self.counted is None:  # else they were within the limits, and whoever reads them may do so when he likes
+                self.check(Progress(listing.rounds, len(left), listing.total))
             seconds += perf_counter() - since
             if len(left):
                 yield self.pairs.columns(left, right)

@@ -108,6 +108,11 @@ class FactoredWorker(Worker, KeepsHistory):
         return self.solution if isinstance(self.solution, Closure) else None
 
     @property
+    def is_sooner_counted(self) -> bool:
+        """Tells whether the facts are bits, which are counted in far less time than listed."""
+        return isinstance(self.solution, BitsClosure | BitMatrix)
+
+    @property
     def in_rounds(self) -> RoundsWorker | None:
         """Returns the worker that goes in rounds, if facts are hashed."""
         return self.solution if isinstance(self.solution, _HashedRows) else None
@@ -314,6 +319,7 @@ class _HashedRows(RoundsWorker):
     def __init__(self, worker: FactoredWorker, seeds: list[tuple[Lanes, Counts | None]]) -> None:
         super().__init__(worker.task, worker.statics, worker.report)
         self.began = worker.began
+        self.static_indexes = worker.static_indexes
         self.recorder = worker.recorder
         self.known_seeds = seeds
         self.relation = worker.factored.relation.name

@@ -16,7 +16,7 @@ from emberlog.workers.fixpoint.worker import Worker, WorkerTask
 from emberlog.workers.kernels import tables
 from emberlog.workers.kernels.lanes import Lane, Lanes, joined
 from emberlog.workers.kernels.tuning import BATCH, BYTES_IN_TABLE, MOST_REMEMBERED, SENT_AT_ONCE
-from emberlog.workers.plan.rules import Atom, Combine, RelationLayout
+from emberlog.workers.plan.rules import Atom, Combine, Probe, RelationLayout, RuleChain
 from emberlog.workers.store.history import HistoryBatch, KeepsHistory, RelationHistory
 from emberlog.workers.store.indexes import Matches
 from emberlog.workers.store.joined import Contribution, width_of, written_out
@@ -161,6 +161,11 @@ class GrowingWorker(Worker, KeepsHistory):
         return self.histories[relation].batches()
 
     # Reading relations of the recursion
+
+    def stands_still(self, chain: RuleChain) -> bool:
+        """Tells whether the rule looks into sets alone: values of the others become better under its eyes."""
+        looked_into = {step.atom.relation for step in chain.steps if isinstance(step, Probe)}
+        return all(self.program.relation(name).combine == () for name in looked_into & self.members)
 
     def started(self, atom: Atom) -> Iterator[list[Lane]]:
         if atom.relation not in self.relations:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Condition
-from typing import TypeVar
 
 import numpy as np
 
@@ -21,8 +20,9 @@ from emberlog.workers.fixpoint.staged import StagedWorker
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask
 from emberlog.workers.kernels.hashing import parts_by_owner, rows_of_owner
 from emberlog.workers.kernels.lanes import Lane, Lanes, joined, no_rows
+from emberlog.workers.kernels.threads import in_threads
 from emberlog.workers.kernels.tuning import MATRIX_MEMORY, MOST_ARCS, SHORT_ROUND, SHORT_ROUNDS
-from emberlog.workers.plan.factored import DoesNotFactor, Factored, factor
+from emberlog.workers.plan.factored import factored_for
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.plan.partition_choice import Kind, PartitionChoice, Walk
 from emberlog.workers.plan.representation import Representation
@@ -39,8 +39,6 @@ from emberlog.workers.store.partitioning import (
 )
 from emberlog.workers.store.stores import StaticStore
 from emberlog.workers.wire.messages import Carrier, Mail, Message, Progress, Running
-
-Found = TypeVar("Found")
 
 FEW_PASSES = 8
 """Workers for whom a thread each passes over all rows; for more of them one pass divides them."""
@@ -97,26 +95,16 @@ def worker_for(
             return BoundedWorker(task, statics, report)
         case RecursionCase.STAGED:
             return StagedWorker(task, statics, report)
-        case RecursionCase.SET if (factored := _factors(task)) is not None:
+        case RecursionCase.SET if (
+            task.representation is not Representation.HASH
+            and (factored := factored_for(task.program, task.placement, task.workers)) is not None
+        ):
             memory = MATRIX_MEMORY if task.memory is None else min(MATRIX_MEMORY, task.memory // 2)
             return FactoredWorker(
                 task, statics, report, factored=factored, representation=task.representation, memory=memory
             )
         case _:
             return RoundsWorker(task, statics, report)
-
-
-def _factors(task: WorkerTask) -> Factored | None:
-    """Returns the factors of a recursion, if they are to be used."""
-    if task.representation is Representation.HASH:
-        return None
-    try:
-        factored = factor(task.program)
-    except DoesNotFactor:
-        return None
-    spread = task.placement.statics
-    is_whole = task.workers == 1 or all(spread[name] is None for name in factored.relations_of_steps)
-    return factored if is_whole else None
 
 
 def run_workers(workers: Sequence[Worker]) -> None:
@@ -207,11 +195,12 @@ def share_of(rows: Lanes, column: int | None, number: int, partitioning: Partiti
 
 
 def shares_of(
-    relation: str, rows: Lanes, column: int | None, partitioning: Partitioning, workers: int, hot_keys: HotKeys
+    relation: str, store: StaticStore, column: int | None, partitioning: Partitioning, workers: int, hot_keys: HotKeys
 ) -> list[StaticStore]:
     """Returns what each worker keeps of a relation that does not change."""
     if column is None or workers == 1:
-        return [StaticStore(rows)] * workers
+        return [store] * workers
+    rows = store.all
     owner = hot_keys.owners(relation, rows, column, partitioning, workers)
     if workers <= FEW_PASSES:
         return in_threads([partial(_owned_rows, rows, owner, number) for number in range(workers)], workers)
@@ -221,15 +210,6 @@ def shares_of(
 
 def _owned_rows(rows: Lanes, owner: Owners, number: int) -> StaticStore:
     return StaticStore(rows_of_owner(rows, owner, number))
-
-
-def in_threads(calls: Sequence[Callable[[], Found]], threads: int) -> list[Found]:
-    """Calls functions that leave the interpreter to others for most of their time, so many at once; returns what they
-    return."""
-    if threads == 1 or len(calls) == 1:
-        return [call() for call in calls]
-    with ThreadPoolExecutor(threads) as pool:
-        return [end.result() for end in [pool.submit(call) for call in calls]]
 
 
 def agreed_hot_keys(columns: Mapping[str, Lane], exchange: Carrier, workers: int) -> HotKeys:

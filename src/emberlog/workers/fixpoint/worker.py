@@ -12,6 +12,9 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from threading import RLock
+from typing import TypeVar
 
 import numpy as np
 
@@ -25,7 +28,8 @@ from emberlog.workers.fixpoint.profile import Effort, Recorder
 from emberlog.workers.kernels.hashing import parts_by_owner
 from emberlog.workers.kernels.lanes import Lane, Lanes, Mask, joined, no_rows
 from emberlog.workers.kernels.memory import check
-from emberlog.workers.kernels.tuning import BATCH, JOINED_AT_ONCE, PIECES_PER_WORKER
+from emberlog.workers.kernels.threads import mapped, threads_here
+from emberlog.workers.kernels.tuning import BATCH, FEWEST_AHEAD, JOINED_AT_ONCE, MOST_AHEAD, PIECES_PER_WORKER
 from emberlog.workers.plan.closing_joins import keys_of
 from emberlog.workers.plan.compile import CyclicProgram
 from emberlog.workers.plan.faults import suspicion
@@ -36,13 +40,15 @@ from emberlog.workers.plan.rules import Atom, Combine, Intersect, Probe, RuleCha
 from emberlog.workers.plan.static_placement import NO_HOME
 from emberlog.workers.recover.checkpoints import Checkpoints, SavedState
 from emberlog.workers.store.hot_keys import NO_HOT_KEYS, HotKeys
-from emberlog.workers.store.indexes import Intersection, Matches, PackedIndex, SortedLists
+from emberlog.workers.store.indexes import Intersection, Matches, PackedIndex, SortedLists, StaticIndexes
 from emberlog.workers.store.joined import Contribution, Joined, rows_of, written_out
 from emberlog.workers.store.partitioning import Hashed, Partitioning
 from emberlog.workers.store.relations import WorkerRelation, refuse_negative
 from emberlog.workers.store.stores import StaticStore, Store
 from emberlog.workers.store.texts import Texts
 from emberlog.workers.wire.messages import Mail, Message, Progress, Running
+
+Found = TypeVar("Found")
 
 FOR_ALL = 1 << 16
 """Added to the channel of valuations: they meet a hot key, and go to all workers."""
@@ -101,9 +107,11 @@ class Worker(RelationAccess):
         self.program = task.program
         self.statics = statics
         self.members = frozenset(relation.name for relation in self.program.relations)
-        self.static_indexes: dict[tuple[str, tuple[int, ...]], PackedIndex] = {}
-        self.sorted_lists: dict[tuple[str, tuple[int, ...], int], SortedLists] = {}
+        self.static_indexes: dict[str, StaticIndexes] = {}
+        """By relation. Workers that share a relation may share its indexes: who has some puts them here."""
         self.intersections: dict[Intersect, Intersection] = {}
+        self.making = RLock()
+        """Held while an index is made that several threads may ask for."""
         self.report = report
         self.began = time.monotonic()
         self.effort = Effort()
@@ -178,19 +186,25 @@ class Worker(RelationAccess):
 
     def intersection(self, step: Intersect) -> Intersection:
         if step not in self.intersections:
-            self.intersections[step] = Intersection([self._sorted_lists(atom, step.variable) for atom in step.atoms])
+            with self.making:
+                if step not in self.intersections:
+                    lists = [self._sorted_lists(atom, step.variable) for atom in step.atoms]
+                    self.intersections[step] = Intersection(lists)
         return self.intersections[step]
 
     def _sorted_lists(self, atom: Atom, variable: str) -> SortedLists:
         keys, column = keys_of(atom, variable), atom.variables.index(variable)
-        if (atom.relation, keys, column) not in self.sorted_lists:
-            self.sorted_lists[atom.relation, keys, column] = SortedLists(self.statics[atom.relation], keys, column)
-        return self.sorted_lists[atom.relation, keys, column]
+        return self._indexes_of(atom.relation).sorted_lists(keys, column)
 
     def static_index(self, relation: str, keys: tuple[int, ...]) -> PackedIndex:
-        if (relation, keys) not in self.static_indexes:
-            self.static_indexes[relation, keys] = PackedIndex(self.statics[relation], keys)
-        return self.static_indexes[relation, keys]
+        return self._indexes_of(relation).packed(keys)
+
+    def _indexes_of(self, relation: str) -> StaticIndexes:
+        if relation not in self.static_indexes:
+            with self.making:
+                if relation not in self.static_indexes:
+                    self.static_indexes[relation] = StaticIndexes(self.statics[relation])
+        return self.static_indexes[relation]
 
     # Contributions
 
@@ -239,13 +253,32 @@ class Worker(RelationAccess):
             assert isinstance(step, Probe)
             if step.atom.relation in self.statics and self.statics[step.atom.relation].count:
                 index = self.static_index(step.atom.relation, step.keys)
-                at_end = runner.run(begin, end.position, batches)
+                at_end = self._run_ahead(runner, begin, end.position, batches, _unchanged)
                 is_sum = self.program.relation(chain.relation).combine == (Combine.SUM_FLOAT,)
                 for batch in _together(at_end) if is_sum else at_end:
                     yield self.contributions_of(runner, batch) if batch.is_joined else runner.joined(end, batch, index)
                 return
-        for batch in runner.run(begin, len(chain.steps), batches):
-            yield self.contributions_of(runner, batch)
+        yield from self._run_ahead(runner, begin, len(chain.steps), batches, partial(self.contributions_of, runner))
+
+    def _run_ahead(
+        self, runner: ChainRunner, begin: int, end: int, batches: Iterator[Batch], last: Callable[[Batch], Found]
+    ) -> Iterator[Found]:
+        """Takes batches through steps of a rule, and yields what `last` makes of each. Other threads of this worker do
+        that for some while what comes of those before is entered; everything comes in the same order."""
+        is_alone = threads_here() == 1 or self.recorder is not None or bool(self.program.functions)
+        if is_alone or begin == end or not self.stands_still(runner.chain):
+            yield from map(last, runner.run(begin, end, batches))
+            return
+
+        def through(piece: Batch) -> list[Found]:
+            return [last(batch) for batch in runner.run(begin, end, iter((piece,)))]
+
+        for found in mapped(through, _in_pieces(batches)):
+            yield from found
+
+    def stands_still(self, chain: RuleChain) -> bool:
+        """Tells whether what the rule looks into stays as it is while facts are entered."""
+        return True
 
     def contributions_of(self, runner: ChainRunner, batch: Batch) -> Lanes:
         """Returns the heads of valuations that have come to the end of a rule. What is negative is refused here:
@@ -462,6 +495,22 @@ def _together(batches: Iterator[Batch]) -> Iterator[Batch]:
             waiting = []
     if waiting:
         yield _as_one(waiting)
+
+
+def _in_pieces(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """Divides batches among threads, where that pays, but never so that what comes of it fills the memory."""
+    for batch in batches:
+        size = max(FEWEST_AHEAD, min(MOST_AHEAD, batch.rows // (2 * threads_here())))
+        if batch.rows <= size:
+            yield batch
+            continue
+        for begin in range(0, batch.rows, size):
+            lanes = {name: lane[begin : begin + size] for name, lane in batch.lanes.items()}
+            yield Batch(lanes, min(size, batch.rows - begin))
+
+
+def _unchanged(batch: Batch) -> Batch:
+    return batch
 
 
 def _as_one(batches: Sequence[Batch]) -> Batch:

@@ -68,20 +68,8 @@ def join_extreme(
 
 
 @jit
-def join_sum(
-    numbers: Lane,
-    starts: Lane,
-    keys: Lane,
-    base: Floats,
-    rows_of: npt.NDArray[np.int32],
-    low: int,
-    store: Lanes,
-    count: int,
-) -> int:
-    """Joins into a lone sum of floats whose changes nobody asks for; see `upsert_dense_sum`. Pairs are added up by key
-    first, which is one look into memory for each of them: where there is nothing yet, there is a -0.0, which no value
-    is and which changes none."""
-    totals = np.full(rows_of.shape[0], -0.0)
+def add_pairs(numbers: Lane, starts: Lane, keys: Lane, base: Floats, low: int, totals: Floats) -> None:
+    """Adds the pairs of a join to the totals of their keys."""
     for probe in range(numbers.shape[0]):
         group = numbers[probe]
         if group < 0:
@@ -89,6 +77,12 @@ def join_sum(
         own = base[probe]
         for place in range(starts[group], starts[group + 1]):
             totals[keys[place] - low] += own
+
+
+@jit
+def take_totals(totals: Floats, rows_of: npt.NDArray[np.int32], low: int, store: Lanes, count: int) -> int:
+    """Adds totals to a lone sum of floats whose changes nobody asks for; see `upsert_dense_sum`. Where there is
+    nothing yet, there is a -0.0, which no value is and which changes none. Returns the number of rows."""
     nothing = np.iinfo(np.int64).min
     bits = totals.view(np.int64)
     sums = store[1].view(np.float64)

@@ -6,12 +6,19 @@ chained index grows with its relation: each row points to the one before it with
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
+import numpy.typing as npt
 
 from emberlog.workers.kernels.hashing import hash_row
 from emberlog.workers.kernels.jit import jit
 from emberlog.workers.kernels.lanes import Lane, Lanes
+from emberlog.workers.kernels.memory import claim
+from emberlog.workers.kernels.places import count_rows, put_rows
 from emberlog.workers.kernels.tables import Rows, Table, entry_of, locate
+from emberlog.workers.kernels.threads import in_threads, ranges, threads_here
+from emberlog.workers.kernels.tuning import MANY_ROWS
 
 
 @jit
@@ -37,8 +44,30 @@ def group_starts(numbers: Rows, first: int, groups: int) -> Rows:
     """Returns where each group begins if the rows are put in the order of their groups, which are numbered from `first`
     on."""
     starts = np.zeros(groups + 1, np.int64)
-    _count_groups(numbers, first, starts)
+    counts = _counts(numbers, first, groups)
+    if counts is None:
+        _count_groups(numbers, first, starts)
+    else:
+        counts.sum(axis=0, out=starts[1:])
     return np.cumsum(starts, out=starts)
+
+
+def _pieces(numbers: Rows, groups: int) -> list[tuple[int, int]]:
+    """Divides rows among threads, where that pays: each needs a place for each group."""
+    is_large = len(numbers) >= MANY_ROWS and len(numbers) < 1 << 31 and groups * threads_here() <= len(numbers)
+    return ranges(len(numbers), MANY_ROWS // 2) if is_large else [(0, len(numbers))]
+
+
+def _counts(numbers: Rows, first: int, groups: int) -> npt.NDArray[np.int32] | None:
+    """Returns how many rows each group has in the piece of each thread; None where one thread has all of them."""
+    pieces = _pieces(numbers, groups)
+    if len(pieces) == 1:
+        return None
+    claim(4 * len(pieces) * groups)
+    counts = np.zeros((len(pieces), groups), np.int32)
+    calls = [partial(count_rows, *piece, numbers, first, own) for piece, own in zip(pieces, counts, strict=True)]
+    in_threads(calls)
+    return counts
 
 
 @jit
@@ -50,7 +79,22 @@ def _count_groups(numbers: Rows, first: int, counts: Rows) -> None:
 def in_groups(numbers: Rows, first: int, starts: Rows, lane: Lane) -> Lane:
     """Returns a lane in the order of groups that begin so; rows of a group stay in theirs."""
     ordered = np.empty(len(numbers), np.int64)
-    _put_in_groups(numbers, first, starts.copy(), lane, ordered)
+    counts = _counts(numbers, first, len(starts) - 1)
+    if counts is None:
+        _put_in_groups(numbers, first, starts.copy(), lane, ordered)
+        return ordered
+    # Each thread puts its rows behind those of the threads before it.
+    places = np.empty_like(counts)
+    places[0] = starts[:-1]
+    for number in range(1, len(counts)):
+        np.add(places[number - 1], counts[number - 1], out=places[number])
+    pieces = _pieces(numbers, len(starts) - 1)
+    in_threads(
+        [
+            partial(put_rows, *piece, numbers, first, own, lane, ordered)
+            for piece, own in zip(pieces, places, strict=True)
+        ]
+    )
     return ordered
 
 

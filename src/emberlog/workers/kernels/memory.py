@@ -22,9 +22,11 @@ from emberlog.workers.kernels.tuning import (
     FEWEST_AT_ONCE,
     HELD_SHARE,
     LARGE_BYTES,
+    LEAST_WRITE,
     LOOK_SECONDS,
     MOST_HELD,
     SHORT_OF_MEMORY,
+    WAITING_SHARE,
 )
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
@@ -104,6 +106,14 @@ def at_once(most: int) -> int:
     if not _budgets:
         return most
     return max(min(most, _smallest().size // BYTES_BESIDE), FEWEST_AT_ONCE)
+
+
+def may_wait(most: int) -> int:
+    """Returns how many bytes wait at a time for one of many writes: at most so many, and fewer where a budget is small,
+    so that all that wait together are a small part of it."""
+    if not _budgets:
+        return most
+    return max(min(most, _smallest().size // WAITING_SHARE), LEAST_WRITE)
 
 
 def is_short() -> bool:

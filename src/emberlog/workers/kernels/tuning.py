@@ -34,6 +34,9 @@ order. Decides whether it fits before it is read."""
 COPY_SHARE = 0.25
 """Share of the memory of a worker that a copy of a relation may take. One that takes more is spread, even where that
 means an exchange in each round."""
+KEPT_SHARE = 0.125
+"""Share of the memory that workers could use which inputs and indexes take that are kept for later runs in the same
+process."""
 UNKNOWN_MEMORY = 4 << 30
 """Bytes that a worker is taken to have where nobody says how much it has."""
 BYTES_IN_TABLE = 32
@@ -114,8 +117,12 @@ SPILL_BLOCK = 1 << 16
 """Rows that are written to disk, and read back, at a time at most."""
 WORTH_WRITING = 1 << 16
 """Bytes that are worth a write: fewer wait for others."""
+LEAST_WRITE = 1 << 12
+"""Bytes that are written at once however small the budget is."""
 SECTIONS = 32
 """Sections of a relation that does not fit into memory. One of them has to fit, with its share of a round."""
+WAITING_SHARE = 1024
+"""Part of its memory (one in so many) that waits for each write: a section has three files."""
 FANOUT = 4
 """Slices that one is divided into when memory is short."""
 DEEPEST = 8
@@ -135,6 +142,22 @@ more than that to read, to begin again is as fast."""
 # Few values
 MOST_DEALT = 1 << 16
 """Values that are dealt out one by one at most: every worker has a table of where each of them is."""
+
+# Threads of one process
+MANY_ROWS = 1 << 20
+"""Rows of a relation that several threads put in order: each needs to count all keys. The benchmark `cc` exercises
+it."""
+WORTH_A_THREAD = 1 << 14
+"""Pairs of a join, or rows, that are worth a thread of their own."""
+PLACES_PER_ROW = 4
+"""Places of a range of keys for each row that is entered, up to which rows are entered by place."""
+PLACES_PER_MORE = 64
+"""The same where the store has its values by place already."""
+FEWEST_AHEAD = 1 << 12
+"""Rows of a batch that are worth a thread of their own: some calls of numpy go with each of them. The benchmark
+`andersen` exercises it."""
+MOST_AHEAD = 1 << 14
+"""Rows of a batch that a thread takes at a time: what it derives from them waits until it is entered."""
 
 # Workers of one process
 SENT_AT_ONCE = 1 << 20

@@ -81,6 +81,8 @@ class CyclicProgram:
     """Those of the user that it calls. The others are everywhere."""
     nullable: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """By relation, its own or one that it reads: the columns that may be null."""
+    copied: Mapping[str, str] = field(default_factory=dict)
+    """Copies of relations that it reads, which are spread by other columns, and whose rows each has."""
 
     @property
     def expressions(self) -> Iterator[Expression]:

@@ -17,6 +17,7 @@ from emberlog.semantics.model import Compare, RecursionCase
 from emberlog.semantics.totality import can_fail, condition_can_fail
 from emberlog.syntax.ast import ComparisonOperator, Variable
 from emberlog.workers.plan.compile import CyclicProgram
+from emberlog.workers.plan.placement import Placement
 from emberlog.workers.plan.rules import (
     Assign,
     Atom,
@@ -66,6 +67,17 @@ class Factored:
 
 class DoesNotFactor(Exception):
     """The text says why."""
+
+
+def factored_for(program: CyclicProgram, placement: Placement, workers: int) -> Factored | None:
+    """Returns the factors of a recursion, if so many workers can use them."""
+    try:
+        factored = factor(program)
+    except DoesNotFactor:
+        return None
+    spread = placement.statics
+    is_whole = workers == 1 or all(spread[name] is None for name in factored.relations_of_steps)
+    return factored if is_whole else None
 
 
 def factor(program: CyclicProgram) -> Factored:

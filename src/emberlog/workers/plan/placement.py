@@ -144,7 +144,7 @@ def _split(
     that are too large to be everywhere, if there is a column that all rules look them up by."""
     splits = [split_rule_by_location(chain, program, homes) for chain in program.rules]
     spread = _spread(program, homes, (split.chain for split in splits), preferred)
-    large = common_columns(copies.too_large(spread), program.rules)
+    large = common_columns(copies.too_large(spread), program.rules, preferred)
     if not large:
         return splits, spread
     splits = [split_rule_by_location(chain, program, homes, large) for chain in program.rules]

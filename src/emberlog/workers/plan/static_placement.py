@@ -43,9 +43,11 @@ def spread_statics(
     return spread
 
 
-def common_columns(relations: Collection[str], rules: Iterable[RuleChain]) -> dict[str, int]:
-    """By relation the column that all rules look it up by, among others, if there is one: the one that most valuations
-    are already at, or could be."""
+def common_columns(
+    relations: Collection[str], rules: Iterable[RuleChain], preferred: Mapping[str, int | None]
+) -> dict[str, int]:
+    """By relation the column that all rules look it up by, among others, if there is one: the preferred one, or the one
+    that most valuations are already at, or could be."""
     votes: dict[str, dict[int, int]] = {}
     allowed: dict[str, set[int]] = {}
     for chain in rules:
@@ -59,7 +61,7 @@ def common_columns(relations: Collection[str], rules: Iterable[RuleChain]) -> di
                 case _:
                     pass
     return {
-        name: max(sorted(columns), key=lambda column: votes[name][column])
+        name: max(sorted(columns), key=lambda column: (column == preferred.get(name, -1), votes[name][column]))
         for name, columns in allowed.items()
         if columns
     }

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import assert_never
 
 from emberlog.config import DEFAULT_EXECUTION, Execution
@@ -30,6 +31,7 @@ from emberlog.workers.plan.nulls import Columns, union_of
 from emberlog.workers.plan.partition_choice import PartitionChoice, choose_partitioning
 from emberlog.workers.plan.placement import NO_LIMIT, Copies, Placement, has_one_group, place
 from emberlog.workers.plan.rules import Probe, Refute, columns_read
+from emberlog.workers.plan.spread_copies import with_spread_copies
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +61,16 @@ class WorkerPlan:
     @property
     def inputs(self) -> dict[str, tuple[DataType, ...]]:
         """What has to be fed."""
-        made = {relation.name for stratum in self.strata for relation in stratum.program.relations}
+        made = {relation.name for stratum in self.strata for relation in stratum.program.relations} | self.copied.keys()
         read: dict[str, tuple[DataType, ...]] = {}
         for stratum in self.strata:
             read.update(stratum.program.static_types)
         return {name: types for name, types in read.items() if name not in made}
+
+    @property
+    def copied(self) -> dict[str, str]:
+        """The copies of relations that are spread by further columns, and whose rows each has."""
+        return {name: one for stratum in self.strata for name, one in stratum.program.copied.items()}
 
     @property
     def nullable(self) -> dict[str, frozenset[int]]:
@@ -75,7 +82,8 @@ class WorkerPlan:
         """The relations that are fed whose hot keys may be on all workers."""
         seeds = [chain for one in self.strata for chain in one.program.seeds]
         rules = [chain for one in self.strata for chain in one.placement.rules]
-        return splittable(self.spread, rules, seeds) & self.inputs.keys()
+        fed = self.inputs.keys() | {copy for copy, name in self.copied.items() if name in self.inputs}
+        return splittable(self.spread, rules, seeds) & fed
 
     @property
     def has_texts(self) -> bool:
@@ -90,14 +98,16 @@ class WorkerPlan:
         return next((name for one in self.strata if (name := one.program.reads_letters) is not None), None)
 
     def used_columns(self, relation: str) -> frozenset[int]:
-        """The columns of a relation that is fed which some stratum reads, or which spread it."""
-        column = self.spread[relation]
-        used = {column} if column is not None else set()
-        for one in self.partition_choice.walks:
-            used |= {one.origin, one.target} if one.relation == relation else set()
-        for stratum in self.strata:
-            for chain in (*stratum.program.seeds, *stratum.program.rules):
-                used |= columns_read(chain, relation)
+        """The columns of a relation that is fed which some stratum reads, or which spread it or a copy of it."""
+        used: set[int] = set()
+        for name in (relation, *(copy for copy, one in self.copied.items() if one == relation)):
+            column = self.spread[name]
+            used |= {column} if column is not None else set()
+            for one in self.partition_choice.walks:
+                used |= {one.origin, one.target} if one.relation == name else set()
+            for stratum in self.strata:
+                for chain in (*stratum.program.seeds, *stratum.program.rules):
+                    used |= columns_read(chain, name)
         return frozenset(used)
 
     @property
@@ -141,7 +151,7 @@ class WorkerPlanner:
         self._made_nulls: dict[str, frozenset[int]] = {}
         """By relation: the columns that may be null by its rules."""
         self._compiled: dict[tuple[str, ...], tuple[Definition | Fixpoint, Compiled]] = {}
-        self._plans: dict[tuple[str, ...], WorkerPlan] = {}
+        self._plans: dict[tuple[str, ...], tuple[CyclicProgram, WorkerPlan]] = {}
         self.elsewhere: dict[tuple[str, ...], str] = {}
         """By their relations: strata that were not computed as they are planned here, and how they were."""
 
@@ -202,9 +212,10 @@ class WorkerPlanner:
         """Plans one of the strata, most often a recursive one, for which there are no obstacles."""
         program = self.compiled(main, statistics).program
         assert program is not None
-        known = self._plans.get(main.relations)
-        if known is None or known.main.program is not program:
-            known = self._plans[main.relations] = self._plan(main, program, statistics)
+        compiled, known = self._plans.get(main.relations, (None, None))
+        if known is None or compiled is not program:
+            known = self._plan(main, program, statistics)
+            self._plans[main.relations] = program, known
         return known
 
     def _plan(self, main: PlannedStratum, program: CyclicProgram, statistics: Statistics) -> WorkerPlan:
@@ -223,8 +234,17 @@ class WorkerPlanner:
             needed = _read_by(later) | set(self._outputs)
             types = {name: one for name, one in types.items() if name in needed}
         streamed = {relation.name for relation in program.relations} if after else set()
+        placing = partial(_placements, streamed=streamed, execution=self.execution, shares_memory=self._shares_memory)
         copies = self._copies(programs, statistics)
-        placements = _placements(programs, streamed, self.execution, copies, shares_memory=self._shares_memory)
+        placements = placing(programs, copies=copies)
+        if large := _too_large(placements, copies):
+            spread, columns = with_spread_copies(programs, large)
+            copies = self._copies(spread, statistics)
+            instead = placing(spread, copies=copies, columns=columns)
+            if len(_too_large(instead, copies)) < len(large):
+                programs, placements = spread, instead
+        place = len(before)
+        before, program = programs[:place], programs[place]
         members = zip(programs, placements, strict=True)
         is_recursive = isinstance(main.root, Fixpoint)
         beside = {one.relations[0].name: one for one in before}
@@ -241,10 +261,10 @@ class WorkerPlanner:
 
     def _copies(self, programs: Iterable[CyclicProgram], statistics: Statistics) -> Copies:
         sizes = {
-            name: int(8 * len(types) * statistics[name].rows) * COPIES_IN_MEMORY
+            name: int(8 * len(types) * statistics[one.copied.get(name, name)].rows) * COPIES_IN_MEMORY
             for one in programs
             for name, types in one.static_types.items()
-            if name in statistics
+            if one.copied.get(name, name) in statistics
         }
         return Copies(sizes, self._room_for_copies)
 
@@ -330,11 +350,13 @@ def _placements(
     streamed: set[str],
     execution: Execution,
     copies: Copies,
+    columns: Mapping[str, int] = MappingProxyType({}),
     *,
     shares_memory: bool,
 ) -> list[Placement]:
-    """Placements that agree how each relation is spread; where strata want different things, it is everywhere."""
-    preferred: dict[str, int | None] = {}
+    """Placements that agree how each relation is spread; where strata want different things, it is everywhere.
+    `columns` say how some should be spread if that is possible."""
+    preferred: dict[str, int | None] = dict(columns)
     for program in programs:
         wanted = wanted_whole(program, execution)
         if execution.representation != "auto" or not copies.too_large(wanted):
@@ -407,6 +429,11 @@ def wanted_whole(program: CyclicProgram, execution: Execution) -> dict[str, int 
     if execution.representation == "auto" and has_one_group(program):
         return {}
     return dict.fromkeys(relations_needed_whole(program))
+
+
+def _too_large(placements: Iterable[Placement], copies: Copies) -> set[str]:
+    """Returns the relations that are whole on every worker, although they are too large for that."""
+    return {name for one in placements for name in copies.too_large(one.statics)}
 
 
 def _with_streams(placement: Placement, streamed: set[str]) -> Placement:

@@ -7,6 +7,7 @@ the same to everyone, wherever each of them sees the folder.
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -32,6 +33,9 @@ _WHOLE_WHEN_CLOSED = ("s3", "gcs", "abfs")
 
 _AT_ONCE = 32
 """Requests to a store at the same time. A request takes some hundredths of a second, nearly all of it waiting."""
+
+
+_UNFINISHED = ".unfinished"
 
 
 class Unopened(Exception):
@@ -75,6 +79,10 @@ class Folder(Protocol):
         """Returns the files of a folder below it, none if it is not there, and how many bytes each has."""
         ...
 
+    def files(self) -> list[str]:
+        """Lists the files in it by name, without those that are not finished; none if it is not there."""
+        ...
+
     def folders(self, prefix: str) -> list[str]:
         """Returns the names of the folders in it that begin so."""
         ...
@@ -104,7 +112,7 @@ class LocalFolder:
 
     @property
     def uri(self) -> str:
-        return self.path.as_uri()
+        return f"file://{self.path}"  # Spark takes a name as it is, without the escapes of addresses
 
     def within(self, name: str) -> LocalFolder:
         return LocalFolder(self.path / name)
@@ -126,7 +134,7 @@ class LocalFolder:
         return (self.path / name).open("rb")
 
     def write(self, name: str, data: bytes) -> None:
-        unfinished = self.path / f"{name}.unfinished"
+        unfinished = self.path / _unfinished(name)
         unfinished.write_bytes(data)
         unfinished.replace(self.path / name)
 
@@ -142,6 +150,13 @@ class LocalFolder:
                 return {f"{name}/{one.name}": one.stat().st_size for one in found if one.is_file()}
         except FileNotFoundError:
             return {}
+
+    def files(self) -> list[str]:
+        try:
+            with os.scandir(self.path) as found:
+                return sorted(one.name for one in found if one.is_file() and _is_finished(one.name))
+        except FileNotFoundError:
+            return []
 
     def folders(self, prefix: str) -> list[str]:
         return [one.name for one in self.path.glob(f"{prefix}*") if one.is_dir()]
@@ -188,7 +203,7 @@ class StoreFolder:
         return self.system.open_input_stream(self._at(name))
 
     def write(self, name: str, data: bytes) -> None:
-        unfinished = name if self._is_keyed else f"{name}.unfinished"
+        unfinished = name if self._is_keyed else _unfinished(name)
         with self.open_out(unfinished) as out:
             out.write(data)
         if unfinished != name:
@@ -204,6 +219,10 @@ class StoreFolder:
     def sizes(self, name: str) -> dict[str, int]:
         found = self.system.get_file_info(fs.FileSelector(self._at(name), allow_not_found=True))
         return {f"{name}/{one.base_name}": int(one.size) for one in found if one.is_file}
+
+    def files(self) -> list[str]:
+        found = self.system.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
+        return sorted(one.base_name for one in found if one.is_file and _is_finished(one.base_name))
 
     def folders(self, prefix: str) -> list[str]:
         found = self.system.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
@@ -226,6 +245,15 @@ class StoreFolder:
 
     def _at(self, name: str) -> str:
         return f"{self.path.rstrip('/')}/{name}" if name else self.path
+
+
+def _unfinished(name: str) -> str:
+    """Names a file that is being written: two who write the same one do not meet there."""
+    return f"{name}.{uuid.uuid4().hex}{_UNFINISHED}"
+
+
+def _is_finished(name: str) -> bool:
+    return not name.startswith((".", "_")) and not name.endswith(_UNFINISHED)
 
 
 def folder_at(location: str) -> Folder:

@@ -55,7 +55,7 @@ def frequent(lane: Lane, workers: int) -> tuple[Lane, Lane]:
     values, counts = np.unique(lane[::step], return_counts=True)
     counts = counts * step
     # Half of what makes a value hot: another worker may have more than its share of it.
-    candidates = counts > len(lane) * HOT_SHARE / workers / 2
+    candidates = counts > max(len(lane) * HOT_SHARE, FEWEST_HOT) / workers / 2
     return values[candidates], counts[candidates].astype(np.int64)
 
 

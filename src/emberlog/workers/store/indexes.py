@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from threading import RLock
 
 import numpy as np
 import numpy.typing as npt
@@ -56,12 +57,24 @@ def slices(counts: Rows) -> Iterator[tuple[int, int, int]]:
         begin, done = end, int(ends[end - 1])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Reverse:
+    """Holds the numbers of the groups that have each value: those of one value lie next to each other."""
+
+    low: int
+    starts: Rows
+    groups: npt.NDArray[np.int32]
+
+
 class PackedIndex:
     """Indexes a relation that does not change: the rows of a key lie next to each other."""
 
     def __init__(self, store: StaticStore, lanes: tuple[int, ...]) -> None:
         self.store = store
         self.ordered: dict[int, Lane] = {}
+        self.reversed: dict[int, Reverse] = {}
+        self._making = RLock()
+        """Held while something is made that several threads may ask for."""
         self.ranges: dict[int, tuple[int, int]] = {}
         self.low = 0
         """The lowest key, where the number of a group is its key; the groups are numbered from it on."""
@@ -80,6 +93,15 @@ class PackedIndex:
         self.distinct = np.empty_like(keys)
         groups, self.numbers = number_keys(self.table, self.distinct, keys)
         self.starts = group_starts(self.numbers, 0, groups)
+
+    @property
+    def bytes(self) -> int:
+        """Returns what it takes beside the rows."""
+        lanes = [self.starts, *self.ordered.values()]
+        if not self.dense:
+            lanes += [self.numbers, self.table.view(np.int64), self.distinct]
+        reversed_ = [array for one in self.reversed.values() for array in (one.starts, one.groups)]
+        return sum(lane.nbytes for lane in (*lanes, *reversed_))
 
     def groups(self, keys: Lanes) -> Lane:
         """Returns the number of each key's group, -1 where there is none."""
@@ -102,11 +124,27 @@ class PackedIndex:
     def in_order(self, column: int) -> Lane:
         """Returns a column in the order of the keys: what lies together is read together."""
         if column not in self.ordered:
-            claim(8 * self.store.count)
-            self.ordered[column] = in_groups(
-                self.numbers, self.low, self.starts, np.ascontiguousarray(self.store.all[column])
-            )
+            with self._making:
+                if column not in self.ordered:
+                    claim(8 * self.store.count)
+                    lane = np.ascontiguousarray(self.store.all[column])
+                    self.ordered[column] = in_groups(self.numbers, self.low, self.starts, lane)
         return self.ordered[column]
+
+    def reverse(self, column: int) -> Reverse | None:
+        """Returns the groups that have each value of a column whose values lie in a small range; None for others."""
+        low, high = self.range_of(column)
+        if high - low >= max(4 * self.store.count, SMALL_RANGE) or len(self.starts) >= 1 << 31:
+            return None
+        if column not in self.reversed:
+            claim(20 * self.store.count)
+            keys = np.ascontiguousarray(self.store.all[column])
+            starts = group_starts(keys, low, high - low + 1)
+            groups = in_groups(keys, low, starts, self.numbers)
+            if self.low:
+                groups -= self.low
+            self.reversed[column] = Reverse(low, starts, groups.astype(np.int32))
+        return self.reversed[column]
 
     def range_of(self, column: int) -> tuple[int, int]:
         """Returns the smallest and the largest value of a column; the relation is not empty."""
@@ -212,6 +250,37 @@ class SortedLists:
         places = np.where(is_there, groups, 0)
         starts = self.index.starts
         return np.where(is_there, starts[places], 0), np.where(is_there, starts[places + is_there], 0)
+
+
+class StaticIndexes:
+    """Makes the indexes of a relation that does not change, each when it is first asked for, and for all threads."""
+
+    def __init__(self, store: StaticStore) -> None:
+        self.store = store
+        self._packed: dict[tuple[int, ...], PackedIndex] = {}
+        self._sorted: dict[tuple[tuple[int, ...], int], SortedLists] = {}
+        self._making = RLock()
+
+    def packed(self, keys: tuple[int, ...]) -> PackedIndex:
+        if keys not in self._packed:
+            with self._making:
+                if keys not in self._packed:
+                    self._packed[keys] = PackedIndex(self.store, keys)
+        return self._packed[keys]
+
+    def sorted_lists(self, keys: tuple[int, ...], column: int) -> SortedLists:
+        if (keys, column) not in self._sorted:
+            with self._making:
+                if (keys, column) not in self._sorted:
+                    self._sorted[keys, column] = SortedLists(self.store, keys, column)
+        return self._sorted[keys, column]
+
+    @property
+    def bytes(self) -> int:
+        """Returns what the rows and their indexes take."""
+        packed = [*self._packed.values(), *(one.index for one in self._sorted.values())]
+        lists = sum(one.values.nbytes for one in self._sorted.values())
+        return self.store.all.nbytes + lists + sum(one.bytes for one in packed)
 
 
 class Intersection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from threading import RLock
 from typing import assert_never
 
 import numpy as np
@@ -60,6 +61,8 @@ class WorkerRelation:
         self.spills = spills
         self.store: Store = store or new_store(layout, tracks=tracks)
         self.indexes: dict[tuple[int, ...], ChainedIndex] = {}
+        self._making = RLock()
+        """Held while an index is made that several threads may ask for."""
         self.began_with: RoundBegin | None = None
         """While rules read the delta, if somebody may have to begin the round again."""
         self.largest: KeyedStore | None = None
@@ -148,9 +151,12 @@ class WorkerRelation:
     def index(self, keys: tuple[int, ...]) -> ChainedIndex:
         """Returns the index by these columns; made when it is first asked for."""
         if keys not in self.indexes:
-            lanes = tuple(self.layout.columns[key].lane for key in keys)
-            self.indexes[keys] = ChainedIndex(self.store, lanes)
-            self.indexes[keys].catch_up()
+            with self._making:
+                if keys not in self.indexes:
+                    lanes = tuple(self.layout.columns[key].lane for key in keys)
+                    index = ChainedIndex(self.store, lanes)
+                    index.catch_up()
+                    self.indexes[keys] = index
         return self.indexes[keys]
 
     def matches(self, keys: tuple[int, ...], values: Lanes, version: Version) -> Iterator[Matches]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from emberlog.workers.kernels.hashing import rows_of_owner, sections_of
 from emberlog.workers.kernels.lanes import Lanes, joined
-from emberlog.workers.kernels.memory import TooLarge, give_back, is_short
+from emberlog.workers.kernels.memory import TooLarge, at_once, give_back, is_short
 from emberlog.workers.kernels.tuning import SECTIONS, SPILL_BLOCK
 from emberlog.workers.store.spilled_rows import SpilledRows, SpillFile
 from emberlog.workers.store.stores import KeyedStore, SetStore
@@ -42,8 +42,9 @@ class _Section:
         for lanes in self.inbox.batches():
             store.add(lanes)
         changed = store.advance()
-        for begin in range(0, changed, SPILL_BLOCK):
-            part = _delta_rows(store, begin, min(begin + SPILL_BLOCK, changed))
+        block = at_once(SPILL_BLOCK)
+        for begin in range(0, changed, block):
+            part = _delta_rows(store, begin, min(begin + block, changed))
             self.delta.add(part)
             self.known.add(part)
         self.inbox.clear()
@@ -76,8 +77,9 @@ class SectionedStore:
         self.known_file, self.inbox_file, self.delta_file = SpillFile(), SpillFile(), SpillFile()
         self.sections = [_Section(self) for _ in range(SECTIONS)]
         is_new, is_delta = store.new_rows(), store.rows_of_delta()
-        for begin in range(0, store.count, SPILL_BLOCK):
-            end = min(begin + SPILL_BLOCK, store.count)
+        block = at_once(SPILL_BLOCK)
+        for begin in range(0, store.count, block):
+            end = min(begin + block, store.count)
             lanes = store.rows[:, begin:end]
             for number, rows in self._by_section(lanes[:, ~is_new[begin:end]]):
                 self.sections[number].known.add(rows)
@@ -96,8 +98,9 @@ class SectionedStore:
                     yield number, rows
 
     def add(self, batch: Lanes) -> bool:
-        for begin in range(0, batch.shape[1], SPILL_BLOCK):
-            for number, rows in self._by_section(batch[:, begin : begin + SPILL_BLOCK]):
+        block = at_once(SPILL_BLOCK)
+        for begin in range(0, batch.shape[1], block):
+            for number, rows in self._by_section(batch[:, begin : begin + block]):
                 self.sections[number].inbox.add(rows)
         return True
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from emberlog.workers.kernels.lanes import Lanes, no_rows
-from emberlog.workers.kernels.memory import TooLarge
+from emberlog.workers.kernels.memory import TooLarge, at_once, may_wait
 from emberlog.workers.kernels.tuning import SPILL_BLOCK, WORTH_WRITING
 
 
@@ -157,12 +157,13 @@ class SpilledRows:
         return self._own_file
 
     def add(self, lanes: Lanes) -> None:
-        for begin in range(0, lanes.shape[1], SPILL_BLOCK):
-            part = lanes[:, begin : begin + SPILL_BLOCK]
+        block, waiting = at_once(SPILL_BLOCK), may_wait(WORTH_WRITING)
+        for begin in range(0, lanes.shape[1], block):
+            part = lanes[:, begin : begin + block]
             self._waiting.append(part.copy())
             self._waiting_rows += part.shape[1]
             self.count += part.shape[1]
-            if 8 * self.width * self._waiting_rows >= WORTH_WRITING or self._waiting_rows >= SPILL_BLOCK:
+            if 8 * self.width * self._waiting_rows >= waiting or self._waiting_rows >= block:
                 self._write()
 
     def _write(self) -> None:

@@ -7,15 +7,27 @@ keyed relation keeps one row per key and improves it in place; its delta is a li
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from emberlog.workers.kernels.fused import OVERFLOW, join_extreme, join_sum
-from emberlog.workers.kernels.indexes import group_starts, has_repeats, in_groups
-from emberlog.workers.kernels.lanes import Lane, Lanes, Mask, lane_to_floats
+from emberlog.workers.kernels.fused import OVERFLOW, add_pairs, join_extreme, take_totals
+from emberlog.workers.kernels.indexes import count_matches, group_starts, has_repeats, in_groups
+from emberlog.workers.kernels.lanes import Floats, Lane, Lanes, Mask, lane_to_floats
 from emberlog.workers.kernels.memory import at_once, claim, has_room, room
+from emberlog.workers.kernels.places import (
+    HIGHEST,
+    IS_HIGHEST,
+    Marks,
+    lower_by_join,
+    lower_by_rows,
+    put_at_places,
+    put_by_group,
+    sum_by_place,
+    take_marked,
+)
 from emberlog.workers.kernels.tables import (
     MAX,
     MIN,
@@ -31,6 +43,7 @@ from emberlog.workers.kernels.tables import (
     upsert_dense_extreme,
     upsert_dense_sum,
 )
+from emberlog.workers.kernels.threads import even_ranges, over, ranges, threads_here
 from emberlog.workers.kernels.tuning import (
     AMPLE_GROWTH,
     CHUNK,
@@ -39,7 +52,10 @@ from emberlog.workers.kernels.tuning import (
     FRUGAL_GROWTH,
     LARGE_SET,
     LARGEST_GROWTH,
+    PLACES_PER_MORE,
+    PLACES_PER_ROW,
     WIDEST_RANGE,
+    WORTH_A_THREAD,
 )
 from emberlog.workers.plan.faults import overflow
 from emberlog.workers.store.memberships import NOT_YET, Membership, RowNumbers, membership_for
@@ -224,6 +240,9 @@ class KeyedStore:
         self.changed = np.empty(16, np.int64)
         self.changes = 0
         self.delta_rows = np.empty(0, np.int64)
+        self._by_place: tuple[Lane, Marks] | None = None
+        """Of a lone extreme: the value of each key at its place, until something else is entered; and which of them
+        are lowered."""
 
     def emptied(self) -> KeyedStore:
         """Returns a store without rows that has room for as many, with keys in the same range."""
@@ -244,6 +263,11 @@ class KeyedStore:
             if self.dense is not None:
                 keys = batch[0, begin:end]
                 self._widen(int(keys.min()), int(keys.max()), end - begin)
+            if self._enters_by_place(end - begin):
+                lower = partial(self._lower_by_rows, batch, begin, end)
+                if self._lowered(lower):
+                    continue
+            self._by_place = None
             self.count, self.changes = self._combine(batch, begin, end)
             if self.count < 0:
                 return False
@@ -274,12 +298,15 @@ class KeyedStore:
         if not self._widen(*joined.index.range_of(joined.key), pairs) or (is_sum and pairs < len(self.dense)):
             return False
         self._reserve(self.count + min(pairs, len(self.dense) - self.count))
-        keys, starts = joined.index.in_order(joined.key), joined.index.starts
         if is_sum:
-            assert joined.base is not None
-            base = lane_to_floats(joined.base)
-            self.count = join_sum(joined.numbers, starts, keys, base, self.dense, self.low, self.rows, self.count)
+            self._add_sums(joined)
             return True
+        if self._enters_by_place(pairs):
+            outcome = self._lowered(partial(self._lower_by_join, joined))
+            if outcome:
+                return True
+        self._by_place = None
+        keys, starts = joined.index.in_order(joined.key), joined.index.starts
         nothing = np.empty(0, np.int64)
         self.count, self.changes = join_extreme(
             joined.numbers,
@@ -302,6 +329,91 @@ class KeyedStore:
         if self.count == OVERFLOW:
             raise overflow(joined.rule)
         return True
+
+    def _add_sums(self, joined: Joined) -> None:
+        """Adds up the pairs of a join by key first, which is one look into memory for each of them: by who gives, or
+        where most give something, by who takes, so that threads do not meet."""
+        assert self.dense is not None and joined.base is not None
+        base, totals = lane_to_floats(joined.base), np.full(len(self.dense), -0.0)
+        if not self._sum_by_place(joined, base, totals):
+            keys = joined.index.in_order(joined.key)
+            add_pairs(joined.numbers, joined.index.starts, keys, base, self.low, totals)
+        self.count = take_totals(totals, self.dense, self.low, self.rows, self.count)
+
+    def _sum_by_place(self, joined: Joined, base: Floats, totals: Floats) -> bool:
+        """Says False where not most of the relation takes part, or a key of it more than once."""
+        if threads_here() == 1 or joined.rows < max(joined.index.store.count // 2, WORTH_A_THREAD):
+            return False
+        by_group = np.full(len(joined.index.starts) - 1, -0.0)
+        if not put_by_group(joined.numbers, base, by_group):
+            return False
+        reverse = joined.index.reverse(joined.key)
+        if reverse is None:
+            return False
+        begin = reverse.low - self.low
+        own = totals[begin : begin + len(reverse.starts) - 1]
+        pieces = even_ranges(reverse.starts[1:], WORTH_A_THREAD)
+        over(sum_by_place, pieces, reverse.starts, reverse.groups, by_group, own)
+        return True
+
+    def _enters_by_place(self, rows: int) -> bool:
+        """Tells whether so many contributions are enough for their values to be looked up by place, and not by row."""
+        if self.dense is None or self.lone_extreme is None or rows < WORTH_A_THREAD:
+            return False
+        return len(self.dense) <= rows * (PLACES_PER_ROW if self._by_place is None else PLACES_PER_MORE)
+
+    def _lowered(self, lower: Callable[[Lane, Marks], int | None]) -> bool:
+        """Has values lowered at their places, and enters those that were; says False if one stands for nothing there,
+        and nothing was entered."""
+        assert self.dense is not None
+        by_place = self._values_by_place()
+        if by_place is None:
+            return False
+        values, marks = by_place
+        if lower(values, marks) is not None:
+            self._by_place = None
+            return False
+        known = (self.dense, self.low, self.rows, self.count)
+        changes = (self.stamps, self.round, self.changed, self.changes)
+        self.count, self.changes = take_marked(marks, values, self.lone_extreme == MAX, *known, *changes)
+        return True
+
+    def _values_by_place(self) -> tuple[Lane, Marks] | None:
+        assert self.dense is not None
+        if self._by_place is None or len(self._by_place[0]) != len(self.dense):
+            places = len(self.dense)
+            claim(9 * places)
+            values, marks = np.full(places, HIGHEST), np.zeros(-(-places // 8) * 8, np.uint8)
+            if not put_at_places(self.rows, self.count, self.low, self.lone_extreme == MAX, values):
+                return None
+            self._by_place = values, marks
+        return self._by_place
+
+    def _lower_by_rows(self, batch: Lanes, begin: int, end: int, values: Lane, marks: Marks) -> int | None:
+        pieces = [(begin + first, begin + last) for first, last in ranges(end - begin, WORTH_A_THREAD)]
+        found = over(lower_by_rows, pieces, batch, self.low, self.lone_extreme == MAX, values, marks)
+        return IS_HIGHEST if IS_HIGHEST in found else None
+
+    def _lower_by_join(self, joined: Joined, values: Lane, marks: Marks) -> int | None:
+        index, nothing = joined.index, np.empty(0, np.int64)
+        found = over(
+            lower_by_join,
+            even_ranges(np.cumsum(count_matches(joined.numbers, index.starts)), WORTH_A_THREAD),
+            joined.numbers,
+            index.starts,
+            index.in_order(joined.key),
+            nothing if joined.base is None else joined.base,
+            nothing if joined.column is None else index.in_order(joined.column),
+            joined.base is not None,
+            joined.column is not None,
+            self.low,
+            self.lone_extreme == MAX,
+            values,
+            marks,
+        )
+        if OVERFLOW in found:
+            raise overflow(joined.rule)
+        return IS_HIGHEST if IS_HIGHEST in found else None
 
     def _combine(self, batch: Lanes, begin: int, end: int) -> tuple[int, int]:
         changes = (self.stamps, self.round, self.changed, self.changes)

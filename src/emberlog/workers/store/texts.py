@@ -101,6 +101,17 @@ class TextCodes(Texts):
         self._codes: dict[str, int] | None = None
         self._lock = Lock()
 
+    def copy(self) -> TextCodes:
+        """Returns codes that begin with these, and go on by themselves."""
+        copied = TextCodes()
+        with self._lock:
+            copied._parts, copied._count, copied.written = list(self._parts), self._count, dict(self.written)
+        return copied
+
+    @property
+    def bytes(self) -> int:
+        return sum(part.nbytes for part in self._parts)
+
     def encode(self, column: Column) -> Lane:
         dictionary, places = dictionary_of(column)
         with self._lock:
@@ -339,9 +350,9 @@ class SpreadTexts(Texts):
 
     def leaving(self) -> dict[int, pa.LargeStringArray]:
         """Returns what the owners have to be told, by their number; from now on it is not here any more."""
-        texts, self._new = self._new.since(0), TextTable(self.seed)
-        if not len(texts):
+        if not self._new.count:
             return {}
+        texts, self._new = self._new.since(0), TextTable(self.seed)
         owner = owners(hashes_of(texts, self.seed), self.workers)
         order = np.argsort(owner, kind="stable")
         ends = np.cumsum(np.bincount(owner, minlength=self.workers))

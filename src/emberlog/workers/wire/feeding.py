@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TypeAlias, assert_never
 
@@ -17,6 +17,7 @@ from emberlog.workers.kernels.hashing import parts_by_owner
 from emberlog.workers.kernels.lanes import NULL, Lane, Lanes, floats_to_lane, joined
 from emberlog.workers.kernels.memory import claim
 from emberlog.workers.kernels.tuning import COPIES_IN_MEMORY
+from emberlog.workers.plan.worker_plan import WorkerPlan
 from emberlog.workers.store.folders import Unopened, open_file, said_why
 from emberlog.workers.store.hot_keys import NO_HOT_KEYS, HotKeys
 from emberlog.workers.store.partitioning import Partitioning
@@ -100,6 +101,19 @@ class Feed:
     """The columns that somebody reads; the others are not brought."""
     nullable: frozenset[int] = frozenset()
     """The columns that may have nulls."""
+    copy_of: str | None = None
+    """The relation whose rows these are, spread in another way."""
+
+
+def with_copies(feeds: Iterable[Feed], worker_plan: WorkerPlan) -> tuple[Feed, ...]:
+    """Adds the copies of relations that are spread by further columns."""
+    found = {one.relation: one for one in feeds}
+    copies = [
+        replace(found[name], relation=copy, partitioned_by=worker_plan.spread[copy], copy_of=name)
+        for copy, name in worker_plan.copied.items()
+        if name in found  # else the job makes it
+    ]
+    return (*found.values(), *copies)
 
 
 def bytes_on_each(one: Feed, workers: int) -> int:
@@ -142,11 +156,13 @@ def feed(
 ) -> tuple[dict[str, StaticStore], Partitioning, HotKeys]:
     """Returns the relations as this worker keeps them, and how they are spread, which `divide` says when everyone has
     read its part of them. Texts are codes of `texts`, which the exchange hands round."""
-    read = {one.relation: _share(one, number, workers, stage_rows) for one in feeds}
-    unexpected = {one.relation: [*_unexpected_nulls(one, read[one.relation])] for one in feeds}
+    plain = [one for one in feeds if one.copy_of is None]
+    read = {one.relation: _share(one, number, workers, stage_rows) for one in plain}
+    unexpected = {one.relation: [*_unexpected_nulls(one, read[one.relation])] for one in plain}
     if any(unexpected.values()):
         raise MeetsNulls({name: columns for name, columns in unexpected.items() if columns})
-    shares = {one.relation: encoded(one, read.pop(one.relation), texts) for one in feeds}
+    shares = {one.relation: encoded(one, read.pop(one.relation), texts) for one in plain}
+    shares |= {one.relation: shares[one.copy_of] for one in feeds if one.copy_of is not None}
     partitioning, hot_keys = divide(shares)
     mail = [Message() for _ in range(workers)]
     for channel, one in enumerate(feeds):

@@ -145,6 +145,23 @@ def test_help_lists_every_command(talk: Conversation) -> None:
         assert f"  {name} {command.argument}" in text
 
 
+def test_help_is_there_in_the_middle_of_a_statement(talk: Conversation) -> None:
+    talk.say(*TC[:2], "tc(X, Y) :-")
+    assert "  .undo" in talk.say("  .help")
+    assert talk.say("  arc(X, Y).") == "tc: 1 rule"
+
+
+def test_help_on_something(talk: Conversation) -> None:
+    assert talk.say(".help load").startswith(".load PATH  a program")
+    assert talk.say(".help .undo") == ".undo  take the last entry back"
+    assert talk.say(".help dl203").startswith("error[DL203]")
+    assert talk.say(".help upper").startswith("upper(")
+    assert talk.say(".help mcount").startswith("mcount<")
+    assert talk.say(".help larger").startswith("larger(A, X, Y): A is")
+    assert talk.say(".help uper") == "there is no help on uper; did you mean upper?"
+    assert talk.say(".help xyzzy") == "there is no help on xyzzy"
+
+
 def test_a_misspelt_command(talk: Conversation) -> None:
     assert talk.say(".fcts") == "there is no command .fcts; did you mean .facts?"
     assert talk.say(".xyzzy") == "there is no command .xyzzy; .help lists them"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
+import sys
 
 import pyarrow as pa
 import pytest
@@ -251,7 +253,14 @@ def test_rows_that_come_twice_are_one_fact(program: str, execution: Execution) -
 def test_a_recursion_that_handles_many_rows_is_not_small_however_few_it_derives(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(local_run, "FEW_HANDLED", 20)
+    monkeypatch.setattr(local_run, "few_handled", lambda: 20)
     facts, events = ran(TC, interpret_small=True)
     assert chosen(events) == ["interpreter", "cyclic"]
     assert facts["tc"] == closure(CHAIN)
+
+
+def test_less_is_interpreted_once_kernels_are_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "emberlog.engines.local.recursion", raising=False)
+    assert local_run.few_handled() == local_run.FEW_HANDLED
+    importlib.import_module("emberlog.engines.local.recursion")
+    assert local_run.few_handled() == local_run.FEW_HANDLED_LOADED

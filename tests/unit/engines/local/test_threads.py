@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from emberlog import Database, Execution
+from emberlog import Database, EmberlogError, Execution
 from emberlog.engines.local import run
 from emberlog.events import Event, ExecutorChosen, StratumFinished
 from emberlog.io.local_relation import LocalRelation
-from emberlog.workers.fixpoint import team
+from emberlog.workers.fixpoint import team, worker
+from emberlog.workers.kernels import indexes, threads
 from emberlog.workers.store import stores
 
 VERTICES = 300
@@ -22,6 +23,7 @@ WEIGHTED = [(a, b, (7 * a + b) % 11 + 1) for a, b in ARCS]
 
 TC = "tc(X, Y) :- arc(X, Y). tc(X, Z) :- tc(X, Y), arc(Y, Z)."
 COMPONENTS = "cc(X, min<X>) :- arc(X, _). cc(Y, min<Z>) :- cc(X, Z), arc(X, Y)."
+SAME_GENERATION = "sg(X, Y) :- arc(P, X), arc(P, Y). sg(X, Y) :- arc(A, X), sg(A, B), arc(B, Y)."
 FROM_ONE = "far(0). far(Y) :- far(X), arc(X, Y)."
 
 
@@ -36,7 +38,6 @@ def database(workers: int | None = None) -> Database[LocalRelation]:
 @pytest.fixture
 def three_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "FEW_APART", len(ARCS))
-    monkeypatch.setattr(run, "FEW_IN_STEP", len(ARCS))
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
 
 
@@ -49,25 +50,43 @@ def chosen(db: Database[LocalRelation], program: str, execution: Execution | Non
 @pytest.mark.usefixtures("three_cores")
 def test_a_large_recursion_has_a_worker_for_each_core() -> None:
     assert chosen(database(), TC) == ["3 workers in this process, decomposed"]
-    assert chosen(database(), COMPONENTS) == ["3 workers in this process, bsp"]
-    assert "3 workers in this process, bsp" in str(database().check(COMPONENTS))
+    assert chosen(database(), COMPONENTS) == ["1 worker in this process, 3 threads"]
+    assert "1 worker in this process, 3 threads" in str(database().check(COMPONENTS))
+    assert chosen(database(), SAME_GENERATION) == ["3 workers in this process, bsp"]
 
 
 @pytest.mark.usefixtures("three_cores")
-def test_a_small_recursion_in_step_has_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "FEW_IN_STEP", len(ARCS) + 1)
-    assert chosen(database(), TC) == ["3 workers in this process, decomposed"]
-    assert chosen(database(), COMPONENTS) == ["1 worker in this process"]
-    assert "1 worker in this process" in str(database().check(COMPONENTS))
+def test_a_small_recursion_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "FEW_APART", len(ARCS) + 1)
+    for program in (TC, COMPONENTS):
+        assert chosen(database(), program) == ["1 worker in this process"]
+        assert "1 worker in this process" in str(database().check(program))
 
 
 @pytest.mark.usefixtures("three_cores")
 def test_the_number_that_is_asked_for_counts() -> None:
-    assert chosen(database(2), COMPONENTS) == ["2 workers in this process, bsp"]
-    assert chosen(database(2), COMPONENTS, Execution(workers=4)) == ["4 workers in this process, bsp"]
+    assert chosen(database(2), COMPONENTS) == ["1 worker in this process, 2 threads"]
+    assert chosen(database(2), COMPONENTS, Execution(workers=4)) == ["1 worker in this process, 4 threads"]
+    assert chosen(database(2), COMPONENTS, Execution(mode="bsp")) == ["2 workers in this process, bsp"]
     assert chosen(database(1), COMPONENTS) == ["1 worker in this process"]
 
 
+@pytest.fixture
+def everything_in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However little there is to do."""
+    for module, name, value in (
+        (stores, "WORTH_A_THREAD", 1),
+        (stores, "PLACES_PER_ROW", 1 << 20),
+        (stores, "PLACES_PER_MORE", 1 << 20),
+        (worker, "FEWEST_AHEAD", 7),
+        (worker, "MOST_AHEAD", 50),
+        (indexes, "MANY_ROWS", 8),
+    ):
+        monkeypatch.setattr(module, name, value)
+
+
+@pytest.mark.usefixtures("everything_in_threads")
+@pytest.mark.parametrize("mode", ["auto", "bsp"])
 @pytest.mark.parametrize(
     "program",
     [
@@ -81,11 +100,13 @@ def test_the_number_that_is_asked_for_counts() -> None:
         "odd(0, Y) :- arc(0, Y). odd(X, Y) :- even(X, Z), arc(Z, Y). even(X, Y) :- odd(X, Z), arc(Z, Y). even(_, Y)?",
     ],
 )
-def test_facts_and_rounds_do_not_depend_on_the_number_of_workers(program: str) -> None:
+def test_facts_and_rounds_do_not_depend_on_the_number_of_workers(program: str, mode: str) -> None:
     found, rounds = [], set()
     for workers in (1, 2, 5):
         heard: list[Event] = []
-        result = database(workers).datalog(program, listener=heard.append, execution=Execution(executor="cyclic"))
+        result = database(workers).datalog(
+            program, listener=heard.append, execution=Execution(executor="cyclic", mode=mode)
+        )
         rounds.add(tuple(one.iterations for one in heard if isinstance(one, StratumFinished)))
         (relation,) = [result[name] for name in result if name in ("cc", "far", "cost", "most", "n", "r", "even")]
         found.append(sorted(relation.collect()))
@@ -95,12 +116,65 @@ def test_facts_and_rounds_do_not_depend_on_the_number_of_workers(program: str) -
     assert len(rounds) == 1
 
 
+@pytest.mark.usefixtures("everything_in_threads")
+def test_rows_come_in_the_same_order_from_any_number_of_threads() -> None:
+    program = "p(X, Y) :- arc(X, Y), X < 40. p(X, Z) :- p(X, Y), p(Y, Z), Z > X."
+    tables = []
+    for workers in (1, 2, 4):
+        result = database(workers).datalog(program, execution=Execution(executor="cyclic"))
+        tables.append(result["p"].to_arrow())
+    assert tables[0].num_rows > 500
+    assert tables[0].to_pydict() == tables[1].to_pydict()
+    assert tables[0].to_pydict() == tables[2].to_pydict()
+
+
+@pytest.mark.usefixtures("everything_in_threads")
+@pytest.mark.parametrize("least", [0, 2**63 - 1 - 400])
+def test_the_largest_int_is_a_minimum_like_others(least: int) -> None:
+    """By place it stands for nothing: such values are combined by row."""
+    db = Database(engine="local", workers=3)
+    db["arc"] = ARCS
+    db["start"] = [(a, least + a) for a in range(400)] + [(a, 2**63 - 1) for a in range(500, 600)]
+    program = "low(X, min<V>) :- start(X, V). low(Y, min<V>) :- low(X, V), arc(X, Y)."
+    expected = db.datalog(program, execution=Execution(executor="cyclic", workers=1, mode="bsp"))["low"].collect()
+    assert set(db.datalog(program, execution=Execution(executor="cyclic"))["low"].collect()) == set(expected)
+    assert (599, 2**63 - 1) in expected
+
+
+@pytest.mark.usefixtures("everything_in_threads")
+def test_a_sum_that_is_too_large_is_told_by_any_thread() -> None:
+    db = Database(engine="local", workers=3)
+    db["road"] = [(a, a + 1, 2**62) for a in range(300)]
+    program = "far(0, min<D>) :- D = 0. far(Y, min<D>) :- far(X, C), road(X, Y, W), D = C + W."
+    with pytest.raises(EmberlogError, match="does not fit in a 64-bit int"):
+        db.datalog(program, execution=Execution(executor="cyclic"))
+
+
+def test_what_fails_first_in_order_is_raised_and_nothing_goes_on_behind() -> None:
+    done: list[int] = []
+
+    def one(number: int) -> int:
+        if number in (3, 5):
+            raise ValueError(str(number))
+        done.append(number)
+        return number
+
+    with threads.threads_allowed(3), pytest.raises(ValueError, match="3"):
+        list(threads.mapped(one, range(1_000)))
+    so_far = len(done)
+    assert so_far < 20
+    with threads.threads_allowed(3):
+        assert list(threads.mapped(str, range(50))) == [str(number) for number in range(50)]
+    assert threads.threads_here() == 1
+
+
 def test_short_rounds_wake_no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether workers go on in threads or one after the other, their facts are the same."""
     found = []
     for rounds in (0, 1 << 30):
         monkeypatch.setattr(team, "SHORT_ROUNDS", rounds)
-        found.append(set(database(3).datalog(COMPONENTS, execution=Execution(executor="cyclic"))["cc"].collect()))
+        execution = Execution(executor="cyclic", mode="bsp")
+        found.append(set(database(3).datalog(COMPONENTS, execution=execution)["cc"].collect()))
     assert found[0] == found[1] and len(found[0]) > 100
 
 

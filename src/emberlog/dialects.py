@@ -1,0 +1,39 @@
+"""Reads programs in the language that they are written in: ours, or Soufflé's."""
+
+from __future__ import annotations
+
+import re
+
+from emberlog.diagnostics import Diagnostics
+from emberlog.source import Source
+from emberlog.syntax import ast, lexer, parser
+from emberlog.syntax.lexer import Token
+from emberlog.syntax.souffle import lexer as of_souffle
+from emberlog.syntax.souffle.translate import parse_souffle
+
+EMBERLOG = "emberlog"
+SOUFFLE = "souffle"
+DIALECTS = (EMBERLOG, SOUFFLE)
+
+_OF_SOUFFLE = re.compile(r"^[ \t]*\.(?:decl|type|comp|init|input|output|printsize|pragma|functor)\b", re.MULTILINE)
+"""No statement of ours begins with a full stop."""
+
+
+def dialect_of(text: str) -> str:
+    """Returns the language that a text can only be in."""
+    return SOUFFLE if _OF_SOUFFLE.search(text) else EMBERLOG
+
+
+def tokenize(source: Source, diagnostics: Diagnostics) -> tuple[list[Token], list[ast.Comment]]:
+    """Returns the tokens of a text in either language, the last of kind END, and its comments."""
+    if dialect_of(source.text) == SOUFFLE:
+        return of_souffle.tokenize(source, diagnostics)
+    return lexer.tokenize(source, diagnostics)
+
+
+def parse_tolerantly(source: Source, dialect: str | None = None) -> ast.Program:
+    """Returns the statements that could be read, and what is wrong with the others; the analysis raises it. Without a
+    dialect, that of the text."""
+    if (dialect or dialect_of(source.text)) == SOUFFLE:
+        return parse_souffle(source)
+    return parser.parse_tolerantly(source)

@@ -1,0 +1,1 @@
+"""What an editor shows of a program while it is written, and `emberlog lsp`, which tells it to editors."""

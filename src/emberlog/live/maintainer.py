@@ -1,0 +1,63 @@
+"""What keeps the relations of one stratum up to date."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from emberlog.deadline import check_time
+from emberlog.live.bodies import Body, Search, State
+from emberlog.live.facts import Facts
+from emberlog.semantics.model import Fact, Match
+
+
+class Maintainer(ABC):
+    """Keeps some relations up to date: those of a recursion, or a single one."""
+
+    relations: tuple[str, ...]
+    method: str
+    """How, for people."""
+    reads: frozenset[str]
+    """The relations of lower strata that the rules read."""
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Computes the relations from those that they read."""
+
+    @abstractmethod
+    def update(self) -> None:
+        """Lets the relations follow the changes of those that they read."""
+
+    @abstractmethod
+    def commit(self) -> None:
+        """Keeps what the update did besides changing facts."""
+
+    @abstractmethod
+    def abort(self) -> None:
+        """Takes it back."""
+
+
+def prepare(bodies: Sequence[Body], *, exact: bool) -> None:
+    """Compiles what transactions need, so that the first one finds its indexes."""
+    for body in bodies:
+        for place in body.atoms:
+            body.from_change(place, State.OLD, exact=exact)
+            body.from_change(place, State.NEW, exact=exact)
+
+
+def changed_searches(
+    bodies: Sequence[Body], facts: Mapping[str, Facts], state: State, *, exact: bool, but: frozenset[str] = frozenset()
+) -> Iterator[tuple[Body, Search, Collection[Fact]]]:
+    """Yields for each atom whose relation has changed the search of what is lost (OLD) or gained (NEW) by that, with
+    the facts to begin it with. Relations in `but` are left out."""
+    for body in bodies:
+        check_time(f"bringing `{body.rule.relation}` up to date")
+        for place in body.atoms:
+            literal = body.rule.body[place]
+            relation = facts[literal.relation]  # type: ignore[union-attr]
+            if literal.relation in but:  # type: ignore[union-attr]
+                continue
+            is_match = isinstance(literal, Match)
+            given: Collection[Fact] = relation.gone if is_match is (state is State.OLD) else relation.come
+            if given:
+                yield body, body.from_change(place, state, exact=exact), given

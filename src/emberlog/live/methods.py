@@ -1,0 +1,113 @@
+"""Chooses for each stratum how its relations follow changes, and says why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from emberlog.config import Limits
+from emberlog.live.bodies import MOST_LOOPS, Body
+from emberlog.live.counting import Counting, Grouping
+from emberlog.live.facts import Facts
+from emberlog.live.loading import Loader
+from emberlog.live.maintainer import Maintainer
+from emberlog.live.recomputing import Recomputing
+from emberlog.live.supporting import Member, Supporting
+from emberlog.logical.build import build
+from emberlog.logical.contributions import ContributionLayout, layout_of
+from emberlog.logical.needed_strata import needed_strata
+from emberlog.logical.nodes import Definition, PlannedStratum
+from emberlog.optimize.join_by_computed_keys import join_by_computed_keys
+from emberlog.semantics.model import CheckedProgram, CoreRule, RecursionCase, Stratum
+from emberlog.source import NOWHERE
+
+_ANEW = {
+    RecursionCase.MONOTONE_SUM: "a count or sum in its own recursion has no single contribution to follow",
+    RecursionCase.STAGED: "each stage is made of the whole one before it",
+    RecursionCase.BOUNDED: "each of the rounds is made of the whole one before it",
+}
+
+
+def maintainers(checked: CheckedProgram, facts: Mapping[str, Facts], limits: Limits) -> Iterator[Maintainer]:
+    """Yields what keeps each stratum up to date, in their order. Only what the outputs need is kept."""
+    checked = join_by_computed_keys(checked, {}).checked
+    whole = build(checked)
+    strata = {name: stratum for stratum in checked.strata for name in stratum.relations}
+    loader = Loader(whole, facts, limits, {rule.name: rule.span for rule in checked.rules if rule.span is not NOWHERE})
+    for planned in needed_strata(whole)[0]:
+        stratum = strata[planned.relations[0]]
+        why = _why_anew(checked, stratum, planned, facts)
+        if why is not None:
+            yield Recomputing(facts, loader, planned, why)
+        elif isinstance(planned.root, Definition):
+            yield _without_recursion(checked, planned.root, stratum, facts, loader)
+        else:
+            members = [_member(checked, name, stratum, facts) for name in planned.relations]
+            yield Supporting(facts, members, limits, loader, planned)
+
+
+def _why_anew(
+    checked: CheckedProgram, stratum: Stratum, planned: PlannedStratum, facts: Mapping[str, Facts]
+) -> str | None:
+    if stratum.recursion is not None and stratum.recursion.case in _ANEW:
+        return _ANEW[stratum.recursion.case]
+    for rule in stratum.rules:
+        if rule.relation not in planned.relations:
+            continue
+        body = Body(rule, (), facts, checked.functions, 0)
+        if body.reads_failing:
+            return f"rule {rule.name} looks up a value that there may not be"
+        if body.has_many_loops:
+            return f"rule {rule.name} has more than {MOST_LOOPS} atoms"
+    return None
+
+
+def _bodies(
+    checked: CheckedProgram,
+    layout: ContributionLayout,
+    rules: Sequence[CoreRule],
+    facts: Mapping[str, Facts],
+    ranked: frozenset[str] = frozenset(),
+) -> list[Body]:
+    return [
+        Body(
+            rule,
+            [output.expression for output in layout.outputs(rule)],
+            facts,
+            checked.functions,
+            len(layout.keys),
+            ranked,
+        )
+        for rule in rules
+    ]
+
+
+def _without_recursion(
+    checked: CheckedProgram, definition: Definition, stratum: Stratum, facts: Mapping[str, Facts], loader: Loader
+) -> Maintainer:
+    name = definition.relation
+    rules = [rule for rule in stratum.rules if rule.relation == name]
+    layout = layout_of(checked.relations[name], rules, has_facts=bool(checked.facts.get(name)))
+    bodies = _bodies(checked, layout, rules, facts)
+    if not layout.aggregates:
+        return Counting(facts, name, bodies, loader, definition)
+    return Grouping(facts, name, bodies, layout, checked.functions, loader, definition)
+
+
+def _member(checked: CheckedProgram, name: str, stratum: Stratum, facts: Mapping[str, Facts]) -> Member:
+    rules = [rule for rule in stratum.rules if rule.relation == name]
+    layout = layout_of(checked.relations[name], rules, has_facts=bool(checked.facts.get(name)))
+    written = [layout.row(fact) for fact in checked.facts.get(name, ())]
+    bodies = _bodies(checked, layout, rules, facts, frozenset(stratum.relations))
+    columns = [field.name for field in layout.columns]
+    aggregates = [one.column for one in layout.aggregates]
+    in_plan = [*(field.name for field in layout.keys), *(one.field.name for one in aggregates)]
+    return Member(
+        name,
+        facts[name],
+        bodies,
+        written,
+        len(layout.keys),
+        [checked.functions.aggregates[one.function] for one in aggregates],
+        [[columns.index(argument) for argument in one.arguments] for one in aggregates],
+        [in_plan.index(column.name) for column in layout.relation.columns],
+    )

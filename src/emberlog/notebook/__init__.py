@@ -1,0 +1,1 @@
+"""Has what `%load_ext emberlog` brings into a notebook: `%datalog`, `%%datalog`, and completion in their cells."""

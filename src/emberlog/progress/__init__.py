@@ -1,0 +1,1 @@
+"""Shows how far a run is while it goes on."""

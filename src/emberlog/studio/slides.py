@@ -1,0 +1,166 @@
+"""Advances a program over streams slide by slide, in this process: rows come from files, or are typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from emberlog.diagnostics import fail
+from emberlog.io.arrow_values import table_of
+from emberlog.io.local_relation import LocalRelation
+from emberlog.provenance.asked import asked_in_text, asked_pattern
+from emberlog.semantics.model import CheckedProgram
+from emberlog.streams.evaluate.methods import plan_evaluation, slide_evaluator
+from emberlog.streams.plan.maintenance import plan_maintenance
+from emberlog.streams.plan.needed_columns import needed_columns
+from emberlog.streams.plan.slides import Clock, schedule_of
+from emberlog.streams.state.backlog import TIME, Backlog, sort_out
+from emberlog.streams.steps.quarantine import inspect
+from emberlog.studio.answers import LocalAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class SlideShown:
+    """Holds what one slide gave."""
+
+    number: int
+    at: str
+    since: str
+    """The beginning of the window; empty without one."""
+    arrived: int
+    """Rows that came into the window with this slide."""
+    held: int
+    """Rows in the window."""
+    answers: Mapping[str, LocalAnswer]
+    added: Mapping[str, LocalAnswer]
+    removed: Mapping[str, LocalAnswer]
+
+
+class Slides:
+    """Holds a stream query that a person advances by hand."""
+
+    def __init__(self, checked: CheckedProgram, relations: Mapping[str, LocalRelation]) -> None:
+        """`relations` are the inputs of the program, streams with their rows among them."""
+        self._checked = checked
+        streams = {name: one for name, one in relations.items() if checked.relations[name].is_stream}
+        self._plain_times = all(one.plain_times for one in streams.values()) if streams else True
+        maintenance = plan_maintenance(checked)
+        self.schedule = schedule_of(checked, plain_clock=self._plain_times)
+        if self.schedule.gap is not None:
+            raise fail("DL441", "sessions cannot be advanced by hand", None, "start the program: emberlog stream")
+        self._needed = needed_columns(checked)
+        statics = {name: one.table for name, one in relations.items() if name not in streams}
+        plan = plan_evaluation(maintenance, "incremental")
+        self._evaluator = slide_evaluator(plan, self.schedule, True, statics)
+        self._outputs = maintenance.program.checked.relations
+        self._backlog = Backlog(self.schedule, {name: one.table.slice(0, 0) for name, one in streams.items()})
+        self._window = {name: one.table.slice(0, 0) for name, one in streams.items()}
+        self._clock = Clock()
+        self.late = 0
+        """Rows that came after their slide had closed, or have no value where one is needed."""
+        self.shown: list[SlideShown] = []
+        for name, one in streams.items():
+            self.add(name, one.table)
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        return tuple(self._window)
+
+    @property
+    def waiting(self) -> int:
+        """Counts the rows whose slide has not closed."""
+        return sum(table.num_rows for table in self._backlog.tuples.values())
+
+    def add(self, stream: str, table: pa.Table) -> int:
+        """Takes rows of a stream; returns how many of them come too late."""
+        columns = self._checked.relations[stream].columns
+        inspected = inspect(table, columns, self._needed[stream])
+        told = sort_out(self.schedule, self._clock, {stream: inspected.good})
+        self._clock = told.clock
+        self._backlog.add(told.in_time)
+        late: int = told.late[stream].num_rows + inspected.bad.num_rows
+        self.late += late
+        return late
+
+    def add_typed(self, text: str) -> int:
+        """Takes rows as a person types them, `ride(7, "a", "b")`, one in each line; returns how many come too late."""
+        rows: dict[str, list[tuple[object, ...]]] = {}
+        for line in filter(str.strip, text.splitlines()):
+            name, values = asked_in_text(line)
+            if name not in self._window:
+                names = ", ".join(self._window) or "none"
+                raise fail("DL441", f"`{name}` is not a stream of the program", None, f"its streams are {names}")
+            fact = asked_pattern(self._checked.relations[name], values)
+            if None in fact:
+                raise fail("DL441", f"`{line.strip()}` leaves a value open", None, "write a constant for each column")
+            rows.setdefault(name, []).append(fact)
+        late = 0
+        for stream, facts in rows.items():
+            columns = self._checked.relations[stream].columns
+            titles, types = [one.name for one in columns], [one.type for one in columns]
+            table = table_of(titles, types, facts)  # type: ignore[arg-type]
+            late += self.add(stream, table.cast(self._window[stream].schema))
+        return late
+
+    @property
+    def next_slide(self) -> int | None:
+        """Returns the time of the slide that comes next; None where nothing waits and the window is empty."""
+        waiting = [at for at in self._backlog.waiting() if self._clock.closed is None or at > self._clock.closed]
+        closed, newest, size = self._clock.closed, self._clock.newest, self.schedule.size
+        holds = closed is not None and newest is not None and size is not None and newest >= closed - size
+        following = [closed + self.schedule.distance] if holds and closed is not None else []
+        return min([*waiting, *following], default=None)
+
+    def advance(self) -> SlideShown | None:
+        """Closes the next slide; returns None if there is none."""
+        at = self.next_slide
+        if at is None:
+            return None
+        slide = self.schedule.slide(at)
+        newest = self._backlog.waiting().get(at)
+        ((_, arrived),) = self._backlog.take((at,))
+        self._evaluator.advance(slide, arrived)
+        if newest is not None:
+            newest = newest if self._clock.newest is None else max(newest, self._clock.newest)
+            self._clock = replace(self._clock, newest=newest)
+        self._clock = replace(self._clock, closed=at)
+        for name, table in arrived.items():
+            held = pa.concat_tables([self._window[name], table])
+            self._window[name] = (
+                held if slide.since is None else held.filter(pc.greater_equal(held.column(TIME), slide.since))
+            )
+        answers = {name: self._shown(name, table) for name, table in self._evaluator.answers().items()}
+        changes = self._evaluator.changes()
+        shown = SlideShown(
+            len(self.shown) + 1,
+            self._moment(at),
+            "" if slide.since is None else self._moment(slide.since),
+            sum(table.num_rows for table in arrived.values()),
+            sum(table.num_rows for table in self._window.values()),
+            answers,
+            {name: self._shown(name, one.added) for name, one in changes.items()},
+            {name: self._shown(name, one.removed) for name, one in changes.items()},
+        )
+        self.shown.append(shown)
+        return shown
+
+    def _shown(self, name: str, table: pa.Table) -> LocalAnswer:
+        columns = self._outputs[name].columns
+        names, types = [one.name for one in columns], [one.type for one in columns]
+        return LocalAnswer(name, LocalRelation(names, types, table, plain_times=self._plain_times))
+
+    def _moment(self, at: int) -> str:
+        if self._plain_times:
+            return f"{at:,}"
+        return moment_text(at)
+
+
+def moment_text(microseconds: int) -> str:
+    """Returns a moment as people read it, in UTC."""
+    from datetime import UTC, datetime, timedelta
+
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
+    return moment.strftime("%Y-%m-%d %H:%M:%S" + (".%f" if microseconds % 1_000_000 else ""))

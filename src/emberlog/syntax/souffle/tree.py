@@ -1,0 +1,91 @@
+"""The syntax tree of a program in Soufflé's language. Clauses hold the nodes of our own tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeAlias
+
+from emberlog.source import Span
+from emberlog.syntax import ast
+
+
+class TypeKind(Enum):
+    SUBTYPE = "<:"
+    UNION = "="
+    """Of one other type, or of several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A name where it stands: `graph.edge` is one."""
+
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class TypeDeclaration:
+    name: Named
+    kind: TypeKind
+    members: tuple[Named, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    name: str
+    type: Named
+
+
+@dataclass(frozen=True, slots=True)
+class RelationDeclaration:
+    name: Named
+    attributes: tuple[Attribute, ...]
+    qualifiers: tuple[Named, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """`.input edge(IO=file, filename="edges.csv")`"""
+
+    kind: Named
+    relation: Named
+    parameters: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A fact, or a rule with one or several heads."""
+
+    rule: ast.Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A component with arguments, `Graph<number>`, as a base or behind `.init`."""
+
+    component: Named
+    arguments: tuple[Named, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Initialisation:
+    name: Named
+    instance: Instance
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    relation: Named
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    name: Named
+    parameters: tuple[str, ...]
+    bases: tuple[Instance, ...]
+    items: tuple[Item, ...] = field(repr=False)
+
+
+Item: TypeAlias = TypeDeclaration | RelationDeclaration | Directive | Clause | Component | Initialisation | Override

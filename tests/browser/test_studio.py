@@ -1,0 +1,487 @@
+"""The studio in a real browser: everything that a person does there, on a server of its own."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+
+from tests.browser.conftest import OpenPage
+
+if TYPE_CHECKING:
+    from playwright.sync_api import FilePayload, Locator, Page
+
+REACH = "reach(X, Y) :- arc(X, Y).\nreach(X, Z) :- reach(X, Y), arc(Y, Z).\n"
+ENDLESS = "n(0).\nn(Y) :- n(X), Y = X + 1.\n"
+STREAM = """\
+STREAM edge(t: timestamp, x: int, y: int).
+reach(T, X, Y) :- edge(T, X, Y).
+reach(T, X, Z) :- reach(T1, X, Y), edge(T2, Y, Z), larger(T, T1, T2).
+query reach(_, X, Y), WINDOW(2, 1).
+"""
+
+
+@dataclass
+class Studio:
+    address: str
+    folder: Path
+    pages: list[Page] = field(default_factory=list)
+
+    @property
+    def base(self) -> str:
+        return self.address.partition("/?")[0]
+
+    def open(self, page: Page, fragment: str = "") -> Page:
+        self.pages.append(page)
+        page.goto(self.address + fragment)
+        page.wait_for_selector(".cm-content")
+        page.get_by_text(re.compile("no problems|error DL|warning DL")).first.wait_for()
+        return page
+
+
+@contextmanager
+def served(folder: Path, text: str, **facts: str) -> Iterator[Studio]:
+    program = folder / "program.dl"
+    program.write_text(text, encoding="utf-8")
+    for name, content in facts.items():
+        (folder / f"{name}.csv").write_text(content)
+    command = [sys.executable, "-m", "emberlog", "studio", str(program), "--facts", str(folder), "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            found = re.search(r"http://\S+", process.stdout.readline())
+            assert found is not None
+            studio = Studio(found[0], folder)
+            yield studio
+            for page in studio.pages:
+                page.goto("about:blank")  # or it would look for the server that has gone
+        finally:
+            process.terminate()
+
+
+def write(page: Page, text: str) -> None:
+    """Replaces the program, as somebody does who pastes another one."""
+    page.click(".cm-content")
+    page.keyboard.press("Control+A")
+    page.keyboard.insert_text(text)
+
+
+def drop(page: Page, name: str, content: bytes) -> None:
+    """Drops a file on the list of relations."""
+    file: FilePayload = {"name": name, "mimeType": "text/plain", "buffer": content}
+    page.set_input_files("input[type=file]", file)
+
+
+def run(page: Page) -> None:
+    page.click(".cm-content")
+    page.keyboard.press("Control+Enter")
+
+
+def status(page: Page, words: str, seconds: float = 60) -> None:
+    page.locator('[data-part="status"]', has_text=re.compile(words)).wait_for(timeout=seconds * 1000)
+
+
+def tab(page: Page, name: str) -> None:
+    page.get_by_role("tab", name=name).click()
+
+
+def cells(page: Page) -> list[list[str]]:
+    rows: list[list[str]] = page.evaluate(
+        """[...document.querySelectorAll('.q-tab-panel:not([style*="none"]) tbody tr')].map(
+             row => [...row.querySelectorAll("td")].map(cell => cell.innerText.trim()))"""
+    )
+    return [[cell for cell in row if cell != "why"] for row in rows]
+
+
+def soon(found: Callable[[], bool], seconds: float = 20) -> None:
+    until = time.monotonic() + seconds
+    while not found():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def visible(page: Page, text: str) -> Locator:
+    found = page.get_by_text(text).first
+    found.wait_for()
+    return found
+
+
+def test_an_error_is_told_while_one_types_and_goes_when_it_is_mended(tmp_path: Path, page: Page) -> None:
+    with served(tmp_path, "a(1).\nb(X) :- a(X).\n") as studio:
+        studio.open(page)
+        write(page, "a(1).\nb(X, Total) :- a(X), Totl > 0.\n")
+        problem = page.locator('[data-part="problem"]').first
+        problem.wait_for()
+        assert "error DL" in problem.inner_text()
+        assert "line 2" in problem.inner_text()
+        assert page.locator(".cm-content .st-error").count() >= 1
+        problem.click()
+        # The server answers the click, so the editor has the focus a moment later.
+        soon(lambda: page.evaluate("document.activeElement.classList.contains('cm-content')"))
+        soon(lambda: page.locator(".cm-activeLine").inner_text().startswith("b(X, Total)"))
+        write(page, "a(1).\nb(X, Total) :- a(X), Total = 2 * X.\n")
+        visible(page, "no problems")
+        assert page.locator(".cm-content .st-error").count() == 0
+        run(page)
+        status(page, "done in")
+        soon(lambda: cells(page) == [["1", "2"]])
+
+
+def test_dropped_files_become_relations_on_both_engines(tmp_path: Path, page: Page) -> None:
+    with served(tmp_path, REACH) as studio:
+        studio.open(page)
+        visible(page, "input without data")
+        drop(page, "arc.csv", b"1,2\n2,3\n3,4\n")
+        visible(page, "arc(c1: int, c2: int)")
+        run(page)
+        status(page, "done in .* this process")
+        soon(lambda: len(cells(page)) == 6)
+        page.get_by_label("runs on").click()
+        page.get_by_role("option", name="Spark").click()
+        run(page)
+        status(page, "done in .* Spark", 150)
+        soon(lambda: len(cells(page)) == 6)
+        page.get_by_role("button", name="why row 2").click()
+        page.locator('[data-part="proof"] .em-tree').wait_for(timeout=60_000)
+        page.get_by_role("tab", name="Answers").click()
+        drop(page, "arc.exe", b"x")
+        visible(page, "not a kind of file that is known")
+
+
+def test_iterations_are_seen_while_a_run_goes_on_and_it_is_stopped(tmp_path: Path, page: Page) -> None:
+    with served(tmp_path, ENDLESS) as studio:
+        studio.open(page)
+        tab(page, "Run")
+        run(page)
+        status(page, "runs on this process")
+        listed = page.locator('[data-part="iterations"] tbody tr')
+        soon(lambda: listed.count() > 3)
+        first = listed.first.inner_text()
+        soon(lambda: listed.first.inner_text() != first)
+        since = time.monotonic()
+        page.keyboard.press("Escape")
+        status(page, "stopped after", 2)
+        assert time.monotonic() - since < 2
+        write(page, "a(1). b(X) :- a(X).\n")
+        visible(page, "no problems")
+        run(page)
+        status(page, "done in")
+        tab(page, "Answers")
+        soon(lambda: cells(page) == [["1"]])
+
+
+def test_a_million_rows_are_sorted_and_filtered_on_the_server(tmp_path: Path, page: Page) -> None:
+    count = 1_000_000
+    numbers = [(one * 7_919) % count for one in range(count)]
+    parquet.write_table(
+        pa.table({"a": numbers, "b": [f"name {one % 1000}" for one in numbers]}), tmp_path / "big.parquet"
+    )
+    with served(tmp_path, "all(A, B) :- big(A, B).\n") as studio:
+        studio.open(page)
+        run(page)
+        status(page, "done in")
+        visible(page, "1,000,000 facts")
+        shown = len(cells(page))
+        assert shown == 25
+        page.locator("th", has_text="A").first.click()
+        soon(lambda: [row[0] for row in cells(page)[:3]] == ["0", "1", "2"])
+        page.locator("th", has_text="A").first.click()
+        soon(lambda: cells(page)[0][0] == "999999")
+        page.get_by_role("button", name="Next page").click()
+        soon(lambda: cells(page)[0][0] == "999974")
+        page.get_by_label("A: int").fill("10..20")
+        visible(page, "11 of 1,000,000 facts")
+        page.get_by_label("B: string").fill("= name 12")
+        visible(page, "1 of 1,000,000 facts")
+        page.get_by_label("A: int").fill("many")
+        visible(page, "`many` is not an int")
+        assert page.evaluate("document.querySelectorAll('tbody tr').length") < 200
+
+
+def test_a_click_on_a_fact_is_a_proof_and_a_missing_one_is_explained(tmp_path: Path, page: Page) -> None:
+    with served(tmp_path, REACH, arc="1,2\n2,3\n3,4\n") as studio:
+        studio.open(page)
+        run(page)
+        soon(lambda: len(cells(page)) == 6)
+        page.locator("tbody tr", has_text=re.compile(r"1\s*4")).first.click()
+        proof = page.locator('[data-part="proof"]')
+        proof.locator(".em-tree").first.wait_for()
+        assert "arc(3, 4)" in proof.inner_text()
+        with page.expect_download() as download:
+            page.get_by_text("download this as a page").click()
+        assert "arc(3, 4)" in Path(download.value.path()).read_text()
+        page.get_by_label("a fact").fill("reach(4, 1)")
+        page.get_by_role("button", name="Why not").click()
+        soon(lambda: "reach(4, 1)" in proof.inner_text())
+        page.get_by_label("a fact").fill("nonsense(")
+        page.get_by_role("button", name="Why", exact=True).click()
+        soon(lambda: "DL441" in proof.inner_text())
+
+
+def test_a_plan_folds_and_has_rows_counted(tmp_path: Path, page: Page) -> None:
+    with served(tmp_path, REACH, arc="1,2\n2,3\n") as studio:
+        studio.open(page)
+        tab(page, "Plan")
+        page.get_by_role("button", name="Count rows").click()
+        plan = page.locator('[data-part="plan"]')
+        soon(lambda: "counted" in plan.inner_text())
+        fold = plan.locator(".em-fold").first
+        inside = fold.locator(".em-tree").first
+        assert inside.is_visible()
+        fold.locator("summary").first.click()
+        assert not inside.is_visible()
+        page.keyboard.press("Enter")
+        inside.wait_for()
+
+
+def test_a_profile_tells_where_the_time_went(tmp_path: Path, page: Page) -> None:
+    with served(tmp_path, REACH, arc="1,2\n2,3\n") as studio:
+        studio.open(page)
+        page.get_by_text("count by rule").click()
+        run(page)
+        status(page, "done in")
+        tab(page, "Profile")
+        profile = page.locator('[data-part="profile"]')
+        soon(lambda: "planning" in profile.inner_text().lower())
+        assert "reach" in profile.inner_text()
+
+
+def test_reloading_finds_the_program_the_data_and_the_answers(tmp_path: Path, page: Page) -> None:
+    with served(tmp_path, REACH) as studio:
+        studio.open(page)
+        drop(page, "arc.csv", b"1,2\n2,3\n")
+        visible(page, "arc(c1: int, c2: int)")
+        write(page, REACH + "// mine\n")
+        run(page)
+        soon(lambda: len(cells(page)) == 3)
+        page.reload()
+        page.wait_for_selector(".cm-content")
+        assert "// mine" in page.inner_text(".cm-content")
+        visible(page, "arc(c1: int, c2: int)")
+        soon(lambda: len(cells(page)) == 3)
+        with page.expect_download() as download:
+            page.get_by_text("download csv").click()
+        assert sorted(Path(download.value.path()).read_text().split()) == ["1,2", "1,3", "2,3", "X,Y"]
+
+
+def test_a_link_brings_a_program_and_runs_nothing(tmp_path: Path, page: Page) -> None:
+    with served(tmp_path, ENDLESS) as studio:
+        studio.open(page)
+        page.get_by_role("button", name="More").click()
+        page.get_by_text("Copy a link").click()
+        soon(lambda: "#program=" in page.evaluate("location.hash"))
+        fragment = str(page.evaluate("location.hash"))
+        page.goto("about:blank")
+        studio.open(page)
+        write(page, "a(1).\n")
+        visible(page, "no problems")
+        page.goto("about:blank")
+        studio.open(page, fragment)
+        page.get_by_role("button", name="Open it").click()
+        soon(lambda: "n(Y) :- n(X)" in page.inner_text(".cm-content"))
+        soon(lambda: page.evaluate("location.hash") == "")
+        assert "runs" not in page.inner_text('[data-part="status"]')
+        assert not page.get_by_role("button", name="Stop").is_enabled()
+        page.reload()
+        page.wait_for_selector(".cm-content")
+        assert "n(Y) :- n(X)" in page.inner_text(".cm-content")
+
+
+def test_texts_and_names_never_become_html(tmp_path: Path, page: Page) -> None:
+    nasty = "<img src=x onerror=document.title='hit'>"
+    program = f'a("{nasty}", 1).\nb(X, `<b>`) :- a(X, `<b>`), X != "</script><script>document.title=1</script>".\n'
+    with served(tmp_path, "a(1).\n") as studio:
+        studio.open(page)
+        write(page, f'a("{nasty}", 1).\nb(X, Y) :- a(X, Y), X != "<script>document.title=1</script>".\n')
+        visible(page, "no problems")
+        run(page)
+        soon(lambda: cells(page) == [[nasty, "1"]])
+        page.get_by_role("button", name="why row 1").click()
+        page.locator('[data-part="proof"] .em-tree').first.wait_for()
+        tab(page, "Plan")
+        page.get_by_role("button", name="Show the plan").click()
+        page.locator('[data-part="plan"] .em-tree').first.wait_for()
+        write(page, program)
+        page.locator('[data-part="problem"]').first.wait_for()
+        drop(page, f"{nasty}.csv".replace("/", ""), b"1,2\n")
+        page.wait_for_timeout(1000)
+        assert page.evaluate("document.querySelectorAll('img[src=x]').length") == 0
+        assert "hit" not in page.title()
+
+
+def test_a_stream_is_advanced_slide_by_slide(tmp_path: Path, page: Page) -> None:
+    with served(tmp_path, STREAM, edge="1,1,2\n2,2,3\n4,3,4\n") as studio:
+        studio.open(page)
+        tab(page, "Stream")
+        page.get_by_role("button", name="Advance", exact=True).click()
+        told = page.locator('[data-part="slide"]')
+        soon(lambda: "slide 1" in told.inner_text())
+        page.get_by_role("button", name="Advance", exact=True).click()
+        soon(lambda: "slide 2" in told.inner_text())
+        changed = page.locator(".st-changes")
+        soon(lambda: re.search(r"\+ reach\(.*1, 3\)", changed.inner_text()) is not None)
+        page.get_by_label("rows to add").fill("edge(1, 9, 9)\nedge(3, 3, 5)")
+        page.get_by_role("button", name="Add rows").click()
+        soon(lambda: "1 came too late" in told.inner_text())
+        page.get_by_role("button", name="Advance 10").click()
+        soon(lambda: "nothing is left" in told.inner_text())
+        assert "0 (+0 −" in page.locator('[data-part="slides"] tbody tr').first.inner_text()
+
+
+def test_another_site_can_neither_call_nor_show_the_studio(tmp_path: Path, open_page: OpenPage) -> None:
+    """A page of another port is of another origin, but of the same site: its requests bring the cookie."""
+    with served(tmp_path, "a(1).\n") as studio:
+        page = open_page()
+        studio.open(page)
+
+        class Evil(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_response(200)
+                self.send_header("content-type", "text/html")
+                self.end_headers()
+                self.wfile.write(b"<!DOCTYPE html><title>other</title>")
+
+            def log_message(self, *_: object) -> None:
+                return
+
+        server = HTTPServer(("127.0.0.1", 0), Evil)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        other = page.context.new_page()
+        other.goto(f"http://127.0.0.1:{server.server_port}/")
+        ask = """async ([address, mode]) => {
+            try { const answer = await fetch(address, {mode, credentials: "include"}); return await answer.text(); }
+            catch (error) { return "refused"; }
+        }"""
+        assert other.evaluate(ask, [f"{studio.base}/download/program", "cors"]) == "refused"
+        assert other.evaluate(ask, [f"{studio.base}/download/program", "no-cors"]) == ""
+        socket = """address => new Promise(resolve => {
+            const one = new WebSocket(address);
+            one.onopen = () => resolve("open"); one.onerror = () => resolve("refused");
+        })"""
+        path = "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
+        assert other.evaluate(socket, studio.base.replace("http", "ws", 1) + path) == "refused"
+        assert page.evaluate(socket, studio.base.replace("http", "ws", 1) + path) == "open"
+        frame = """address => new Promise(resolve => {
+            const one = document.createElement("iframe"); one.src = address;
+            one.onload = () => resolve(one.contentDocument === null ? "closed" : one.contentDocument.title);
+            document.body.append(one);
+        })"""
+        assert other.evaluate(frame, studio.base) == "closed"
+        assert "reach" not in other.content()
+        other.close()
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 420])
+def test_it_reads_well_wide_and_narrow_in_light_and_dark(
+    tmp_path: Path, open_page: OpenPage, width: int, scheme: str
+) -> None:
+    with served(tmp_path, REACH, arc="1,2\n2,3\n3,4\n") as studio:
+        page = studio.open(open_page(width=width, scheme=scheme))
+        run(page)
+        soon(lambda: len(cells(page)) == 6)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (sum(map(int, re.findall(r"\d+", paper)[:3])) < 300) == (scheme == "dark")
+
+
+FARES = """\
+// The cheapest way between any two places.
+cheapest(A, B, min<F>) :- flight(A, B, F).
+cheapest(A, C, min<F>) :- cheapest(A, B, F1),
+                          flight(B, C, F2), F = F1 + F2.
+"""
+FLIGHTS = """\
+from,to,fare
+Berlin,Vienna,89
+Berlin,Lisbon,120
+Vienna,Dubai,310
+Dubai,Sydney,540
+Lisbon,Boston,260
+Boston,Tokyo,610
+Tokyo,Sydney,380
+Vienna,Tokyo,590
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "height", "scheme"),
+    [("wide", 1180, 700, "light"), ("narrow", 420, 860, "light"), ("dark", 1180, 700, "dark")],
+)
+def test_its_pictures(
+    tmp_path: Path, open_page: OpenPage, pictures: Path, name: str, width: int, height: int, scheme: str
+) -> None:
+    with served(tmp_path, FARES, flight=FLIGHTS) as studio:
+        page = studio.open(open_page(width=width, height=height, scheme=scheme))
+        run(page)
+        soon(lambda: len(cells(page)) == 16)
+        if name != "wide":
+            page.get_by_role("button", name="why row 4").click()
+            page.locator('[data-part="proof"] .em-tree').first.wait_for()
+        if name == "narrow":
+            page.evaluate("scrollTo(0, document.querySelector('.st-main').offsetTop - 320)")
+        page.mouse.move(4, 4)
+        page.wait_for_timeout(700)
+        picture = pictures / f"studio-{name}.png"
+        page.screenshot(path=picture)
+        assert picture.stat().st_size < 120_000
+
+
+def test_everything_is_reached_by_keyboard(tmp_path: Path, page: Page) -> None:
+    with served(tmp_path, REACH, arc="1,2\n") as studio:
+        studio.open(page)
+        run(page)
+        soon(lambda: len(cells(page)) == 1)
+        page.keyboard.press("Escape")  # leaves the editor, in which Tab indents
+        reached: list[str] = []
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            reached.append(
+                page.evaluate(
+                    "document.activeElement.getAttribute('aria-label') || document.activeElement.innerText || ''"
+                )
+            )
+        told = "\n".join(reached)
+        for name in ("Answers", "why row 1", "download csv"):
+            assert name in told, reached
+
+
+def test_from_key_to_diagnostics_for_300_rules(
+    tmp_path: Path, page: Page, record_property: Callable[..., None]
+) -> None:
+    rules = "".join(f"p{n}(X, Z) :- p{n - 1}(X, Y), arc(Y, Z), X < Z + {n}.\n" for n in range(1, 301))
+    with served(tmp_path, f"p0(X, Y) :- arc(X, Y).\n{rules}", arc="1,2\n") as studio:
+        studio.open(page)
+        page.evaluate(
+            """() => {
+              window.waits = [];
+              const region = document.querySelector('[aria-label="problems"]');
+              let pressed = 0;
+              document.addEventListener("keydown", () => { pressed = performance.now(); }, true);
+              const told = () => { if (pressed) { window.waits.push(performance.now() - pressed); pressed = 0; } };
+              new MutationObserver(told).observe(region, {childList: true, subtree: true, characterData: true});
+            }"""
+        )
+        page.click(".cm-content")
+        page.keyboard.press("Control+End")
+        for _ in range(8):
+            page.keyboard.type("q")
+            page.wait_for_timeout(700)
+        waits = sorted(page.evaluate("window.waits"))
+        record_property("key to diagnostics, ms", waits)
+        print("key to diagnostics, ms:", [round(one) for one in waits])
+        assert len(waits) >= 5

@@ -1,0 +1,246 @@
+"""What people do with a live view: transactions, changes, questions, and what is refused."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+import pytest
+
+from emberlog.config import Limits
+from emberlog.database import Database
+from emberlog.diagnostics import EmberlogError
+from emberlog.io.local_relation import LocalRelation
+from emberlog.live.view import Change, LiveView
+
+REACH = "reach(X, Y) :- edge(X, Y).  reach(X, Z) :- reach(X, Y), edge(Y, Z)."
+
+
+def live(text: str = REACH, *, sets: bool = False, limits: Limits | None = None, **data: Any) -> LiveView:
+    db: Database[LocalRelation] = Database(engine="local")
+    for name, rows in data.items():
+        db[name] = rows
+    return db.live(text, sets=sets, limits=limits or Limits())
+
+
+def facts(relation: LocalRelation) -> set[tuple[Any, ...]]:
+    return set(relation.collect())
+
+
+def code_of(caught: pytest.ExceptionInfo[EmberlogError]) -> str:
+    return caught.value.diagnostics[0].code
+
+
+def test_answers_follow_a_transaction() -> None:
+    view = live(edge=[(7, 8)])
+    with view.transaction() as t:
+        assert t.insert("edge", [(1, 2), (2, 3)]) == 2
+        assert t.delete("edge", [(7, 8), (9, 9)]) == 1
+        assert facts(view["reach"]) == {(7, 8)}, "nothing changes before the commit"
+    assert facts(view["reach"]) == {(1, 2), (2, 3), (1, 3)}
+    assert facts(view.changes["reach"].added) == {(1, 2), (2, 3), (1, 3)}
+    assert facts(view.changes["reach"].removed) == {(7, 8)}
+
+
+def test_a_circle_does_not_keep_itself() -> None:
+    view = live(edge=[(0, 1), (1, 2), (2, 1)])
+    with view.transaction() as t:
+        t.delete("edge", [(0, 1)])
+    assert facts(view["reach"]) == {(1, 2), (2, 1), (1, 1), (2, 2)}
+
+
+def test_a_row_that_is_there_twice_is_deleted_twice() -> None:
+    view = live(edge=[(1, 2), (1, 2)])
+    with view.transaction() as t:
+        t.delete("edge", [(1, 2)])
+    assert facts(view["reach"]) == {(1, 2)}
+    assert not view.changes["reach"]
+    with view.transaction() as t:
+        assert t.delete("edge", [(1, 2), (1, 2)]) == 1
+    assert not facts(view["reach"])
+
+
+def test_sets_have_each_row_once() -> None:
+    view = live(edge=[(1, 2), (1, 2)], sets=True)
+    with view.transaction() as t:
+        assert t.insert("edge", [(1, 2)]) == 0
+        assert t.delete("edge", [(1, 2)]) == 1
+    assert not facts(view["reach"])
+    assert "each row once" in view.explain()
+
+
+def test_update_and_replace() -> None:
+    view = live(edge=[(1, 2), (2, 3)])
+    with view.transaction() as t:
+        assert t.update("edge", (2, 3), (2, 4)) == 1
+        assert t.update("edge", (5, 6), (5, 7)) == 0
+    assert facts(view["reach"]) == {(1, 2), (2, 4), (1, 4)}
+    with view.transaction() as t:
+        t.replace("edge", [(8, 9)])
+    assert facts(view["reach"]) == {(8, 9)}
+    assert len(view.changes["reach"].removed) == 3
+
+
+def test_an_exception_takes_a_transaction_back() -> None:
+    view = live(edge=[(1, 2)])
+    with pytest.raises(KeyError), view.transaction() as t:
+        t.insert("edge", [(2, 3)])
+        raise KeyError
+    assert facts(view["reach"]) == {(1, 2)}
+
+
+OVERFLOW = "total(sum<X>) :- amount(_, X).  twice(K, X + X) :- amount(K, X).  far(K, min<X>) :- amount(K, X)."
+
+
+def test_a_fault_takes_a_transaction_back() -> None:
+    view = live(OVERFLOW, amount=[(1, 5)])
+    before = {name: facts(view[name]) for name in view}
+    for _ in range(2):
+        with pytest.raises(EmberlogError) as caught, view.transaction() as t:
+            t.insert("amount", [(1, 2), (2, 2**63 - 1)])
+            t.delete("amount", [(1, 5)])
+        assert code_of(caught) == "DL502"
+        assert {name: facts(view[name]) for name in view} == before
+    with view.transaction() as t:
+        t.insert("amount", [(1, 2)])
+    assert facts(view["total"]) == {(7,)}
+    assert facts(view["far"]) == {(1, 2)}
+
+
+def test_a_recursion_without_end_takes_a_transaction_back() -> None:
+    view = live(
+        "p(X) :- q(X). p(X + 1) :- p(X), r(X).  r(X) :- p(X), X > 5.", q=[(1,)], limits=Limits(max_iterations=50)
+    )
+    with pytest.raises(EmberlogError) as caught, view.transaction() as t:
+        t.insert("q", [(6,)])
+    assert code_of(caught) == "DL510"
+    assert facts(view["p"]) == {(1,)}
+
+
+def test_rows_that_do_not_fit_are_refused() -> None:
+    view = live(edge=[(1, 2)])
+    for rows in ([(1, 2, 3)], [(1, "two")], 5):
+        with pytest.raises(EmberlogError), view.transaction() as t:
+            t.insert("edge", [(8, 9)])
+            t.insert("edge", rows)
+    assert facts(view["reach"]) == {(1, 2)}
+
+
+def test_what_is_derived_cannot_be_changed() -> None:
+    view = live(edge=[(1, 2)])
+    with pytest.raises(EmberlogError) as caught, view.transaction() as t:
+        t.insert("reach", [(1, 4)])
+    assert code_of(caught) == "DL449"
+    with pytest.raises(EmberlogError) as caught, view.transaction() as t:
+        t.insert("edges", [(1, 4)])
+    assert code_of(caught) == "DL401"
+    assert "did you mean `edge`?" in str(caught.value)
+
+
+def test_transactions_come_one_at_a_time() -> None:
+    view = live(edge=[(1, 2)])
+    with pytest.raises(EmberlogError) as caught, view.transaction(), view.transaction():
+        pass
+    assert code_of(caught) == "DL448"
+    with view.transaction() as over:
+        pass
+    with pytest.raises(EmberlogError) as caught:
+        over.insert("edge", [(2, 3)])
+    assert code_of(caught) == "DL448"
+
+
+def test_threads_take_turns() -> None:
+    view = live(edge=[(0, 1)])
+
+    def work(first: int) -> None:
+        for number in range(20):
+            with view.transaction() as t:
+                t.insert("edge", [(first + number, first + number + 1)])
+            assert len(view["reach"])
+
+    threads = [threading.Thread(target=work, args=(1000 * one,)) for one in (1, 2, 3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(view["reach"]) == 1 + 3 * (20 * 21 // 2)
+
+
+def test_subscribers_hear_of_changes() -> None:
+    view, heard = live(edge=[(1, 2)]), list[Mapping[str, Change]]()
+    unsubscribe = view.subscribe(heard.append)
+    with view.transaction() as t:
+        t.insert("edge", [(2, 3)])
+    unsubscribe()
+    with view.transaction() as t:
+        t.insert("edge", [(3, 4)])
+    assert [facts(one["reach"].added) for one in heard] == [{(2, 3), (1, 3)}]
+
+
+def test_proofs_are_of_the_facts_as_they_are_now() -> None:
+    view = live(edge=[(1, 2)])
+    assert "no rule" in str(view.why_not("reach", (1, 3))) or view.why_not("reach", (1, 3)) is not None
+    with view.transaction() as t:
+        t.insert("edge", [(2, 3)])
+    assert "edge(2, 3)" in str(view.why("reach", (1, 3)))
+    with view.transaction() as t:
+        t.delete("edge", [(2, 3)])
+    with pytest.raises(EmberlogError) as caught:
+        view.why("reach", (1, 3))
+    assert code_of(caught) == "DL442"
+
+
+def test_queries_restrict_answers_and_changes() -> None:
+    view = live(REACH + " reach(1, Y)?", edge=[(1, 2), (5, 6)])
+    with view.transaction() as t:
+        t.insert("edge", [(2, 3), (6, 7)])
+    assert facts(view["reach"]) == {(1, 2), (1, 3)}
+    assert facts(view.changes["reach"].added) == {(1, 3)}
+
+
+def test_values_of_all_types_come_in() -> None:
+    view = live('late(N) :- due(N, D), D < date("2026-01-01").', due=[("a", date(2025, 5, 1))])
+    with view.transaction() as t:
+        t.insert("due", [("bé", date(2024, 5, 1)), ("c", date(2026, 5, 1))])
+        t.insert("due", [{"c0": "d", "c1": date(2023, 5, 1)}])
+    assert facts(view["late"]) == {("a",), ("bé",), ("d",)}
+
+
+def test_closing_gives_everything_back() -> None:
+    with live(edge=[(1, 2)]) as view:
+        assert len(view["reach"]) == 1
+    with pytest.raises(EmberlogError) as caught:
+        view["reach"]
+    assert code_of(caught) == "DL448"
+
+
+def test_explain_tells_what_is_computed_anew_and_why() -> None:
+    text = "n(X) :- e(X, _).  @iterations(3) n(Y) :- n(X), e(X, Y).  c(count<X>) :- n(X)."
+    view = live(text, e=[(1, 2)])
+    assert "n: computed anew, and compared: each of the rounds" in view.explain()
+    with view.transaction() as t:
+        t.insert("e", [(2, 3)])
+    assert facts(view["c"]) == {(3,)}
+
+
+def test_data_beside_rules_is_an_input() -> None:
+    view = live("edge(Y, X) :- edge(X, Y). " + REACH, edge=[(1, 2)])
+    with view.transaction() as t:
+        t.insert("edge", [(2, 3)])
+    assert (3, 1) in facts(view["reach"])
+
+
+def test_sums_of_floats_are_those_of_a_run() -> None:
+    numbers = [0.1, 1e16, 0.2, -1e16, 1e-320, 3.3]
+    view = live("s(sum<X>) :- v(_, X). a(avg<X>) :- v(_, X).", v=list(enumerate(numbers)))
+    db: Database[LocalRelation] = Database(engine="local")
+    left = dict(enumerate(numbers))
+    for key in (1, 0, 3, 5):
+        with view.transaction() as t:
+            t.delete("v", [(key, left.pop(key))])
+        db["v"] = list(left.items())
+        anew = db.datalog("s(sum<X>) :- v(_, X). a(avg<X>) :- v(_, X).")
+        assert facts(view["s"]) == facts(anew["s"])
+        assert facts(view["a"]) == facts(anew["a"])
