@@ -48,8 +48,6 @@ FLOORS = (
     ("streams.spark", "provenance.streams"),
     ("stream_run",),
     ("prepared", "result"),
-    ("live.searches",),
-    ("live.maintain",),
     ("live",),
     ("database", "daemon"),
     ("faces", "editor"),

@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     session = Session() if path is None else Session(_text(path), path)
     try:
         for name, file in files_in_folder(Path(folder)).items() if folder is not None else ():
-            session.register(name, file)
+            session.data.register(name, file)
         from emberlog.studio.pages.server import serve
 
         serve(session, arguments.port, _tell, opens_browser=not arguments.no_browser)

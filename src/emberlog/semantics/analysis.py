@@ -74,11 +74,13 @@ class Examination:
     """None if there are errors."""
 
 
-def examine(program: ast.Program, *, functions: Functions = BUILT_IN) -> Examination:
+def examine(
+    program: ast.Program, *, inputs: Mapping[str, Sequence[Column]] | None = None, functions: Functions = BUILT_IN
+) -> Examination:
     """Returns what is known of a program while it is written: errors of one rule hide nothing of the others. Parameters
-    are left open."""
+    are left open; `inputs` are the columns of the data that is registered."""
     diagnostics = Diagnostics()
-    analysis = _Analysis(program, None, None, None, functions, diagnostics)
+    analysis = _Analysis(program, None, inputs, None, functions, diagnostics)
     checked = analysis.run()
     return Examination(analysis.relations, tuple(analysis.rules), diagnostics.in_order(), checked)
 

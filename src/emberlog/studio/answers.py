@@ -7,10 +7,12 @@ Facts of this process are a table of Arrow, and those of Spark a frame. A column
 from __future__ import annotations
 
 import re
+import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -121,6 +123,16 @@ class Answer(ABC):
     @abstractmethod
     def _page(self, view: View, conditions: tuple[Condition, ...], first: int, count: int) -> Page: ...
 
+    def write(self, path: Path, form: str) -> None:
+        """Writes all facts into one file, as `csv` or `parquet`."""
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            self._write(Path(folder) / "written", form)
+            written = sorted(Path(folder).rglob(f"*.{form}*"))
+            next(one for one in written if not one.name.startswith((".", "_"))).rename(path)
+
+    @abstractmethod
+    def _write(self, folder: Path, form: str) -> None: ...
+
 
 @dataclass(slots=True)
 class _Sorted:
@@ -158,6 +170,11 @@ class LocalAnswer(Answer):
             ordered.places = self._places(table, ordered.keys, end)
         rows = self._shown(table.take(ordered.places.slice(first, count)))
         return Page(rows, first, table.num_rows, self.total)
+
+    def _write(self, folder: Path, form: str) -> None:
+        from emberlog.io.writers import write_relations
+
+        write_relations({"facts": self.relation}, folder, form, **({"header": True} if form == "csv" else {}))
 
     def _in_order(self, view: View, conditions: tuple[Condition, ...]) -> _Sorted:
         key = (view.sort, view.is_descending, conditions)
@@ -257,6 +274,11 @@ class SparkAnswer(Answer):
             )
         rows = frame.offset(first).limit(count).collect()
         return Page(tuple(map(tuple, rows)), first, matching, total, is_in_order)
+
+    def _write(self, folder: Path, form: str) -> None:
+        from emberlog.io.spark_writers import write_relations
+
+        write_relations({"facts": self.frame.coalesce(1)}, folder, form, header=form == "csv")
 
     def _matching(self, conditions: tuple[Condition, ...]) -> DataFrame:
         frame = self.frame

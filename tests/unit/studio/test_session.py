@@ -11,8 +11,9 @@ import pytest
 
 from emberlog.diagnostics import EmberlogError, Severity
 from emberlog.studio.answers import View
+from emberlog.studio.data import relation_of
 from emberlog.studio.runs import State
-from emberlog.studio.session import EXAMPLE, Session, relation_of, value_of
+from emberlog.studio.session import EXAMPLE, Session, value_of
 
 ENDLESS = "n(0). n(Y) :- n(X), Y = X + 1."
 REACH = "reach(X, Y) :- arc(X, Y).\nreach(X, Z) :- reach(X, Y), arc(Y, Z).\n"
@@ -26,10 +27,10 @@ def session() -> Iterator[Session]:
 
 
 def put_file(session: Session, name: str, text: str) -> None:
-    relation, path = session.place_for(name)
+    relation, path = session.data.place_for(name)
     path.parent.mkdir(parents=True)
     path.write_text(text)
-    session.register(relation, path)
+    session.data.register(relation, path)
 
 
 def ran(session: Session) -> Session:
@@ -71,7 +72,7 @@ def test_relations_have_types_kinds_and_counts(session: Session) -> None:
 def test_data_that_nothing_reads_is_listed_even_beside_a_mistake(session: Session) -> None:
     put_file(session, "other.tsv", "1\ta\n")
     assert [one.name for one in session.check("broken(").relations] == ["other"]
-    session.forget("other")
+    session.data.forget("other")
     assert session.check("broken(").relations == ()
 
 
@@ -85,12 +86,12 @@ def test_a_first_line_of_names_is_no_fact_and_the_list_says_so(session: Session)
 
 def test_an_unknown_kind_of_file_is_told(session: Session) -> None:
     with pytest.raises(EmberlogError, match="DL407"):
-        session.place_for("arc.exe")
+        session.data.place_for("arc.exe")
 
 
 @pytest.mark.parametrize("name", ["../../arc.csv", "..\\arc.csv", "/etc/arc.csv"])
 def test_a_file_stays_in_its_folder(session: Session, name: str) -> None:
-    relation, path = session.place_for(name)
+    relation, path = session.data.place_for(name)
     assert relation == "arc"
     assert path.name == "arc.csv"
     assert ".." not in path.parts
@@ -98,11 +99,11 @@ def test_a_file_stays_in_its_folder(session: Session, name: str) -> None:
 
 def test_broken_data_leaves_what_was_there(session: Session) -> None:
     put_file(session, "arc.csv", "1,2\n")
-    relation, path = session.place_for("arc.parquet")
+    relation, path = session.data.place_for("arc.parquet")
     path.parent.mkdir(parents=True)
     path.write_text("no parquet")
     with pytest.raises(EmberlogError):
-        session.register(relation, path)
+        session.data.register(relation, path)
     assert ran(session).answer("reach").total == 1
 
 

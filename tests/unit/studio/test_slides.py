@@ -24,10 +24,10 @@ def session() -> Iterator[Session]:
     checked = made.check()
     assert checked.is_right, checked.mistakes
     assert checked.has_streams
-    relation, path = made.place_for("edge.csv")
+    relation, path = made.data.place_for("edge.csv")
     path.parent.mkdir(parents=True)
     path.write_text("1,1,2\n2,2,3\n4,3,4\n")
-    made.register(relation, path)
+    made.data.register(relation, path)
     yield made
     made.close()
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from nicegui import events, run, ui
 
 from emberlog.diagnostics import EmberlogError
+from emberlog.render.look.html import element, joined
+from emberlog.studio.checking import Shown
 from emberlog.studio.guard import MOST_UPLOADED
-from emberlog.studio.session import Session, Shown
+from emberlog.studio.session import Session
 
 
 class Data:
@@ -20,7 +23,9 @@ class Data:
         self._on_look = on_look
         with ui.element("section").classes("st-panel").props('aria-label="relations"'):
             ui.html("<h2>Relations</h2>")
+            self._nothing = ui.label("none yet: write a rule, or drop a file").classes("st-faint")
             self._list = ui.column().style("gap: 0; width: 100%")
+            self._rows: dict[str, tuple[Shown, ui.element]] = {}
             self._problem = ui.label().classes("st-bad").props('role="alert"')
             kinds = "CSV, TSV, Parquet, JSON, ORC or .facts"
             self._upload = (
@@ -39,34 +44,42 @@ class Data:
             )
 
     def show(self, relations: tuple[Shown, ...]) -> None:
-        self._list.clear()
-        with self._list:
-            for one in relations:
-                self._show_relation(one)
-            if not relations:
-                ui.label("none yet: write a rule, or drop a file").classes("st-faint")
+        """Shows these relations. Only those are drawn anew that are not as they were: it happens at every key."""
+        names = [one.name for one in relations]
+        for name in self._rows.keys() - set(names):
+            self._rows.pop(name)[1].delete()
+        for place, one in enumerate(relations):
+            before, row = self._rows.get(one.name) or (None, self._new_row())
+            if before != one:
+                self._rows[one.name] = (one, row)
+                self._fill(row, one)
+            if self._list.default_slot.children[place] is not row:
+                row.move(target_index=place)
+        self._nothing.visible = not relations
 
-    def _show_relation(self, one: Shown) -> None:
-        with ui.element("div").classes("st-relation"):
-            with ui.element("div"):
-                ui.label(f"{one.name}({one.columns})" if one.columns else one.name).style("font-family: var(--mono)")
-                ui.label(one.kind).classes("st-faint")
-            ui.label("" if one.facts is None else f"{one.facts:,}").classes("st-count")
-            with ui.element("div").classes("st-row"):
-                if one.is_data:
-                    ui.button("look", color=None, on_click=lambda name=one.name: self._on_look(name)).props(
-                        "no-caps flat dense size=sm"
-                    )
-                    ui.button("remove", color=None, on_click=lambda name=one.name: self._forget(name)).props(
-                        "no-caps flat dense size=sm"
-                    )
+    def _new_row(self) -> ui.element:
+        with self._list:
+            return ui.element("div").classes("st-relation")
+
+    def _fill(self, row: ui.element, one: Shown) -> None:
+        row.clear()
+        titled = f"{one.name}({one.columns})" if one.columns else one.name
+        told = element("div", element("code", titled), element("div", one.kind, class_="st-faint"))
+        count = element("span", "" if one.facts is None else f"{one.facts:,}", class_="st-count")
+        with row:
+            ui.html(joined((told, count))).classes("st-told")
+            if one.is_data:
+                with ui.element("div").classes("st-row"):
+                    for title, act in (("look", self._on_look), ("remove", self._forget)):
+                        button = ui.button(title, color=None, on_click=partial(act, one.name))
+                        button.props("no-caps flat dense size=sm").props["aria-label"] = f"{title}: {one.name}"
 
     async def _uploaded(self, event: events.UploadEventArguments) -> None:
         try:
-            name, path = self._session.place_for(event.file.name)
+            name, path = self._session.data.place_for(event.file.name)
             path.parent.mkdir(parents=True, exist_ok=True)
             await event.file.save(path)
-            await run.io_bound(self._session.register, name, path)
+            await run.io_bound(self._session.data.register, name, path)
         except EmberlogError as error:
             self._say("\n".join(one.message for one in error.diagnostics))
             return
@@ -75,7 +88,7 @@ class Data:
         await self._on_change()
 
     async def _forget(self, name: str) -> None:
-        self._session.forget(name)
+        self._session.data.forget(name)
         await self._on_change()
 
     def _say(self, text: str) -> None:

@@ -8,7 +8,8 @@ from importlib.resources import files
 from nicegui import run, ui
 
 from emberlog.diagnostics import Severity
-from emberlog.studio.session import Checked, Mistake, Session
+from emberlog.studio.checking import Checked, Mistake
+from emberlog.studio.session import Session
 
 MOST_SHOWN = 50
 """Mistakes that are listed; the others are counted."""
@@ -23,6 +24,7 @@ class Editor:
         self._session = session
         self._on_check = on_check
         self._is_checking = False
+        self._shown: tuple[Mistake, ...] | None = None
         with ui.element("div").classes("st-panel st-editor"):
             self.text = ui.codemirror(
                 session.text,
@@ -73,17 +75,25 @@ class Editor:
         for one in checked.mistakes[:MOST_SHOWN]:
             if one.line is not None:
                 tips[one.line] = "\n".join(filter(None, (tips.get(one.line), f"{one.code}: {one.message}")))
-        self.text.line_tooltips = tips
+        if self.text.line_tooltips != tips:
+            self.text.line_tooltips = tips
+        if self._shown != checked.mistakes:
+            self._shown = checked.mistakes
+            self._list()
+        self._on_check(checked)
+
+    def _list(self) -> None:
+        """Lists what is wrong."""
+        mistakes = self._shown or ()
         self._problems.clear()
         with self._problems:
-            for one in checked.mistakes[:MOST_SHOWN]:
+            for one in mistakes[:MOST_SHOWN]:
                 self._show_mistake(one)
-            more = len(checked.mistakes) - MOST_SHOWN
+            more = len(mistakes) - MOST_SHOWN
             if more > 0:
                 ui.label(f"… and {more:,} more").classes("st-faint")
-            if not checked.mistakes:
+            if not mistakes:
                 ui.label("no problems").classes("st-good")
-        self._on_check(checked)
 
     def _show_mistake(self, one: Mistake) -> None:
         is_warning = one.severity is Severity.WARNING

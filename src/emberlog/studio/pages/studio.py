@@ -16,6 +16,7 @@ from emberlog.render.look.diagnostics import diagnostics_list
 from emberlog.render.look.page import style_sheet, within
 from emberlog.render.look.proofs import proof_card
 from emberlog.render.look.tokens import declarations
+from emberlog.studio.checking import Checked
 from emberlog.studio.links import fragment_of, program_in
 from emberlog.studio.pages.data import Data
 from emberlog.studio.pages.editor import Editor, language_script
@@ -24,7 +25,7 @@ from emberlog.studio.pages.stream import Stream
 from emberlog.studio.pages.table import AnswerTable
 from emberlog.studio.plans import plan_html
 from emberlog.studio.runs import Run, State
-from emberlog.studio.session import ENGINES, Checked, Session
+from emberlog.studio.session import ENGINES, Session
 
 Found = TypeVar("Found")
 
@@ -246,7 +247,7 @@ class Studio:
                 ui.html(problems_html(ended.problems) or within("the run was stopped")).props(
                     'data-part="run-problems"'
                 )
-        self._data.show(self._session.check().relations)
+        await self._editor.check()  # the list of relations has counts now
 
     async def _show_answers(self, name: str | None = None) -> None:
         names = self._session.outputs
@@ -272,7 +273,7 @@ class Studio:
 
     async def _look_at(self, name: str) -> None:
         self._tabs.value = "Answers"
-        answer = await in_thread(lambda: self._session.data(name))
+        answer = await in_thread(lambda: self._session.input(name))
         self._answers.clear()
         with self._answers:
             ui.label(f"{name}, as it was read").style("font: 600 15px/1.4 var(--mono)")

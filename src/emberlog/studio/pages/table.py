@@ -29,7 +29,8 @@ class AnswerTable:
         with ui.element("div").classes("st-row").props('role="search" aria-label="filters"'):
             self._filters = [
                 ui.input(
-                    label=f"{name}: {type_}", on_change=lambda event, place=place: self._filter(place, event.value)
+                    label=f"filter {name}: {type_}",
+                    on_change=lambda event, place=place: self._filter(place, event.value),
                 )
                 .props('dense outlined debounce="250" autocomplete="off"')
                 .classes("st-field")
