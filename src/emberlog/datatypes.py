@@ -37,7 +37,7 @@ class DataType:
 
     @property
     def is_numeric(self) -> bool:
-        return self in (INT, FLOAT) or self.is_decimal
+        return self.name in ("int", "float") or self.scale is not None
 
     @property
     def is_decimal(self) -> bool:

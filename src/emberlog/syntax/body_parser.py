@@ -292,15 +292,19 @@ class BodyParser(ExpressionParser):
 
     def _has_argument_names(self) -> bool:
         """At `emp(id: E)` or `emp(E, boss: M)`."""
-        start, end = self.index + 1, self.matching_parenthesis(1)
         level = 0
-        for index in range(start, end):
+        for index in range(self.index + 1, len(self.tokens)):
             token = self.tokens[index]
-            if token.is_symbol("("):
+            if token.kind is not TokenKind.SYMBOL:
+                continue
+            if token.text == "(":
                 level += 1
-            elif token.is_symbol(")"):
+            elif token.text == ")":
                 level -= 1
-            is_first = self.tokens[index].is_symbol("(", ",") and level == 1
-            if is_first and self.tokens[index + 1].kind is TokenKind.NAME and self.tokens[index + 2].is_symbol(":"):
-                return True
+                if level == 0:
+                    break
+            elif token.text == ":" and level == 1:
+                name = self.tokens[index - 1]
+                if name.kind is TokenKind.NAME and self.tokens[index - 2].is_symbol("(", ","):
+                    return True
         return False

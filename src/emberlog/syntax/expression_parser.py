@@ -87,6 +87,8 @@ class ExpressionParser(ForeignForms):
     """Binary operators read so far in the whole text."""
 
     def expression(self) -> Expression:
+        if self.peek().kind is TokenKind.NAME and self.peek(1).is_symbol(",", ")"):  # nearly all are
+            return self._name()
         self.deeper()
         begun = self.operators
         left = self._product(begun)

@@ -144,10 +144,14 @@ class _Lexer:
             return
         kind, text = match.lastgroup, match.group()
         self.offset = match.end()
-        match kind:
+        match kind:  # by how often each is there
             case "space":
                 if "\n" in text:
                     self.line_has_tokens = False
+            case "symbol":
+                self._add(TokenKind.SYMBOL, start, _SPELLINGS.get(text, text))
+            case "name":
+                self._add(TokenKind.NAME, start, text)
             case "line_comment":
                 self._comment(start, self.offset)
             case "block_comment":
@@ -158,16 +162,12 @@ class _Lexer:
                 self._number(start, text.replace("_", ""), is_float=kind == "float")
             case "based":
                 self._number(start, str(int(text, 0)) if len(text) <= _LONGEST_NUMBER else "9" * 30, is_float=False)
-            case "name":
-                self._add(TokenKind.NAME, start, text)
             case "parameter":
                 self._add(TokenKind.PARAMETER, start, text[1:])
             case "quoted_name":
                 self._quoted_name(start)
-            case "string":
-                self._string(start, text)
             case _:
-                self._add(TokenKind.SYMBOL, start, _SPELLINGS.get(text, text))
+                self._string(start, text)
 
     def _span(self, start: int, end: int) -> Span:
         return Span(self.source, start, end)
