@@ -1,5 +1,5 @@
 """The command line of the benchmarks: python -m benchmarks run | report | compare | list | install | record |
-ablate | streams | soak | recovery | scale | growth | editor | live."""
+ablate | streams | soak | recovery | scale | growth | editor | studio | live."""
 
 from __future__ import annotations
 
@@ -139,6 +139,12 @@ def _parser() -> argparse.ArgumentParser:
     editor.add_argument("--keys", type=int, default=10, metavar="N", help="that make a mistake, and that mend it (10)")
     editor.set_defaults(command=_editor)
 
+    studio = commands.add_parser("studio", help="what one waits for in the studio, in a real browser")
+    studio.add_argument("--rules", nargs="*", type=int, default=[30, 100, 300, 1000], metavar="N")
+    studio.add_argument("--keys", type=int, default=10, metavar="N", help="that make a mistake, and that mend it (10)")
+    studio.add_argument("--facts", type=int, default=100_000_000, metavar="N", help="of the answer; 0 for none")
+    studio.set_defaults(command=_studio)
+
     live = commands.add_parser("live", help="transactions of one row on live views, beside computing anew")
     live.add_argument("--only", nargs="+", default=[], metavar="CASE", help="tc-sparse tc-dense cc andersen")
     live.add_argument("--output", type=Path, required=True, metavar="DIR")
@@ -271,6 +277,16 @@ def _editor(arguments: argparse.Namespace) -> int:
     from benchmarks.editor import run
 
     for line in run(arguments.rules, arguments.keys):
+        print(line, flush=True)
+    return 0
+
+
+def _studio(arguments: argparse.Namespace) -> int:
+    from benchmarks.studio import first_page, keys
+
+    for line in keys(arguments.rules, arguments.keys) if arguments.rules else ():
+        print(line, flush=True)
+    for line in first_page(arguments.facts) if arguments.facts else ():
         print(line, flush=True)
     return 0
 

@@ -30,7 +30,7 @@ def section(run: Run, engines: Sequence[EngineRecord]) -> Section | None:
     if choices.WHOLE in own:
         blocks += _compared(run, peers, [choices.WHOLE], "Emberlog on Spark, as it is without any choice.")
     if LOCAL in own:
-        told = 'Emberlog without Spark, `Database(engine="local")`: one process, a thread for each core.'
+        told = 'Emberlog without Spark, `Database(engine="local")`, in one process.'
         blocks += _compared(run, peers, [LOCAL], told)
     return Section("In short", tuple(blocks)) if len(blocks) > 1 else None
 
