@@ -86,6 +86,7 @@ def in_a_notebook() -> str:
     """Returns what a notebook makes of the outputs: elements among others, in a page that is not ours."""
     outputs = (card_output(card_of(one)) for one in (result()[0], mistake(), proved().why("tc", ("1", "5"))))
     theirs = {"td": "text-align: right", "tbody tr:nth-child(odd)": "background: #eee"}
+    theirs[":not(pre) > code"] = "background: #eee; padding: 1px 5px"
     style = "\n".join(f".jp-RenderedHTMLCommon {place} {{ {rule}; }}" for place, rule in theirs.items())
     areas = "\n".join(f'<div class="jp-RenderedHTMLCommon">{one}</div>' for one in outputs)
     return f'<!DOCTYPE html><html lang="en"><title>notebook</title><style>{style}</style><body>{areas}</body></html>'

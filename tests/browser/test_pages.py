@@ -134,6 +134,8 @@ def test_what_is_around_says_whether_it_is_dark(
     page.set_content(text.replace("<body>", around))
     colours = {"light": "rgb(255, 255, 255)", "dark": "rgb(26, 30, 35)"}
     assert page.locator(".em-card").first.evaluate("one => getComputedStyle(one).backgroundColor") == colours[paper]
+    code = page.locator(".em-title code").first
+    assert code.evaluate("one => getComputedStyle(one).backgroundColor") == "rgba(0, 0, 0, 0)"
 
 
 def test_the_button_turns_light_into_dark_and_back(open_page: OpenPage, addresses: dict[str, str]) -> None:
