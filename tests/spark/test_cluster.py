@@ -9,6 +9,9 @@ import sys
 import pytest
 
 from tests.cluster.machines import ROOT, way_in
+from tests.spark.test_other_sessions import PATIENCE
+
+pytestmark = pytest.mark.timeout(PATIENCE + 60)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="machines are made of the namespaces of Linux")
@@ -21,7 +24,7 @@ def test_quick_part() -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=280,
+        timeout=PATIENCE,
     )
     assert finished.returncode == 0, finished.stdout
     assert " passed" in finished.stdout

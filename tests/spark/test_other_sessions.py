@@ -11,6 +11,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
+PATIENCE = 900
+"""Seconds until a suite is taken to hang: it needs about a hundred alone, and more beside other work."""
+
+pytestmark = pytest.mark.timeout(PATIENCE + 60)
 
 SUITES = "tests/spark/other_sessions"
 OF_ONE_KIND = ("test_workers", "test_lost_executors", "test_restless", "test_bare", "test_encrypted")
@@ -58,7 +62,7 @@ def run_suite(kind: str, *arguments: str) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=280,
+        timeout=PATIENCE,
     )
     assert finished.returncode == 0, finished.stdout
     assert " passed" in finished.stdout and " skipped" not in finished.stdout
