@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from emberlog.engines.engine import Counted
     from emberlog.logical.statistics import Statistics
     from emberlog.provenance.explanation import Proof, Refutation
+    from emberlog.provenance.streams.questions import StreamQuestions
     from emberlog.result import Explained, Result
 
 ENGINES = {"local": "this process", "spark": "Spark"}
@@ -135,6 +136,7 @@ class Session:
             if self._analyzed(asked.text).has_streams:
                 hint = "it is advanced slide by slide, under Stream"
                 raise fail("DL533", "this program reads a stream", None, hint)
+            self.slides = None
             result = self._ran(asked, listener, Execution(profile=counts))
             for name in result:
                 here = result._at_hand(name)
@@ -200,11 +202,14 @@ class Session:
     # --- questions --------------------------------------------------------------------------------------------------
 
     def why(self, relation: str, fact: Asked) -> Proof:
-        """Returns a proof of a fact of the last run."""
-        return self._recorded().why(relation, fact)
+        """Returns a proof of a fact of the last run, or of the last slide."""
+        return self._asked().why(relation, fact)
 
     def why_not(self, relation: str, fact: Asked) -> Refutation:
-        return self._recorded().why_not(relation, fact, depth=2)
+        return self._asked().why_not(relation, fact, depth=2)
+
+    def _asked(self) -> Result[Any] | StreamQuestions:
+        return self._recorded() if self.slides is None else self.slides.questions()
 
     def _recorded(self) -> Result[Any]:
         """Returns the last run once more, with a record of how facts came: only who asks pays for it."""

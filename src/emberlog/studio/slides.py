@@ -12,12 +12,15 @@ from emberlog.diagnostics import fail
 from emberlog.io.arrow_values import table_of
 from emberlog.io.local_relation import LocalRelation
 from emberlog.provenance.asked import asked_in_text, asked_pattern
+from emberlog.provenance.streams.questions import StreamQuestions
 from emberlog.semantics.model import CheckedProgram
 from emberlog.streams.evaluate.methods import plan_evaluation, slide_evaluator
+from emberlog.streams.evaluate.window_facts import WindowFacts
 from emberlog.streams.plan.maintenance import plan_maintenance
 from emberlog.streams.plan.needed_columns import needed_columns
-from emberlog.streams.plan.slides import Clock, schedule_of
+from emberlog.streams.plan.slides import Clock, Slide, schedule_of
 from emberlog.streams.state.backlog import TIME, Backlog, sort_out
+from emberlog.streams.state.sessions import SessionBacklog
 from emberlog.streams.steps.quarantine import inspect
 from emberlog.studio.answers import LocalAnswer
 
@@ -49,16 +52,22 @@ class Slides:
         self._plain_times = all(one.plain_times for one in streams.values()) if streams else True
         maintenance = plan_maintenance(checked)
         self.schedule = schedule_of(checked, plain_clock=self._plain_times)
-        if self.schedule.gap is not None:
-            raise fail("DL441", "sessions cannot be advanced by hand", None, "start the program: emberlog stream")
         self._needed = needed_columns(checked)
-        statics = {name: one.table for name, one in relations.items() if name not in streams}
-        plan = plan_evaluation(maintenance, "incremental")
-        self._evaluator = slide_evaluator(plan, self.schedule, True, statics)
+        self._statics = {name: one.table for name, one in relations.items() if name not in streams}
+        plan = plan_evaluation(maintenance, "incremental" if self.schedule.gap is None else "simple")
+        self._evaluator = slide_evaluator(plan, self.schedule, True, self._statics)
         self._outputs = maintenance.program.checked.relations
-        self._backlog = Backlog(self.schedule, {name: one.table.slice(0, 0) for name, one in streams.items()})
         self._window = {name: one.table.slice(0, 0) for name, one in streams.items()}
+        columns = {name: [one.name for one in checked.relations[name].columns] for name in streams}
+        keys = {name: columns[name].index(self.schedule.key) for name in streams if self.schedule.key}
+        self._backlog: Backlog | SessionBacklog = (
+            Backlog(self.schedule, self._window)
+            if self.schedule.gap is None
+            else SessionBacklog(self.schedule, self._window, keys)
+        )
         self._clock = Clock()
+        self._at: int | None = None
+        """The time of the last slide."""
         self.late = 0
         """Rows that came after their slide had closed, or have no value where one is needed."""
         self.shown: list[SlideShown] = []
@@ -107,7 +116,10 @@ class Slides:
 
     @property
     def next_slide(self) -> int | None:
-        """Returns the time of the slide that comes next; None where nothing waits and the window is empty."""
+        """Returns the time of the slide that comes next, or the end of the next session; None where nothing waits and
+        the window is empty."""
+        if isinstance(self._backlog, SessionBacklog):
+            return self._backlog.next_end
         waiting = [at for at in self._backlog.waiting() if self._clock.closed is None or at > self._clock.closed]
         closed, newest, size = self._clock.closed, self._clock.newest, self.schedule.size
         holds = closed is not None and newest is not None and size is not None and newest >= closed - size
@@ -115,37 +127,61 @@ class Slides:
         return min([*waiting, *following], default=None)
 
     def advance(self) -> SlideShown | None:
-        """Closes the next slide; returns None if there is none."""
+        """Closes the next slide, or ends the next session; returns None if there is none."""
         at = self.next_slide
         if at is None:
             return None
         slide = self.schedule.slide(at)
-        newest = self._backlog.waiting().get(at)
-        ((_, arrived),) = self._backlog.take((at,))
+        arrived, since = self._session(at) if isinstance(self._backlog, SessionBacklog) else self._slide(slide)
         self._evaluator.advance(slide, arrived)
+        # Sessions have no fact in common: what one has is no change of what another had.
+        changes = self._evaluator.changes() if self.schedule.gap is None else {}
+        shown = SlideShown(
+            len(self.shown) + 1,
+            self._moment(at),
+            "" if since is None else self._moment(since),
+            sum(table.num_rows for table in arrived.values()),
+            sum(table.num_rows for table in self._window.values()),
+            {name: self._shown(name, table) for name, table in self._evaluator.answers().items()},
+            {name: self._shown(name, one.added) for name, one in changes.items()},
+            {name: self._shown(name, one.removed) for name, one in changes.items()},
+        )
+        self._at = at
+        self.shown.append(shown)
+        return shown
+
+    def _slide(self, slide: Slide) -> tuple[dict[str, pa.Table], int | None]:
+        """Closes a slide: returns the rows that come into its window, and the beginning of that."""
+        assert isinstance(self._backlog, Backlog)
+        newest = self._backlog.waiting().get(slide.at)
+        ((_, arrived),) = self._backlog.take((slide.at,))
         if newest is not None:
             newest = newest if self._clock.newest is None else max(newest, self._clock.newest)
             self._clock = replace(self._clock, newest=newest)
-        self._clock = replace(self._clock, closed=at)
+        self._clock = replace(self._clock, closed=slide.at)
         for name, table in arrived.items():
             held = pa.concat_tables([self._window[name], table])
             self._window[name] = (
                 held if slide.since is None else held.filter(pc.greater_equal(held.column(TIME), slide.since))
             )
-        answers = {name: self._shown(name, table) for name, table in self._evaluator.answers().items()}
-        changes = self._evaluator.changes()
-        shown = SlideShown(
-            len(self.shown) + 1,
-            self._moment(at),
-            "" if slide.since is None else self._moment(slide.since),
-            sum(table.num_rows for table in arrived.values()),
-            sum(table.num_rows for table in self._window.values()),
-            answers,
-            {name: self._shown(name, one.added) for name, one in changes.items()},
-            {name: self._shown(name, one.removed) for name, one in changes.items()},
-        )
-        self.shown.append(shown)
-        return shown
+        return arrived, slide.since
+
+    def _session(self, end: int) -> tuple[dict[str, pa.Table], int | None]:
+        """Ends a session: returns its rows, and the time of the first."""
+        ((_, arrived),) = self._backlog.take((end,))
+        assert self.schedule.gap is not None
+        self._clock = replace(self._clock, closed=end + self.schedule.gap + 1)
+        self._window = dict(arrived)
+        return arrived, min(pc.min(table.column(TIME)).as_py() for table in arrived.values() if table.num_rows)
+
+    def questions(self) -> StreamQuestions:
+        """Returns what answers questions about the last slide."""
+        if self.schedule.gap is not None:
+            raise fail("DL447", "a session is over when it is told, and has no window to ask about", None)
+        if self._at is None:
+            raise fail("DL447", "no slide has closed yet", None, "Advance closes the next one")
+        window = WindowFacts(self.schedule, self._at, self._window, self._statics, self._plain_times)
+        return StreamQuestions(self._checked, window)
 
     def _shown(self, name: str, table: pa.Table) -> LocalAnswer:
         columns = self._outputs[name].columns

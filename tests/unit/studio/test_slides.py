@@ -62,6 +62,41 @@ def test_slides_close_one_after_the_other_until_the_window_is_empty(session: Ses
     assert [one.held for one in session.slides.shown] == [1, 2, 2, 2, 1, 1, 0]
 
 
+def test_facts_of_the_last_slide_are_proved_and_refuted(session: Session) -> None:
+    with pytest.raises(EmberlogError, match="no slide has closed"):
+        session.begin_stream()
+        session.why("reach", (1, 3))
+    session.advance_stream(2)
+    assert "holds until 3" in str(session.why("reach", (1, 3)))
+    session.advance_stream(2)
+    refuted = str(session.why_not("reach", (1, 3)))
+    assert "edge(1, 2)" in refuted or "edge(1, _)" in refuted
+    assert "slide 4" in refuted
+    session.text = "a(1). b(X) :- a(X)."
+    run = session.start()
+    assert run.wait(60)
+    assert "a(1)" in str(session.why("b", (1,)))  # of the run now
+
+
+def test_sessions_end_one_after_the_other(session: Session) -> None:
+    session.text = PROGRAM.replace("WINDOW(2, 1)", "SESSION(2, x)")
+    session.begin_stream()
+    assert session.slides is not None
+    session.type_rows("edge(2, 1, 7)\nedge(9, 1, 8)")
+    ended = []
+    while (one := session.slides.advance()) is not None:
+        ended.append((one.since, one.at, one.arrived, facts(dict(one.answers))))
+    assert ended == [
+        ("1", "2", 2, {(1, 2), (1, 7)}),
+        ("2", "2", 1, {(2, 3)}),
+        ("4", "4", 1, {(3, 4)}),
+        ("9", "9", 1, {(1, 8)}),
+    ]
+    assert session.type_rows("edge(3, 5, 5)") == 1  # its session would have been over
+    with pytest.raises(EmberlogError, match="DL447"):
+        session.why("reach", (1, 8))
+
+
 def test_typed_rows_arrive_and_late_ones_are_counted(session: Session) -> None:
     session.advance_stream(2)
     assert session.slides is not None

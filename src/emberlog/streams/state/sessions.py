@@ -82,6 +82,11 @@ class SessionBacklog:
         self._tuples = self._at(np.setdiff1d(np.arange(count), np.concatenate([*told, np.empty(0, np.int64)])))
 
     @property
+    def next_end(self) -> int | None:
+        """Returns the end of the session that is over first, if no more tuples come."""
+        return min((one.end for one in self._sessions()), default=None)
+
+    @property
     def earliest(self) -> int | None:
         """Returns the time of the first tuple that is held."""
         times = [int(times_of(table).min()) for table in self._tuples.values() if table.num_rows]

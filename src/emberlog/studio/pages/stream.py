@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+
 from nicegui import run, ui
 
 from emberlog.diagnostics import EmberlogError
@@ -14,9 +17,13 @@ MOST_CHANGES = 25
 MANY_SLIDES = 10
 
 
+Ask = Callable[[str, Sequence[object]], Awaitable[None]]
+
+
 class Stream:
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, why: Ask, why_not: Ask) -> None:
         self._session = session
+        self._why, self._why_not = why, why_not
         self._is_busy = False
         with ui.element("div").classes("st-row"):
             self._button("Begin", self._begin, "forget what was advanced, and begin with the first slide")
@@ -103,21 +110,28 @@ class Stream:
         if last is None:
             return
         with self._changes:
-            for name in last.answers:
+            for name, answer in last.answers.items():
                 with ui.element("div").classes("st-panel"):
-                    ui.label(f"{name}: {last.answers[name].total:,} facts").style("font-weight: 600")
-                    _show_facts("+", "st-good", last.added.get(name))
-                    _show_facts("−", "st-bad", last.removed.get(name))
+                    ui.label(f"{name}: {answer.total:,} facts").style("font-weight: 600")
+                    if slides.schedule.gap is None:
+                        self._show_facts("+", "st-good", last.added.get(name), "why")
+                        self._show_facts("−", "st-bad", last.removed.get(name), "why not")
+                    else:
+                        self._show_facts("", "", answer, "")
 
-
-def _show_facts(sign: str, kind: str, answer: LocalAnswer | None) -> None:
-    if answer is None or not answer.total:
-        return
-    for row in answer.page(View(), 0, MOST_CHANGES).rows:
-        ui.label(f"{sign} {answer.name}({', '.join(map(cell_text, row))})").classes(kind)
-    more = answer.total - MOST_CHANGES
-    if more > 0:
-        ui.label(f"{sign} … {more:,} more").classes("st-faint")
+    def _show_facts(self, sign: str, kind: str, answer: LocalAnswer | None, question: str) -> None:
+        if answer is None or not answer.total:
+            return
+        for row in answer.page(View(), 0, MOST_CHANGES).rows:
+            with ui.element("div").classes("st-row"):
+                ui.label(f"{sign} {answer.name}({', '.join(map(cell_text, row))})").classes(kind)
+                if question:
+                    ask = self._why if question == "why" else self._why_not
+                    button = ui.button(question, color=None, on_click=partial(ask, answer.name, row))
+                    button.props("no-caps flat dense size=sm")
+        more = answer.total - MOST_CHANGES
+        if more > 0:
+            ui.label(f"{sign} … {more:,} more").classes("st-faint")
 
 
 def _row(one: SlideShown) -> dict[str, str]:

@@ -130,7 +130,7 @@ class Studio:
                 with ui.tab_panel(tabs["Profile"]):
                     self._profile = ui.html("").props('data-part="profile"').style("width: 100%")
                 with ui.tab_panel(tabs["Stream"]):
-                    self._stream = Stream(self._session)
+                    self._stream = Stream(self._session, self._why, self._why_not)
 
     def _questions(self) -> None:
         with ui.element("div").classes("st-row"):
@@ -285,6 +285,10 @@ class Studio:
     async def _why(self, relation: str, fact: Sequence[object]) -> None:
         self._tabs.value = "Proof"
         await self._prove(lambda: self._session.why(relation, fact))
+
+    async def _why_not(self, relation: str, fact: Sequence[object]) -> None:
+        self._tabs.value = "Proof"
+        await self._prove(lambda: self._session.why_not(relation, fact))
 
     async def _why_asked(self) -> None:
         await self._ask(self._session.why)
