@@ -244,6 +244,16 @@ SEMANTIC_ENTRIES = (
         "best(X, argmin<C, S>) :- offer(X, S, C).\nbest(X, S) :- chosen(X, S).\n",
     ),
     Entry(
+        "DL238",
+        "a subsumption or a choice inside of its own recursion",
+        "What a relation leaves out is known when all of it is there, so its rules cannot read what is left. Where one "
+        "column decides, and all others are the same, the subsumption is a minimum or a maximum, which may be read.",
+        "Compare one column, or give the subsumption to a relation that reads this one.",
+        "declare route(to: int, cost: int, risk: int).\nroute(0, 0, 0).\n"
+        "route(Y, C + 1, R + 1) :- route(X, C, R), arc(X, Y).\n"
+        "route(X, C1, R1) <= route(X, C2, R2) :- C2 <= C1, R2 <= R1.\n",
+    ),
+    Entry(
         "DL240",
         "a stream without a timestamp",
         "The first column of a STREAM is its timestamp: windows are made of it.",
@@ -391,6 +401,14 @@ SEMANTIC_ENTRIES = (
         "value.",
         "Give a value to every column, `null` if there is none.",
         "declare emp(id: int, boss: int).\nemp(id: 1).\n",
+    ),
+    Entry(
+        "DL285",
+        "a relation that cannot be what it is said to be",
+        "A subsumption compares two facts of one relation, a choice is made for each value of some of its columns, and "
+        "an equivalence has two columns of one type. None of them goes with another one or with an aggregate.",
+        "Split the relation: let a second one read the first.",
+        "declare same(a: int, b: int, c: int) equivalence.\nsame(1, 2, 3).\n",
     ),
     Entry(
         "DL290",

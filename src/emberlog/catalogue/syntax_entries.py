@@ -169,8 +169,8 @@ SYNTAX_ENTRIES = (
     Entry(
         "DL123",
         "a part of Soufflé's language that is not there",
-        "Emberlog runs programs of Soufflé, but not all of its language: records, algebraic types, subsumption, choice "
-        "domains, functors in C++ and the C preprocessor are missing.",
+        "Emberlog runs programs of Soufflé, but not all of its language: records, algebraic types, lattices, functors "
+        "in C++ and the C preprocessor are missing.",
         "The hint says what to write instead; docs/souffle.md lists what is there.",
         ".decl p(x: number)\np(x) :- q([x, 1]).\n",
     ),

@@ -372,6 +372,9 @@ def _outline(document: Document) -> Iterable[lsp.DocumentSymbol]:
                 place = statement.name_span
                 name = document.view.text[place.start : statement.span.end].removesuffix(".")
                 yield _outlined(document, name, lsp.SymbolKind.Class, statement.span, place, detail)
+            case ast.Subsumption(worse):
+                name = statement.span.text.removesuffix(".")
+                yield _outlined(document, name, lsp.SymbolKind.Function, statement.span, worse.name_span, "subsumption")
             case ast.ProgramOption(annotation):
                 place = annotation.span
                 yield _outlined(document, place.text, lsp.SymbolKind.Property, statement.span, place)

@@ -140,6 +140,11 @@ def _marks(program: ast.Program) -> Mapping[int, _Mark]:
                     written = column.span.text
                     place = 0 if written.startswith((column.name, f"`{column.name}`")) else written.find(column.name)
                     marks[column.span.start + max(place, 0)] = SymbolKind.COLUMN, column.name, True
+            case ast.Subsumption(worse, better, body):
+                for head in (worse, better):
+                    marks[head.name_span.start] = SymbolKind.RELATION, head.predicate, False
+                    marks.update(_of_expressions(head.terms))
+                marks.update(_of_parts(body.parts if body else (), defined))
             case ast.ProgramOption():
                 pass
             case _:

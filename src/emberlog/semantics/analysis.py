@@ -27,6 +27,7 @@ from emberlog.semantics.model import (
 from emberlog.semantics.normalize import Draft, Vocabulary, normalize
 from emberlog.semantics.plain_rules import plain_rules
 from emberlog.semantics.queries import check_queries
+from emberlog.semantics.relation_kinds import plain_kinds
 from emberlog.semantics.resolve import Signature, defined_relations, resolve
 from emberlog.semantics.safety import order_body
 from emberlog.semantics.stratify import stratify
@@ -99,7 +100,10 @@ class _Analysis:
         diagnostics.include(program.problems)
         self.vocabulary = Vocabulary(defined_relations(program), params, functions)
         plain = self.plain = plain_rules(program, inputs or {}, self.vocabulary.is_builtin, diagnostics)
-        self.program, self.inputs, self.data_names = with_data_beside_rules(plain.program, inputs or {}, diagnostics)
+        program, inputs, data_names = with_data_beside_rules(plain.program, inputs or {}, diagnostics)
+        kinds = plain_kinds(program, inputs, data_names, diagnostics)
+        self.program, self.inputs, self.data_names = kinds.program, kinds.inputs, kinds.data_names
+        self.made_up = plain.made_up | kinds.made_up
         self.params = params
         self.iterations = iterations
         self.diagnostics = diagnostics
@@ -286,7 +290,7 @@ class _Analysis:
                 is_stream=declaration is not None and declaration.kind is DeclarationKind.STREAM,
                 is_declared=declaration is not None,
                 data_name=self.data_names.get(name, name),
-                is_written=name not in self.plain.made_up,
+                is_written=name not in self.made_up,
                 span=signature.span,
             )
         return relations

@@ -80,7 +80,7 @@ def with_data_beside_rules(
                 f'if the data is what an earlier run gave, take it away: del db["{name}"]',
             )
         if len(inputs[name]) == len(head.terms):
-            added.append(_copying_rule(name, len(inputs[name]), head))
+            added.append(copying_rule(name, len(inputs[name]), head))
         else:
             message = f"`{name}` has {len(head.terms)} columns in the program; the data has {len(inputs[name])}"
             diagnostics.error("DL402", message, head.span)
@@ -89,7 +89,8 @@ def with_data_beside_rules(
     return whole, renamed, {data_of(name): name for name in heads}
 
 
-def _copying_rule(name: str, arity: int, head: ast.Head) -> ast.Rule:
+def copying_rule(name: str, arity: int, head: ast.Head) -> ast.Rule:
+    """Returns the rule that copies registered data into a relation; `head` says where the relation stands."""
     variables = tuple(ast.Variable(f"C{index + 1}", head.span) for index in range(arity))
     atom = ast.Atom(data_of(name), variables, False, head.span, head.name_span)
     copied = ast.Head(name, variables, None, head.span, head.name_span)
@@ -110,7 +111,7 @@ def report_missing_inputs(
         if relation.data_name in given:
             continue
         if relation.is_declared and not relation.is_stream:
-            message = f"`{name}` is declared, and nobody gives facts for it: it is empty"
+            message = f"`{relation.data_name}` is declared, and nobody gives facts for it: it is empty"
             diagnostics.warning("DL294", message, place, "if it should have facts, give them")
             continue
         guess = nearest(name, given)

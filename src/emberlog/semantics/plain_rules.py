@@ -20,7 +20,7 @@ from emberlog.semantics.model import Column
 from emberlog.source import Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import ComparisonOperator
-from emberlog.syntax.printer import print_aggregation, print_body
+from emberlog.syntax.printer import print_aggregation, print_body, print_head
 
 HOLDS = "holds"
 """The column of a relation without arguments."""
@@ -33,6 +33,15 @@ _OPPOSITES = {
     ComparisonOperator.GREATER: ComparisonOperator.LESS_OR_EQUAL,
     ComparisonOperator.LESS_OR_EQUAL: ComparisonOperator.GREATER,
 }
+
+
+_SUBSUMED = "subsumed in "
+"""Stands before the name of a relation in the head of a rule that a subsumption becomes."""
+
+
+def subsumed_facts_of(name: str) -> str | None:
+    """Returns the relation whose subsumed facts a relation with this name has; None if it is no such relation."""
+    return name.removeprefix(_SUBSUMED) if name.startswith(_SUBSUMED) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +175,10 @@ class _Rewriting:
                 case ast.Declaration(columns=()):
                     column = ast.ColumnDeclaration(HOLDS, BOOL, None, statement.name_span)
                     statements.append(replace(statement, columns=(column,)))
+                case ast.Subsumption():
+                    rules = list(self._rule(self._subsuming_rule(statement)))
+                    if self.diagnostics.error_count == errors:
+                        statements += rules
                 case ast.Declaration() | ast.ProgramOption():
                     statements.append(statement)
                 case _:
@@ -200,6 +213,27 @@ class _Rewriting:
             own = self._head(head)
             others = elsewhere - Counter(_head_variables(own))
             yield replace(rule, head=own, body=body, others=(), label=label, elsewhere=frozenset(others))
+
+    def _subsuming_rule(self, statement: ast.Subsumption) -> ast.Rule:
+        """Returns the rule of a relation that has each fact that is left out beside one that subsumes it."""
+        worse, better = self._head(statement.worse), self._head(statement.better)
+        name, span = worse.predicate, statement.span
+        if better.predicate != name or len(better.terms) != len(worse.terms):
+            hint = f"both sides are facts of one relation: `{print_head(worse)} <= {name}(…) :- …`"
+            self.diagnostics.error("DL285", "a fact is subsumed by one of another relation", span, hint)
+        terms: list[ast.Expression] = []
+        for number, term in enumerate((*worse.terms, *better.terms), start=1):
+            if isinstance(term, ast.AggregateTerm):
+                hint = "its sides are facts, which have values"
+                self.diagnostics.error("DL285", "a subsumption has no aggregates", term.span, hint)
+            else:
+                terms.append(ast.Variable(f"_{number}", term.span) if isinstance(term, ast.Wildcard) else term)
+        half = len(worse.terms)
+        sides = ((worse, terms[:half]), (better, terms[half:]))
+        atoms = [ast.Atom(name, tuple(own), False, one.span, one.name_span) for one, own in sides]
+        parts = (*atoms, *(statement.body.parts if statement.body else ()))
+        head = ast.Head(_SUBSUMED + name, tuple(terms), None, worse.span, worse.name_span)
+        return ast.Rule(head, ast.Conjunction(parts, span), None, (), span)
 
     def _parts(self, parts: Iterable[ast.BodyPart]) -> tuple[ast.BodyPart, ...]:
         result: list[ast.BodyPart] = []

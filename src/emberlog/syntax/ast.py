@@ -304,6 +304,19 @@ class Declaration:
     columns: tuple[ColumnDeclaration, ...]
     span: Span = _span()
     name_span: Span = _span()
+    choices: tuple[tuple[str, ...], ...] = ()
+    """The columns of which each combination of values has one fact: `choice X, (Y, Z)`."""
+    is_equivalence: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Subsumption:
+    """`p(X, C1) <= p(X, C2) :- C2 < C1.`: facts like the first are left out where there is one like the second."""
+
+    worse: Head
+    better: Head
+    body: Conjunction | None = None
+    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +327,7 @@ class ProgramOption:
     span: Span = _span()
 
 
-Statement: TypeAlias = Rule | Query | Declaration | ProgramOption
+Statement: TypeAlias = Rule | Query | Declaration | Subsumption | ProgramOption
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from emberlog.datatypes import TIMESTAMP, TYPE_NAMES, DataType, decimal_of
 from emberlog.diagnostics import nearest
 from emberlog.language.spellings import LARGEST_SCALE
@@ -87,21 +89,32 @@ class DeclarationParser(TokenReader):
             kind = DeclarationKind.STREAM if start.is_word("stream") else DeclarationKind.STATIC
         declaration = self._declaration(kind or DeclarationKind.STATIC, start)
         if kind is None and declaration.columns and declaration.columns[0].type == TIMESTAMP:
-            return ast.Declaration(
-                DeclarationKind.STREAM,
-                declaration.predicate,
-                declaration.columns,
-                declaration.span,
-                declaration.name_span,
-            )
+            return replace(declaration, kind=DeclarationKind.STREAM)
         return declaration
 
     def _declaration(self, kind: DeclarationKind, start: Token) -> ast.Declaration:
         name = self.expect_relation("the name of a relation")
         self.expect("(")
         columns = () if self.peek().is_symbol(")") else tuple(self.separated(self._column))
-        end = self.expect(")")
-        return ast.Declaration(kind, name.text, columns, start.span.to(end.span), name.span)
+        self.expect(")")
+        choices: tuple[tuple[str, ...], ...] = ()
+        is_equivalence = self.peek().is_word("equivalence")
+        if is_equivalence:
+            self.take()
+        elif self.peek().is_word("choice") and self._same_line():
+            self.take()
+            choices = tuple(self.separated(self._choice_columns))
+        span = start.span.to(self.previous().span)
+        return ast.Declaration(kind, name.text, columns, span, name.span, choices, is_equivalence)
+
+    def _choice_columns(self) -> tuple[str, ...]:
+        """Reads a column, or several in parentheses."""
+        if not self.peek().is_symbol("("):
+            return (self.expect_name("a column").text,)
+        self.take()
+        names = self.separated(lambda: self.expect_name("a column").text)
+        self.expect(")")
+        return tuple(names)
 
     def _column(self) -> ast.ColumnDeclaration:
         first = self.expect_name("a column, such as `X: int` or `int X`")

@@ -133,6 +133,9 @@ class _Parser(BodyParser, DeclarationParser):
         others = self._further_heads()
         body: ast.Conjunction | None = None
         token = self.peek()
+        is_subsumption = token.is_symbol("<=") and self.peek(1).text == head.predicate
+        if is_subsumption and not others and not annotations and label is None:
+            return self._subsumption(head)
         if token.is_symbol("?", ",") and not annotations and label is None:
             return self._query_from_head(head, start, others)
         if token.is_symbol(":-", "<-"):
@@ -143,6 +146,17 @@ class _Parser(BodyParser, DeclarationParser):
         begun = annotations[0].span if annotations else start.span
         end = self._full_stop("a rule" if body else "a fact")
         return ast.Rule(head, body, label, annotations, begun.to(end.span), others)
+
+    def _subsumption(self, worse: ast.Head) -> ast.Subsumption:
+        """Reads what stands behind the first head of `p(X, C1) <= p(X, C2) :- C2 < C1.`"""
+        self.take()
+        better = self.head()
+        body = None
+        if self.peek().is_symbol(":-", "<-"):
+            self.take()
+            body = self.body()
+        end = self._full_stop("a subsumption")
+        return ast.Subsumption(worse, better, body, worse.span.to(end.span))
 
     def _further_heads(self) -> tuple[ast.Head, ...]:
         """Reads the heads behind the first one; what follows the atom of a query stays."""

@@ -72,11 +72,21 @@ def print_statement(statement: ast.Statement) -> str:
             assert window is not None
             return f"query {_atom(atom)}, {print_window(window)}."
         case ast.Declaration(kind, predicate, columns):
-            return f"{kind.value} {print_name(predicate)}({', '.join(map(_column, columns))})."
+            more = " equivalence" if statement.is_equivalence else _choices(statement.choices)
+            return f"{kind.value} {print_name(predicate)}({', '.join(map(_column, columns))}){more}."
+        case ast.Subsumption(worse, better, body):
+            condition = f" :- {print_body(body)}" if body else ""
+            return f"{print_head(worse)} <= {print_head(better)}{condition}."
         case ast.ProgramOption(annotation):
             return f"{_annotation(annotation)}."
         case _:
             assert_never(statement)
+
+
+def _choices(choices: Sequence[Sequence[str]]) -> str:
+    written = [", ".join(map(print_name, one)) for one in choices]
+    shown = [f"({text})" if len(one) > 1 else text for one, text in zip(choices, written, strict=True)]
+    return f" choice {', '.join(shown)}" if shown else ""
 
 
 def _rule(rule: ast.Rule) -> str:

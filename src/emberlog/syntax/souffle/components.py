@@ -140,8 +140,9 @@ def _renamed(item: Item, rename: Renaming) -> Item:
 
             own_bases = tuple(_renamed_instance(base, within) for base in bases)
             return replace(item, bases=own_bases, items=tuple(_renamed(one, within) for one in items))
-        case Clause(rule):
-            return Clause(_renamed_rule(rule, rename))
+        case Clause(rule, worse):
+            other = None if worse is None else replace(worse, predicate=rename(worse.predicate))
+            return Clause(_renamed_rule(rule, rename), other)
         case _:
             assert_never(item)
 

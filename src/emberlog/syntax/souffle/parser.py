@@ -143,18 +143,27 @@ class SouffleParser(TokenReader):
         attributes: list[Attribute] = [] if self.peek().is_symbol(")") else self.separated(self._attribute)
         end = self.expect(")")
         qualifiers: list[Named] = []
+        choices: list[tuple[str, ...]] = []
         while self.peek().kind is TokenKind.NAME and not (self.peek(1).is_symbol("(") or self._is_joined(1)):
-            if self.peek().text == "choice":  # `choice-domain` is three tokens
-                raise self._refused("a choice domain", self.peek().span, "argmin<Cost, X> chooses one by its cost")
             word = self.take()
-            qualifiers.append(Named(word.text, word.span))
-        self._refuse_subsumption_of(names)
+            if word.text == "choice" and self.peek().is_symbol("-"):  # `choice-domain` is three tokens
+                self.take()
+                self.expect_name("`choice-domain` and columns")
+                choices += self.separated(self._choice)
+            else:
+                qualifiers.append(Named(word.text, word.span))
         span = start.to(end.span)
-        return [RelationDeclaration(name, tuple(attributes), tuple(qualifiers), span) for name in names]
+        columns, words, chosen = tuple(attributes), tuple(qualifiers), tuple(choices)
+        return [RelationDeclaration(name, columns, words, span, chosen) for name in names]
 
-    def _refuse_subsumption_of(self, names: list[Named]) -> None:
-        if self.peek().is_symbol("<="):
-            raise self._refused("subsumption", self.peek().span, f"`{names[0].name}(…, min<X>)` keeps the smallest")
+    def _choice(self) -> tuple[str, ...]:
+        """Reads a column of a choice domain, or several in parentheses."""
+        if not self.peek().is_symbol("("):
+            return (self.expect_name("a column").text,)
+        self.take()
+        names = self.separated(lambda: self.expect_name("a column").text)
+        self.expect(")")
+        return tuple(names)
 
     def _attribute(self) -> Attribute:
         name = self.expect_name("a column, such as `x: number`")
@@ -219,8 +228,11 @@ class SouffleParser(TokenReader):
         self.hoisted = []
         heads = self.separated(self._head)
         asked = self._asked()
-        if self.peek().is_symbol("<="):
-            raise self._refused("subsumption", self.peek().span, "`p(X, min<Y>) :- …` keeps the smallest")
+        worse: ast.Head | None = None
+        if self.peek().is_symbol("<=") and len(heads) == 1:
+            self.take()
+            worse, heads = heads[0], [self._head()]
+            asked += self._asked()
         body: ast.Conjunction | None = None
         if self.peek().is_symbol(":-"):
             self.take()
@@ -232,7 +244,7 @@ class SouffleParser(TokenReader):
         while self.peek().is_symbol(".") and self.peek(1).is_word("plan"):
             self._skip_plan()
         first, *others = heads
-        return Clause(ast.Rule(first, body, None, (), start.to(end.span), tuple(others)))
+        return Clause(ast.Rule(first, body, None, (), start.to(end.span), tuple(others)), worse)
 
     def _skip_plan(self) -> None:
         """Passes over `.plan 0:(2,1)`: joins are ordered by statistics."""

@@ -115,17 +115,23 @@ class _Translation:
                         for one, type_ in zip(attributes, self.columns[name.name], strict=True)
                     )
                     kind = ast.DeclarationKind.RELATION
-                    statements.append(ast.Declaration(kind, name.name, columns, span, name.span))
-                    statements += self._equivalence(item)
+                    is_equivalence = any(word.name == "eqrel" for word in qualifiers)
+                    statements.append(
+                        ast.Declaration(kind, name.name, columns, span, name.span, item.choices, is_equivalence)
+                    )
                     for word in qualifiers:
                         if word.name in _OLD_DIRECTIVES:
                             directives.append(Directive(word, name))
                         elif word.name not in ORDER_OF_NO_CONCERN:
                             self._refuse(f"the qualifier `{word.name}`", word.span, "leave it out")
-                case Clause(rule):
+                case Clause(rule, worse):
                     errors = self.diagnostics.error_count
-                    own = self._rule(rule)
-                    if self.diagnostics.error_count == errors:
+                    own = self._rule(rule if worse is None else replace(rule, head=worse, others=(rule.head,)))
+                    if self.diagnostics.error_count != errors:
+                        continue
+                    if worse is not None:
+                        statements.append(ast.Subsumption(own.head, own.others[0], own.body, own.span))
+                    else:
                         statements.append(own)
                 case Directive():
                     directives.append(item)
@@ -179,24 +185,6 @@ class _Translation:
 
     def _refuse(self, what: str, span: Span, hint: str) -> None:
         self.diagnostics.error("DL123", f"{what} of Soufflé is not there in Emberlog", span, hint)
-
-    def _equivalence(self, relation: RelationDeclaration) -> Iterator[ast.Rule]:
-        """Yields the rules of an equivalence relation."""
-        word = next((one for one in relation.qualifiers if one.name == "eqrel"), None)
-        if word is None:
-            return
-        name, span = relation.name.name, word.span
-        if len(relation.attributes) != 2:
-            self.diagnostics.error("DL124", f"`{name}` is an equivalence, which has two columns", relation.span)
-            return
-        x, y, z = (ast.Variable(one, span) for one in "xyz")
-
-        def rule(left: Expression, right: Expression, *body: tuple[Expression, Expression]) -> ast.Rule:
-            parts = tuple(ast.Atom(name, pair, False, span, span) for pair in body)
-            return ast.Rule(ast.Head(name, (left, right), None, span, span), ast.Conjunction(parts, span), span=span)
-
-        yield rule(y, x, (x, y))
-        yield rule(x, z, (x, y), (y, z))
 
     def _file(self, directive: Directive) -> ast.FactFile:
         """Returns where the facts of an input are, by the parameters of its directive."""

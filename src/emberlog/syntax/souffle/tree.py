@@ -43,6 +43,7 @@ class RelationDeclaration:
     attributes: tuple[Attribute, ...]
     qualifiers: tuple[Named, ...]
     span: Span
+    choices: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +57,11 @@ class Directive:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A fact, or a rule with one or several heads."""
+    """A fact, a rule with one or several heads, or a subsumption."""
 
     rule: ast.Rule
+    worse: ast.Head | None = None
+    """Of a subsumption, what is left out; the rule is the other side, and the body."""
 
 
 @dataclass(frozen=True, slots=True)

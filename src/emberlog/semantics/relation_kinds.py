@@ -1,0 +1,423 @@
+"""Gives relations that are more than the set of what their rules derive rules that say so.
+
+Facts that others subsume are left out; of a choice one fact is kept for each key; an equivalence has all pairs of a
+class. What the program's own rules and facts give becomes a relation of its own, `p (all)`, and `p` is made of that by
+plain rules, so that every engine, every proof and the oracle compute the same. Where one column decides, a subsumption
+is a minimum or a maximum, which is legal in a recursion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from emberlog.diagnostics import Diagnostics, nearest
+from emberlog.semantics.input_data import copying_rule, data_of
+from emberlog.semantics.model import Column
+from emberlog.semantics.plain_rules import body_atoms, subsumed_facts_of
+from emberlog.source import Span
+from emberlog.syntax import ast
+from emberlog.syntax.ast import ComparisonOperator, Variable
+
+_STRICT = {ComparisonOperator.LESS: "min", ComparisonOperator.GREATER: "max"}
+_LOOSE = {ComparisonOperator.LESS_OR_EQUAL: "min", ComparisonOperator.GREATER_OR_EQUAL: "max"}
+_TURNED = {
+    ComparisonOperator.LESS: ComparisonOperator.GREATER,
+    ComparisonOperator.GREATER: ComparisonOperator.LESS,
+    ComparisonOperator.LESS_OR_EQUAL: ComparisonOperator.GREATER_OR_EQUAL,
+    ComparisonOperator.GREATER_OR_EQUAL: ComparisonOperator.LESS_OR_EQUAL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PlainKinds:
+    """A program whose relations are all plain."""
+
+    program: ast.Program
+    inputs: Mapping[str, Sequence[Column]]
+    data_names: Mapping[str, str]
+    """For inputs that have another name than their data, that name."""
+    made_up: frozenset[str]
+
+
+def plain_kinds(
+    program: ast.Program,
+    inputs: Mapping[str, Sequence[Column]],
+    data_names: Mapping[str, str],
+    diagnostics: Diagnostics,
+) -> PlainKinds:
+    """Returns the program, which has plain rules already, with rules for what its relations are besides."""
+    return _Rewriting(program, inputs, data_names, diagnostics).run()
+
+
+class _Rewriting:
+    def __init__(
+        self,
+        program: ast.Program,
+        inputs: Mapping[str, Sequence[Column]],
+        data_names: Mapping[str, str],
+        diagnostics: Diagnostics,
+    ) -> None:
+        self.program = program
+        self.inputs = dict(inputs)
+        self.data_names = dict(data_names)
+        self.diagnostics = diagnostics
+        self.rules = [one for one in program.statements if isinstance(one, ast.Rule)]
+        self.declarations = {one.predicate: one for one in program.statements if isinstance(one, ast.Declaration)}
+        self.subsumed: dict[str, list[ast.Rule]] = {}
+        for rule in self.rules:
+            if (name := subsumed_facts_of(rule.head.predicate)) is not None:
+                self.subsumed.setdefault(name, []).append(rule)
+        self.statements = [one for one in program.statements if not self._is_subsumption(one)]
+        self.added: list[ast.Statement] = []
+        self.made_up: set[str] = set()
+
+    @staticmethod
+    def _is_subsumption(statement: ast.Statement) -> bool:
+        return isinstance(statement, ast.Rule) and subsumed_facts_of(statement.head.predicate) is not None
+
+    def run(self) -> PlainKinds:
+        for name, one in self.declarations.items():
+            if one.choices and name not in self.subsumed:
+                self._choose(one)
+            elif one.is_equivalence:
+                self._equate(one)
+        for name, rules in self.subsumed.items():
+            self._subsume(name, rules)
+        whole = replace(self.program, statements=(*self.statements, *self.added))
+        return PlainKinds(whole, self.inputs, self.data_names, frozenset(self.made_up))
+
+    # --- what the program's own rules give --------------------------------------------------------------------------
+
+    def _own_rules(self, name: str) -> list[ast.Rule]:
+        return [one for one in self.statements if isinstance(one, ast.Rule) and one.head.predicate == name]
+
+    def _let_data_be_copied(self, name: str, span: Span) -> None:
+        """Gives a relation that is only data a rule that copies it."""
+        declaration = self.declarations.get(name)
+        if self._own_rules(name) or (name not in self.inputs and declaration is None):
+            return
+        arity = len(self.inputs[name]) if name in self.inputs else len(declaration.columns if declaration else ())
+        if declaration is not None:
+            self.statements.append(_plain_declaration(declaration, data_of(name)))
+        if name in self.inputs:
+            self.inputs[data_of(name)] = self.inputs.pop(name)
+        self.data_names[data_of(name)] = name
+        self.statements.append(copying_rule(name, arity, ast.Head(name, (), None, span, span)))
+
+    def _set_apart(self, name: str, span: Span) -> str:
+        """Lets the rules and facts of a relation define another one, and returns its name."""
+        self._let_data_be_copied(name, span)
+        whole = f"{name} (all)"
+        self.statements = [
+            replace(one, head=replace(one.head, predicate=whole))
+            if isinstance(one, ast.Rule) and one.head.predicate == name
+            else one
+            for one in self.statements
+        ]
+        if name in self.declarations:
+            self.added.append(_plain_declaration(self.declarations[name], whole))
+        self.made_up.add(whole)
+        return whole
+
+    def _rule(self, head: str, terms: Sequence[ast.HeadTerm], parts: Sequence[ast.BodyPart], span: Span) -> None:
+        """Adds a rule of ours."""
+        if head not in self.declarations:
+            self.made_up.add(head)
+        number = sum(isinstance(one, ast.Rule) and one.head.predicate == head for one in self.added) + 1
+        label = f"{head} (kept)" if head in self.declarations or head in self.subsumed else head
+        own = ast.Head(head, tuple(terms), None, span, span)
+        body = ast.Conjunction(tuple(parts), span)
+        self.added.append(ast.Rule(own, body, label if number == 1 else f"{label} {number}", (), span))
+
+    def _is_recursive(self, name: str) -> bool:
+        """Tells whether the rules of a relation read it, by whatever way."""
+        return self._leads_to(name, name)
+
+    def _leads_to(self, first: str, last: str) -> bool:
+        """Tells whether the rules of the first relation read the last one, by whatever way."""
+        reads: dict[str, set[str]] = {}
+        for one in (*self.statements, *self.added):
+            if isinstance(one, ast.Rule) and one.body is not None:
+                found = reads.setdefault(one.head.predicate, set())
+                found.update(atom.predicate for atom in body_atoms(one.body.parts))
+        seen: set[str] = set()
+        to_visit = [first]
+        while to_visit:
+            for other in reads.get(to_visit.pop(), set()) - seen:
+                seen.add(other)
+                to_visit.append(other)
+        return last in seen
+
+    def _is_refused(self, name: str, what: str, span: Span, *hints: str) -> bool:
+        """Reports what cannot be: aggregates beside it, or a recursion."""
+        declared = self.declarations.get(name)
+        terms = [term for rule in self._own_rules(name) for term in rule.head.terms]
+        has_aggregates = any(isinstance(term, ast.AggregateTerm) for term in terms)
+        if has_aggregates or (declared is not None and any(column.aggregate for column in declared.columns)):
+            message = f"`{name}` has an aggregate, and {what}"
+            self.diagnostics.error("DL285", message, span, "aggregate in a relation of its own, which this one reads")
+            return True
+        if hints and self._is_recursive(name):
+            self.diagnostics.error("DL238", f"`{name}` has {what}, and its rules read it", span, *hints)
+            return True
+        return False
+
+    # --- subsumption ------------------------------------------------------------------------------------------------
+
+    def _subsume(self, name: str, rules: Sequence[ast.Rule]) -> None:
+        span = rules[0].span
+        if (declared := self.declarations.get(name)) is not None and (declared.choices or declared.is_equivalence):
+            other = "a choice" if declared.choices else "an equivalence"
+            message = f"`{name}` is {other}, and has a subsumption"
+            self.diagnostics.error("DL285", message, span, "it can be one of them")
+            return
+        if self._is_refused(name, "a subsumption", span):
+            return
+        best = _best_column(rules[0]) if len(rules) == 1 else None
+        if best is not None:
+            self._let_data_be_copied(name, span)
+            self._aggregate(name, *best)
+            return
+        hint = "in a recursion one column decides, with all others the same: `p(X, C1) <= p(X, C2) :- C2 < C1.`"
+        other = f"or let a relation that is not in the recursion read `{name}`, and give that one the subsumption"
+        if self._is_refused(name, "a subsumption of more than one column", span, hint, other):
+            return
+        arity = len(_pairs(rules[0]))
+        whole = self._set_apart(name, span)
+        gone = f"{name} (gone)"
+        if len(rules) == 1 and (parts := _one_way(rules[0])) is not None:
+            worse = rules[0].head.terms[:arity]
+            self._rule(gone, worse, _reading(parts, name, whole), span)
+        else:
+            self._leave_smallest(name, gone, whole, rules, span)
+        own = _variables("X", arity, span)
+        self._rule(name, own, (_atom(whole, own, span), _atom(gone, own, span, negated=True)), span)
+
+    def _leave_smallest(self, name: str, gone: str, whole: str, rules: Sequence[ast.Rule], span: Span) -> None:
+        """Where two facts subsume each other, the smaller one stays."""
+        subsumed = f"{name} (subsumed)"
+        arity = len(_pairs(rules[0]))
+        for rule in rules:
+            assert rule.body is not None
+            self._rule(subsumed, rule.head.terms, _reading(rule.body.parts, name, whole), rule.span)
+        worse, better = _variables("X", arity, span), _variables("Y", arity, span)
+        one_way, other_way = _atom(subsumed, (*worse, *better), span), _atom(subsumed, (*better, *worse), span)
+        self._rule(gone, worse, (one_way, replace(other_way, negated=True)), span)
+        self._rule(gone, worse, (one_way, other_way, _is_smaller(better, worse, span)), span)
+
+    def _aggregate(self, name: str, place: int, function: str) -> None:
+        """Lets every contribution to the relation have an aggregate at this place."""
+
+        def with_aggregate(one: ast.Statement) -> ast.Statement:
+            if not (isinstance(one, ast.Rule) and one.head.predicate == name and place < len(one.head.terms)):
+                return one
+            terms = list(one.head.terms)
+            term = terms[place]
+            assert not isinstance(term, ast.AggregateTerm), "a relation with aggregates is refused"
+            terms[place] = ast.AggregateTerm(function, (term,), one.head.span)
+            return replace(one, head=replace(one.head, terms=tuple(terms)))
+
+        self.statements = [with_aggregate(one) for one in self.statements]
+
+    # --- choices ----------------------------------------------------------------------------------------------------
+
+    def _choose(self, declared: ast.Declaration) -> None:
+        """Keeps the smallest fact of each key, by its other columns from left to right."""
+        name, span = declared.predicate, declared.name_span
+        places = {column.name: index for index, column in enumerate(declared.columns)}
+        for column in (column for one in declared.choices for column in one if column not in places):
+            guess = nearest(column, places)
+            hint = f"did you mean `{guess}`?" if guess else f"its columns are {', '.join(places)}"
+            self.diagnostics.error("DL285", f"`{name}` has no column `{column}`", span, hint)
+            return
+        if len(declared.choices) > 1:
+            hint = "choose by one of them, and then from what that gives in a relation of its own"
+            self.diagnostics.error("DL285", f"`{name}` chooses in more than one way", span, hint)
+            return
+        keys = frozenset(places[column] for column in declared.choices[0])
+        own = _variables("X", len(places), span)
+        if self._is_refused(name, "a choice", span):
+            return
+        if not self._is_recursive(name):
+            whole = self._set_apart(name, span)
+            self._rule(name, _chosen(own, keys, (), span), (_atom(whole, own, span),), span)
+            return
+        if not all(self._reads_only_itself(rule) for rule in self._own_rules(name)):
+            hint = "a choice may be read by its own rules, in atoms of their bodies, and by no other in its recursion"
+            self._is_refused(name, "a choice", span, hint)
+            return
+        self._choose_in_rounds(name, keys, span)
+        others = _atom(f"{name} (round)", (ast.Wildcard(span), *own), span)
+        self._rule(name, own, (others,), span)
+
+    def _reads_only_itself(self, rule: ast.Rule) -> bool:
+        """Tells whether what a rule has of its own recursion are plain atoms of its own relation."""
+        name = rule.head.predicate
+        parts = rule.body.parts if rule.body else ()
+        inner = [part for part in parts if not (isinstance(part, ast.Atom) and part.predicate == name)]
+        negated = any(isinstance(part, ast.Atom) and part.predicate == name and part.negated for part in parts)
+        read = {atom.predicate for atom in body_atoms(inner)}
+        return not negated and name not in read and not any(self._leads_to(one, name) for one in read)
+
+    def _choose_in_rounds(self, name: str, keys: frozenset[int], span: Span) -> None:
+        """Lets each fact have the round in which it is derived: of a key the first counts, and what led to it led to
+        it before, so that nothing that is chosen stands on itself."""
+        rounds = f"{name} (round)"
+
+        def in_rounds(one: ast.Statement) -> ast.Statement:
+            if not (isinstance(one, ast.Rule) and one.head.predicate == name):
+                return one
+            parts: list[ast.BodyPart] = []
+            before: list[ast.Expression] = []
+            for part in one.body.parts if one.body else ():
+                if isinstance(part, ast.Atom) and part.predicate == name:
+                    before.append(Variable(f"{name} (round {len(before) + 1})", part.span))
+                    part = replace(part, predicate=rounds, terms=(before[-1], *part.terms))
+                parts.append(part)
+            latest: ast.Expression = ast.Constant(0, span)
+            if before:
+                last = before[0] if len(before) == 1 else ast.Call("greatest", tuple(before), span)
+                latest = ast.Binary(ast.BinaryOperator.ADD, last, ast.Constant(1, span), span)
+            terms = [term for term in one.head.terms if not isinstance(term, ast.AggregateTerm)]
+            chosen = _chosen(terms, keys, (latest,), span)
+            head = replace(one.head, predicate=rounds, terms=(ast.AggregateTerm("min", (latest,), span), *chosen))
+            return replace(one, head=head, body=replace(one.body, parts=tuple(parts)) if one.body else None)
+
+        self._let_data_be_copied(name, span)
+        self.statements = [in_rounds(one) for one in self.statements]
+        self.made_up.add(rounds)
+
+    # --- equivalences -----------------------------------------------------------------------------------------------
+
+    def _equate(self, declared: ast.Declaration) -> None:
+        name, span = declared.predicate, declared.name_span
+        if len(declared.columns) != 2 or declared.columns[0].type != declared.columns[1].type:
+            hint = "an equivalence has two columns of one type"
+            self.diagnostics.error("DL285", f"`{name}` cannot be an equivalence", span, hint)
+            return
+        if self._is_refused(name, "is an equivalence", span):
+            return
+        is_recursive = self._is_recursive(name)
+        whole = self._set_apart(name, span)
+        x, y, z = (Variable(letter, span) for letter in "XYZ")
+        given = _atom(whole, (x, y), span)
+        if is_recursive:
+            links = f"{name} (links)"
+            self._rule(links, (x, y), (given,), span)
+            self._rule(links, (y, x), (given,), span)
+            self._rule(name, (x, y), (_atom(links, (x, y), span),), span)
+            self._rule(name, (x, z), (_atom(name, (x, y), span), _atom(links, (y, z), span)), span)
+            return
+        smallest = f"{name} (smallest)"
+        least = ast.AggregateTerm("min", (z,), span)
+        for one in (x, y):
+            terms = tuple(term if term == one else ast.Wildcard(span) for term in (x, y))
+            own = _atom(whole, terms, span)
+            self._rule(smallest, (one, ast.AggregateTerm("min", (one,), span)), (own,), span)
+        for one, other in ((x, y), (y, x)):
+            self._rule(smallest, (other, least), (_atom(smallest, (one, z), span), given), span)
+        self._rule(name, (x, y), tuple(_atom(smallest, (one, z), span) for one in (x, y)), span)
+
+
+def _chosen(
+    values: Sequence[ast.Expression], keys: frozenset[int], cost: Sequence[ast.Expression], span: Span
+) -> tuple[ast.HeadTerm, ...]:
+    """Returns the terms of a head that keeps one fact of each key: of the smallest cost the one that is smallest, by
+    its columns from left to right."""
+    terms: list[ast.HeadTerm] = list(values)
+    before = list(cost)
+    for place in (place for place in range(len(values)) if place not in keys):
+        if before:
+            whole = before[0]
+            for part in before[1:]:
+                whole = ast.Call("encd", (whole, part), span)
+            terms[place] = ast.AggregateTerm("argmin", (whole, values[place]), span)
+        else:
+            terms[place] = ast.AggregateTerm("min", (values[place],), span)
+        before.append(values[place])
+    return tuple(terms)
+
+
+def _plain_declaration(declaration: ast.Declaration, name: str) -> ast.Declaration:
+    columns = tuple(replace(column, aggregate=None) for column in declaration.columns)
+    return ast.Declaration(ast.DeclarationKind.RELATION, name, columns, declaration.span, declaration.name_span)
+
+
+def _variables(letter: str, count: int, span: Span) -> tuple[Variable, ...]:
+    return tuple(Variable(f"{letter}{number}", span) for number in range(1, count + 1))
+
+
+def _atom(name: str, terms: Sequence[ast.Expression], span: Span, *, negated: bool = False) -> ast.Atom:
+    return ast.Atom(name, tuple(terms), negated, span, span)
+
+
+def _reading(parts: Sequence[ast.BodyPart], name: str, whole: str) -> tuple[ast.BodyPart, ...]:
+    """Returns the parts of a subsumption; its first two atoms read all that the rules give."""
+    first, second, *others = parts
+    assert isinstance(first, ast.Atom) and isinstance(second, ast.Atom)
+    return (replace(first, predicate=whole), replace(second, predicate=whole), *others)
+
+
+def _is_smaller(first: Sequence[Variable], second: Sequence[Variable], span: Span) -> ast.BodyPart:
+    """Returns the condition that a fact comes before another one, by its columns from left to right."""
+    alternatives = []
+    for place in range(len(first)):
+        sides = list(zip(first, second, strict=True))
+        same = [ast.Comparison(ComparisonOperator.EQUAL, *pair, span) for pair in sides[:place]]
+        less = ast.Comparison(ComparisonOperator.LESS, *sides[place], span)
+        alternatives.append(ast.Conjunction((*same, less), span))
+    if len(alternatives) == 1:
+        return alternatives[0].parts[0]
+    return ast.Disjunction(tuple(alternatives), span)
+
+
+def _pairs(rule: ast.Rule) -> list[tuple[ast.Expression, ast.Expression]]:
+    terms = [term for term in rule.head.terms if not isinstance(term, ast.AggregateTerm)]
+    half = len(terms) // 2
+    return list(zip(terms[:half], terms[half:], strict=True))
+
+
+def _orders(rule: ast.Rule) -> Iterator[tuple[int, ComparisonOperator]]:
+    """Yields which columns the body of a subsumption compares, and how the better side stands to the worse one."""
+    pairs = _pairs(rule)
+    for part in rule.body.parts if rule.body else ():
+        if isinstance(part, ast.Comparison) and part.operator in _TURNED:
+            if (part.right, part.left) in pairs:
+                yield pairs.index((part.right, part.left)), part.operator
+            elif (part.left, part.right) in pairs:
+                yield pairs.index((part.left, part.right)), _TURNED[part.operator]
+
+
+def _best_column(rule: ast.Rule) -> tuple[int, str] | None:
+    """Returns the one column that a subsumption compares, and the aggregate that keeps what it keeps; None if there is
+    more to it."""
+    assert rule.body is not None
+    orders = list(_orders(rule))
+    if len(orders) != 1 or len(rule.body.parts) != 3:
+        return None
+    (place, operator), pairs = orders[0], _pairs(rule)
+    plain = [one for index, (one, other) in enumerate(pairs) if index != place and one == other]
+    if len(plain) < len(pairs) - 1 or not all(isinstance(one, Variable) for one in (*plain, *pairs[place])):
+        return None
+    if len({*plain, *pairs[place]}) < len(pairs) + 1:
+        return None
+    return place, {**_STRICT, **_LOOSE}[operator]
+
+
+def _one_way(rule: ast.Rule) -> tuple[ast.BodyPart, ...] | None:
+    """Returns the body of a subsumption by which no two facts subsume each other; None if they may."""
+    assert rule.body is not None
+    orders = dict(_orders(rule))
+    if any(operator in _STRICT for operator in orders.values()):
+        return rule.body.parts
+    pairs = _pairs(rule)
+    if not all(one == other or index in orders for index, (one, other) in enumerate(pairs)):
+        return None
+    differ = [
+        ast.Conjunction((ast.Comparison(ComparisonOperator.NOT_EQUAL, *pairs[index], rule.span),), rule.span)
+        for index in orders
+    ]
+    if not differ:
+        return None
+    return (*rule.body.parts, differ[0].parts[0] if len(differ) == 1 else ast.Disjunction(tuple(differ), rule.span))
