@@ -20,6 +20,7 @@ from emberlog.events import RecursionCutOff
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.shelves import Shelf
 from emberlog.logical.build import build
+from emberlog.logical.connection_graph import build_connection_graph
 from emberlog.logical.needed_strata import needed_inputs
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.optimize.pipeline import Optimized, plan_program
@@ -29,7 +30,6 @@ from emberlog.provenance.questions import Origin, Questions
 from emberlog.provenance.trace import Trace
 from emberlog.render.answer_text import Answer
 from emberlog.render.plan_text import explain_text, pass_lines
-from emberlog.semantics.connection_graph import build_connection_graph
 from emberlog.semantics.model import CheckedProgram, CheckedQuery
 from emberlog.shown import Shown
 from emberlog.source import NOWHERE, Span

@@ -8,11 +8,11 @@ from pathlib import Path
 import emberlog
 from emberlog.config import Execution
 from emberlog.faces import card_of
+from emberlog.logical.connection_graph import build_connection_graph
 from emberlog.profile import RunProfile
 from emberlog.render.look.page import card_output, page
 from emberlog.render.pages.explanation import explanation_page
 from emberlog.render.pages.profile import profile_page
-from emberlog.semantics.connection_graph import build_connection_graph
 
 HOSTILE = "<script>window.broken = true</script><img src=x onerror='window.broken = true'>"
 

@@ -8,10 +8,10 @@ import pytest
 
 import emberlog
 from emberlog.config import Execution
+from emberlog.logical.connection_graph import build_connection_graph
 from emberlog.profile import RunProfile
 from emberlog.render.pages.explanation import explanation_page
 from emberlog.render.pages.profile import profile_page
-from emberlog.semantics.connection_graph import build_connection_graph
 from emberlog.source import Source
 from emberlog.syntax.ast import Program
 from emberlog.syntax.parser import parse

@@ -17,10 +17,10 @@ from emberlog.engines.interpreter import interpreter
 from emberlog.engines.local.run import run
 from emberlog.io.facts import in_order, read_facts
 from emberlog.logical.build import build
+from emberlog.logical.connection_graph import build_connection_graph
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.optimize.pipeline import plan_program
 from emberlog.render.plan_text import explain_text
-from emberlog.semantics.connection_graph import build_connection_graph
 from emberlog.semantics.model import CellValue, Fact
 from tests.golden.corpus import GoldenCase, PreparedCase, all_cases, warnings_text
 from tests.local_runs import SETUPS, as_relations, run_locally

@@ -18,10 +18,10 @@ import pytest
 from emberlog.diagnostics import EmberlogError, to_json
 from emberlog.language.registry import AGGREGATES, PROCEDURES, SCALAR_FUNCTIONS
 from emberlog.logical.build import build
+from emberlog.logical.connection_graph import build_connection_graph
 from emberlog.optimize.pipeline import optimize
 from emberlog.render.plan_text import explain_text
 from emberlog.semantics.analysis import analyze
-from emberlog.semantics.connection_graph import build_connection_graph
 from emberlog.source import Source
 from emberlog.syntax.parser import parse, parse_tolerantly
 from emberlog.syntax.printer import print_program

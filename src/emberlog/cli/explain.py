@@ -136,8 +136,8 @@ def explanation(
     from emberlog.diagnostics import warn
     from emberlog.engines.spark.description import described
     from emberlog.logical.build import build
+    from emberlog.logical.connection_graph import build_connection_graph
     from emberlog.optimize.pipeline import plan_program
-    from emberlog.semantics.connection_graph import build_connection_graph
     from emberlog.streams.plan.maintenance import plan_maintenance
 
     checked = check_file(name, params, iterations)

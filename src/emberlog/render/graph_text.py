@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from emberlog.logical.connection_graph import ConnectionGraph, GoalKind, GoalNode, RuleNode
 from emberlog.logical.rule_text import atom_text, head_text, literal_text
 from emberlog.render.text_tree import TextBranch, tree_lines
-from emberlog.semantics.connection_graph import ConnectionGraph, GoalKind, GoalNode, RuleNode
 
 
 def connection_graph_lines(graph: ConnectionGraph) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterator, Sequence
 
+from emberlog.logical.connection_graph import ConnectionGraph
 from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, Plan, PlannedStratum
 from emberlog.logical.rule_text import query_text
 from emberlog.logical.summary import counted, program_summary, stratum_kind, stream_notes
@@ -13,7 +14,6 @@ from emberlog.render.graph_text import connection_graph_lines
 from emberlog.render.plan_tree import PlanBranch, fixpoint_tree, plan_tree, stratum_tree
 from emberlog.render.shared_branches import without_repeats
 from emberlog.render.text_tree import TextBranch, tree_lines
-from emberlog.semantics.connection_graph import ConnectionGraph
 from emberlog.semantics.model import CheckedProgram, Stratum
 
 LARGEST_MATCHING = 250_000

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from emberlog.logical.build import build
+from emberlog.logical.connection_graph import build_connection_graph
 from emberlog.optimize.pipeline import optimize
 from emberlog.render.pages.explanation import explanation_page
 from emberlog.render.pictures.drawing import Drawing, DrawnNode, Look, draw_all, draw_connection_graph
@@ -18,7 +19,6 @@ from emberlog.render.pictures.layout import LINES_SHOWN, WIDEST, WRAPPED_AT, Box
 from emberlog.render.pictures.mermaid import drawings_mermaid
 from emberlog.render.pictures.svg import drawing_svg, drawings_svg
 from emberlog.semantics.analysis import analyze
-from emberlog.semantics.connection_graph import build_connection_graph
 from emberlog.source import Source
 from emberlog.syntax.parser import parse
 

@@ -6,6 +6,7 @@ from textwrap import dedent
 
 from emberlog.datatypes import INT, STRING
 from emberlog.logical.build import build
+from emberlog.logical.connection_graph import build_connection_graph
 from emberlog.logical.nodes import (
     Aggregate,
     AggregateColumn,
@@ -22,7 +23,6 @@ from emberlog.logical.summary import aggregate_notes, counted, program_summary, 
 from emberlog.optimize.pipeline import PASS_NAMES, Optimized, PassChange, optimize, plan_program
 from emberlog.render.plan_text import CHANGED_LINES_SHOWN, changed_lines, explain_text, pass_lines, plan_text
 from emberlog.semantics.analysis import analyze
-from emberlog.semantics.connection_graph import build_connection_graph
 from emberlog.semantics.model import CheckedProgram
 from emberlog.source import Source
 from emberlog.syntax.parser import parse

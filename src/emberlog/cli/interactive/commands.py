@@ -134,9 +134,9 @@ def _explain(console: Console, argument: str) -> None:
         console.write(entry_text(entry) if entry else f"there is no code {argument.upper()}")
         return
     from emberlog.logical.build import build
+    from emberlog.logical.connection_graph import build_connection_graph
     from emberlog.optimize.pipeline import plan_program
     from emberlog.render.plan_text import explain_text
-    from emberlog.semantics.connection_graph import build_connection_graph
 
     checked = console.checked(_read(Source("query", argument)).statements)
     plan = build(checked)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from emberlog.logical.connection_graph import ConnectionGraph
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.summary import program_summary, stratum_kind, stream_notes
 from emberlog.optimize.pipeline import Optimized, PassChange
@@ -15,7 +16,6 @@ from emberlog.render.look.plans import plan_card
 from emberlog.render.pictures.drawing import Drawing, draw_connection_graph, draw_plan
 from emberlog.render.pictures.svg import drawing_svg, inline_style
 from emberlog.render.plan_text import changed_lines, pass_effect
-from emberlog.semantics.connection_graph import ConnectionGraph
 from emberlog.semantics.model import CheckedProgram, Stratum
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from emberlog.logical.connection_graph import ConnectionGraph, GoalKind, GoalNode, RuleNode
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.rule_text import head_text, literal_text
 from emberlog.render.graph_text import goal_note, goal_text
 from emberlog.render.plan_text import planned_kind, sharing_text
 from emberlog.render.plan_tree import PlanBranch, stratum_tree
 from emberlog.render.shared_branches import without_repeats
-from emberlog.semantics.connection_graph import ConnectionGraph, GoalKind, GoalNode, RuleNode
 
 
 class Look(Enum):

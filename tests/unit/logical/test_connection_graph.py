@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from textwrap import dedent
 
-from emberlog.render.graph_text import connection_graph_lines
-from emberlog.semantics.analysis import analyze
-from emberlog.semantics.connection_graph import (
+from emberlog.logical.connection_graph import (
     DEEPEST,
     ConnectionGraph,
     GoalKind,
     GoalNode,
     build_connection_graph,
 )
+from emberlog.render.graph_text import connection_graph_lines
+from emberlog.semantics.analysis import analyze
 from emberlog.source import Source
 from emberlog.syntax.ast import Constant, Parameter, Value
 from emberlog.syntax.parser import parse
