@@ -48,6 +48,8 @@ FLOORS = (
     ("streams.spark", "provenance.streams"),
     ("stream_run",),
     ("prepared", "result"),
+    ("live.searches",),
+    ("live.maintain",),
     ("live",),
     ("database", "daemon"),
     ("faces", "editor"),

@@ -168,7 +168,7 @@ class _Average(_Collect):
         return float(in_range(exact_sum(self.items) / len(self.items)))
 
 
-class _Best:
+class Best:
     """Keeps the contribution that is better than all others."""
 
     def __init__(self, is_better: Callable[[Any, Any], bool]) -> None:
@@ -276,7 +276,7 @@ MIN = Aggregate(
     result=_first,
     signature="min<X>",
     meaning="the smallest value",
-    python=lambda: _Best(_is_smaller),
+    python=lambda: Best(_is_smaller),
     lanes=("min",),
     spark=_spark("smallest"),
     direction=-1,
@@ -288,7 +288,7 @@ MAX = Aggregate(
     result=_first,
     signature="max<X>",
     meaning="the largest value",
-    python=lambda: _Best(_is_larger),
+    python=lambda: Best(_is_larger),
     lanes=("max",),
     spark=_spark("largest"),
     direction=1,
@@ -421,7 +421,7 @@ AGGREGATES = (
         result=_last,
         signature="argmin<Cost, X>",
         meaning="the X of the smallest cost; among equals the smallest X",
-        python=lambda: _Best(_costs_less),
+        python=lambda: Best(_costs_less),
         lanes=("argmin", "choice"),
         spark=_spark("of_smallest_cost"),
         direction=-1,
@@ -434,7 +434,7 @@ AGGREGATES = (
         result=_last,
         signature="argmax<Cost, X>",
         meaning="the X of the largest cost; among equals the smallest X",
-        python=lambda: _Best(_costs_more),
+        python=lambda: Best(_costs_more),
         lanes=("argmax", "choice"),
         spark=_spark("of_largest_cost"),
         direction=1,
@@ -456,7 +456,7 @@ AGGREGATES = (
         result=always(BOOL),
         signature="any<B>",
         meaning="whether some value is true",
-        python=lambda: _Best(_is_larger),
+        python=lambda: Best(_is_larger),
         lanes=("max",),
         spark=_spark("some"),
         direction=1,
@@ -469,7 +469,7 @@ AGGREGATES = (
         result=always(BOOL),
         signature="all<B>",
         meaning="whether every value is true",
-        python=lambda: _Best(_is_smaller),
+        python=lambda: Best(_is_smaller),
         lanes=("min",),
         spark=_spark("every"),
         direction=-1,

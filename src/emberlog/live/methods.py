@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from emberlog.config import Limits
-from emberlog.live.bodies import MOST_LOOPS, Body
-from emberlog.live.counting import Counting, Grouping
-from emberlog.live.facts import Facts
-from emberlog.live.loading import Loader
-from emberlog.live.maintainer import Maintainer
-from emberlog.live.recomputing import Recomputing
-from emberlog.live.supporting import Member, Supporting
+from emberlog.live.maintain.counting import Counting, Grouping
+from emberlog.live.maintain.loading import Loader
+from emberlog.live.maintain.maintainer import Maintainer
+from emberlog.live.maintain.members import Member
+from emberlog.live.maintain.recomputing import Recomputing
+from emberlog.live.maintain.supporting import Supporting
+from emberlog.live.searches.bodies import MOST_LOOPS, Body
+from emberlog.live.searches.facts import Facts
+from emberlog.live.searches.step_order import reads_failing
 from emberlog.logical.build import build
 from emberlog.logical.contributions import ContributionLayout, layout_of
 from emberlog.logical.needed_strata import needed_strata
@@ -53,10 +55,9 @@ def _why_anew(
     for rule in stratum.rules:
         if rule.relation not in planned.relations:
             continue
-        body = Body(rule, (), facts, checked.functions, 0)
-        if body.reads_failing:
+        if reads_failing(rule):
             return f"rule {rule.name} looks up a value that there may not be"
-        if body.has_many_loops:
+        if Body(rule, (), facts, checked.functions, 0).has_many_loops:
             return f"rule {rule.name} has more than {MOST_LOOPS} atoms"
     return None
 

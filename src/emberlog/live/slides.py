@@ -16,9 +16,9 @@ from emberlog.engines.interpreter.interpreter import asked_facts
 from emberlog.io.arrow_values import table_of
 from emberlog.io.local_relation import LocalRelation, facts_of_table
 from emberlog.language.faults import Fault
-from emberlog.live.facts import Facts
-from emberlog.live.maintainer import Maintainer
+from emberlog.live.maintain.maintainer import Maintainer
 from emberlog.live.methods import maintainers
+from emberlog.live.searches.facts import Facts
 from emberlog.semantics.model import Fact, TimeRole
 from emberlog.source import Span
 from emberlog.streams.evaluate.evaluator import Changes

@@ -13,10 +13,10 @@ from emberlog.deadline import within
 from emberlog.diagnostics import fail, nearest
 from emberlog.engines.interpreter.interpreter import asked_facts
 from emberlog.io.local_relation import LocalRelation
-from emberlog.live.facts import Facts
-from emberlog.live.maintainer import Maintainer
+from emberlog.live.maintain.maintainer import Maintainer
 from emberlog.live.methods import maintainers
 from emberlog.live.rows import read_rows, rows_with_repeats
+from emberlog.live.searches.facts import Facts
 from emberlog.provenance.asked import Asked
 from emberlog.provenance.explanation import Proof, Refutation
 from emberlog.result import Result

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emberlog.live.facts import Facts
-from emberlog.live.loading import Loader
-from emberlog.live.maintainer import Maintainer
+from emberlog.live.maintain.loading import Loader
+from emberlog.live.maintain.maintainer import Maintainer
+from emberlog.live.searches.facts import Facts
 from emberlog.logical.nodes import PlannedStratum
 from emberlog.logical.traverse import relations_read
 

@@ -8,6 +8,7 @@ To abort means to drop what came and to put back what was set aside.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum
 from operator import itemgetter
 from typing import Any, TypeAlias
 
@@ -16,6 +17,14 @@ from emberlog.semantics.model import Fact
 Key: TypeAlias = Any
 """The values in some columns: the value itself if there is one."""
 Index: TypeAlias = dict[Key, set[Fact]]
+
+
+class State(Enum):
+    """Which facts of a relation that changes are read."""
+
+    OLD = "before the transaction"
+    NEW = "after the transaction"
+    KEPT = "before and after it"
 
 
 class Facts:

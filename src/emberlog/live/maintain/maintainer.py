@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from emberlog.deadline import check_time
-from emberlog.live.bodies import Body, Search, State
-from emberlog.live.facts import Facts
+from emberlog.live.searches.bodies import Body, Search
+from emberlog.live.searches.facts import Facts, State
 from emberlog.semantics.model import Fact, Match
 
 
@@ -40,7 +40,7 @@ class Maintainer(ABC):
 def prepare(bodies: Sequence[Body], *, exact: bool) -> None:
     """Compiles what transactions need, so that the first one finds its indexes."""
     for body in bodies:
-        for place in body.atoms:
+        for place, _ in body.atoms():
             body.from_change(place, State.OLD, exact=exact)
             body.from_change(place, State.NEW, exact=exact)
 
@@ -52,11 +52,10 @@ def changed_searches(
     the facts to begin it with. Relations in `but` are left out."""
     for body in bodies:
         check_time(f"bringing `{body.rule.relation}` up to date")
-        for place in body.atoms:
-            literal = body.rule.body[place]
-            relation = facts[literal.relation]  # type: ignore[union-attr]
-            if literal.relation in but:  # type: ignore[union-attr]
+        for place, literal in body.atoms():
+            if literal.relation in but:
                 continue
+            relation = facts[literal.relation]
             is_match = isinstance(literal, Match)
             given: Collection[Fact] = relation.gone if is_match is (state is State.OLD) else relation.come
             if given:

@@ -9,14 +9,14 @@ first, and the ranks of those contributions that have their values afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from emberlog.config import Limits
 from emberlog.datatypes import INT
 from emberlog.engines.local.run import run
 from emberlog.io.local_relation import LocalRelation, facts_of_table
-from emberlog.live.facts import Facts
+from emberlog.live.searches.facts import Facts
 from emberlog.logical.nodes import (
     Aggregate,
     AggregateColumn,
@@ -89,7 +89,7 @@ class Loader:
         times = AggregateColumn(Field(_TIMES, INT), "count", ())
         bag = Definition(definition.relation, Aggregate(contributions, names, (times,)))
         [relation] = self.relations(PlannedStratum(1, bag)).values()
-        return {tuple(row): times for *row, times in _rows_of(relation) if times}  # type: ignore[misc]
+        return {row: times for row, times in _numbered_rows(relation) if times}
 
     def ranks_of_sets(self, stratum: PlannedStratum) -> dict[str, dict[Fact, int]]:
         """Returns the facts of a recursion without aggregates, with their ranks."""
@@ -110,10 +110,7 @@ class Loader:
         )
         ranked = PlannedStratum(stratum.index, Fixpoint(relations, recursion))
         found = self._run(self.plan_of(ranked), final)
-        return {
-            name: {tuple(row): rank for *row, rank in _rows_of(relation)}  # type: ignore[misc]
-            for name, relation in found.items()
-        }
+        return {name: dict(_numbered_rows(relation)) for name, relation in found.items()}
 
     def _columns(self) -> dict[str, tuple[Field, ...]]:
         columns = dict(self.whole.inputs)
@@ -132,8 +129,12 @@ class Loader:
         return run(plan, relations, self.limits, places=self.places, interpret_small=True)
 
 
-def _rows_of(relation: LocalRelation) -> Sequence[Fact]:
-    return list(facts_of_table(relation.table)) if relation.is_table else list(relation.facts)
+def _numbered_rows(relation: LocalRelation) -> Iterator[tuple[Fact, int]]:
+    """Yields the rows of a relation whose last column is a number, and that number apart."""
+    for row in facts_of_table(relation.table) if relation.is_table else relation.facts:
+        number = row[-1]
+        assert isinstance(number, int)
+        yield row[:-1], number
 
 
 def _contributions(plan: Plan) -> Plan:

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from emberlog.datatypes import FLOAT
 from emberlog.language.faults import Fault
 from emberlog.language.registry import Functions
-from emberlog.live.bodies import Body, State
-from emberlog.live.facts import Facts
-from emberlog.live.groups import Bag, Group, bag_of, is_by_changes
-from emberlog.live.loading import Loader
-from emberlog.live.maintainer import Maintainer, changed_searches, prepare
+from emberlog.live.maintain.groups import Bag, Group, bag_of, is_by_changes
+from emberlog.live.maintain.loading import Loader
+from emberlog.live.maintain.maintainer import Maintainer, changed_searches, prepare
+from emberlog.live.searches.bodies import Body
+from emberlog.live.searches.facts import Facts, State
 from emberlog.logical.contributions import ContributionLayout
 from emberlog.logical.nodes import Definition
 from emberlog.logical.python_evaluation import error_in_relation
@@ -216,4 +216,4 @@ def _counted(numbers: dict[Fact, int], sign: int) -> Callable[[Fact, int], bool]
 
 
 def _read_by(bodies: Sequence[Body]) -> frozenset[str]:
-    return frozenset(body.rule.body[place].relation for body in bodies for place in body.atoms)  # type: ignore[union-attr]
+    return frozenset(atom.relation for body in bodies for _, atom in body.atoms())
