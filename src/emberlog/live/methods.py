@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from emberlog.config import Limits
+from emberlog.live.maintain.closing import Closing
+from emberlog.live.maintain.closure_shape import closure_shape
 from emberlog.live.maintain.counting import Counting, Grouping
 from emberlog.live.maintain.loading import Loader
 from emberlog.live.maintain.maintainer import Maintainer
@@ -18,7 +20,9 @@ from emberlog.logical.build import build
 from emberlog.logical.contributions import ContributionLayout, layout_of
 from emberlog.logical.needed_strata import needed_strata
 from emberlog.logical.nodes import Definition, PlannedStratum
+from emberlog.logical.statistics import NO_STATISTICS
 from emberlog.optimize.join_by_computed_keys import join_by_computed_keys
+from emberlog.optimize.linearise import linearise
 from emberlog.semantics.model import CheckedProgram, CoreRule, RecursionCase, Stratum
 from emberlog.source import NOWHERE
 
@@ -31,7 +35,7 @@ _ANEW = {
 
 def maintainers(checked: CheckedProgram, facts: Mapping[str, Facts], limits: Limits) -> Iterator[Maintainer]:
     """Yields what keeps each stratum up to date, in their order. Only what the outputs need is kept."""
-    checked = join_by_computed_keys(checked, {}).checked
+    checked = join_by_computed_keys(linearise(checked, NO_STATISTICS).checked, NO_STATISTICS).checked
     whole = build(checked)
     strata = {name: stratum for stratum in checked.strata for name in stratum.relations}
     loader = Loader(whole, facts, limits, {rule.name: rule.span for rule in checked.rules if rule.span is not NOWHERE})
@@ -43,8 +47,7 @@ def maintainers(checked: CheckedProgram, facts: Mapping[str, Facts], limits: Lim
         elif isinstance(planned.root, Definition):
             yield _without_recursion(checked, planned.root, stratum, facts, loader)
         else:
-            members = [_member(checked, name, stratum, facts) for name in planned.relations]
-            yield Supporting(facts, members, limits, loader, planned)
+            yield _with_recursion(checked, stratum, facts, limits, loader, planned)
 
 
 def _why_anew(
@@ -92,6 +95,30 @@ def _without_recursion(
     if not layout.aggregates:
         return Counting(facts, name, bodies, loader, definition)
     return Grouping(facts, name, bodies, layout, checked.functions, loader, definition)
+
+
+def _with_recursion(
+    checked: CheckedProgram,
+    stratum: Stratum,
+    facts: Mapping[str, Facts],
+    limits: Limits,
+    loader: Loader,
+    planned: PlannedStratum,
+) -> Maintainer:
+    def one_by_one() -> Supporting:
+        members = [_member(checked, name, stratum, facts) for name in planned.relations]
+        return Supporting(facts, members, limits, loader, planned)
+
+    [name, *others] = planned.relations
+    is_set = all(column.aggregate is None for column in checked.relations[name].columns)
+    shape = None if others or not is_set else closure_shape(name, stratum.rules)
+    if shape is None:
+        return one_by_one()
+    layout = layout_of(checked.relations[name], stratum.rules, has_facts=bool(checked.facts.get(name)))
+    seeds = _bodies(checked, layout, shape.seeds, facts)
+    steps = [Body(rule, ends, facts, checked.functions, len(ends)) for rule, ends in shape.steps]
+    written = map(layout.row, checked.facts.get(name, ()))
+    return Closing(facts, facts[name], shape, seeds, steps, written, limits, loader, planned, one_by_one)
 
 
 def _member(checked: CheckedProgram, name: str, stratum: Stratum, facts: Mapping[str, Facts]) -> Member:

@@ -13,9 +13,9 @@ from emberlog.language.faults import Fault
 from emberlog.language.registry import Functions
 from emberlog.live.maintain.groups import Bag, Group, bag_of, is_by_changes
 from emberlog.live.maintain.loading import Loader
-from emberlog.live.maintain.maintainer import Maintainer, changed_searches, prepare
+from emberlog.live.maintain.maintainer import Maintainer, counted_changes, prepare, read_by
 from emberlog.live.searches.bodies import Body
-from emberlog.live.searches.facts import Facts, State
+from emberlog.live.searches.facts import Facts
 from emberlog.logical.contributions import ContributionLayout
 from emberlog.logical.nodes import Definition
 from emberlog.logical.python_evaluation import error_in_relation
@@ -30,7 +30,7 @@ class Counting(Maintainer):
     ) -> None:
         self.relations = (name,)
         self.method = "derivations counted, and changed by deltas"
-        self.reads = _read_by(bodies)
+        self.reads = read_by(bodies)
         self._facts = facts
         self._own = facts[name]
         self._bodies = bodies
@@ -42,15 +42,9 @@ class Counting(Maintainer):
         prepare(self._bodies, exact=True)
 
     def update(self) -> None:
-        changes: dict[Fact, int] = {}
-        for state, sign in ((State.OLD, -1), (State.NEW, 1)):
-            counted = _counted(changes, sign)
-            for _, search, given in changed_searches(self._bodies, self._facts, state, exact=True):
-                search(given, counted)
+        changes = counted_changes(self._bodies, self._facts)
         own = self._own
         for fact, change in changes.items():
-            if not change:
-                continue
             before = own.rows.get(fact, 0)
             if not before:
                 own.add(fact, change)
@@ -80,7 +74,7 @@ class Grouping(Maintainer):
         definition: Definition,
     ) -> None:
         self.relations = (name,)
-        self.reads = _read_by(bodies)
+        self.reads = read_by(bodies)
         self._facts = facts
         self._own = facts[name]
         self._bodies = bodies
@@ -125,12 +119,8 @@ class Grouping(Maintainer):
         prepare(self._bodies, exact=True)
 
     def update(self) -> None:
-        changes: dict[Fact, int] = {}
-        for state, sign in ((State.OLD, -1), (State.NEW, 1)):
-            counted = _counted(changes, sign)
-            for _, search, given in changed_searches(self._bodies, self._facts, state, exact=True):
-                search(given, counted)
-        for key in self._take({row: change for row, change in changes.items() if change}):
+        changes = counted_changes(self._bodies, self._facts)
+        for key in self._take(changes):
             old, new = self._current.get(key), self._fact(key)
             if old == new:
                 continue
@@ -205,15 +195,3 @@ class Grouping(Maintainer):
             else:
                 self._current[key] = fact
         self.commit()
-
-
-def _counted(numbers: dict[Fact, int], sign: int) -> Callable[[Fact, int], bool]:
-    def count(fact: Fact, _rank: int) -> bool:
-        numbers[fact] = numbers.get(fact, 0) + sign
-        return False
-
-    return count
-
-
-def _read_by(bodies: Sequence[Body]) -> frozenset[str]:
-    return frozenset(atom.relation for body in bodies for _, atom in body.atoms())

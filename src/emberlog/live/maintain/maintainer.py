@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from emberlog.deadline import check_time
 from emberlog.live.searches.bodies import Body, Search
 from emberlog.live.searches.facts import Facts, State
+from emberlog.live.searches.search_code import Emit
 from emberlog.semantics.model import Fact, Match
 
 
@@ -60,3 +61,28 @@ def changed_searches(
             given: Collection[Fact] = relation.gone if is_match is (state is State.OLD) else relation.come
             if given:
                 yield body, body.from_change(place, state, exact=exact), given
+
+
+def counted_changes(bodies: Sequence[Body], facts: Mapping[str, Facts]) -> dict[Fact, int]:
+    """Returns by how much the number of valuations has changed, by what the heads come to."""
+    changes: dict[Fact, int] = {}
+    for state, sign in ((State.OLD, -1), (State.NEW, 1)):
+        count = counter(changes, sign)
+        for _, search, given in changed_searches(bodies, facts, state, exact=True):
+            search(given, count)
+    return {row: change for row, change in changes.items() if change}
+
+
+def counter(numbers: dict[Fact, int], sign: int) -> Emit:
+    """Returns what counts valuations."""
+
+    def count(row: Fact, _rank: int) -> bool:
+        numbers[row] = numbers.get(row, 0) + sign
+        return False
+
+    return count
+
+
+def read_by(bodies: Sequence[Body]) -> frozenset[str]:
+    """Returns the relations that rules read."""
+    return frozenset(atom.relation for body in bodies for _, atom in body.atoms())

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from emberlog.live.maintain.agenda import Agenda
 from emberlog.live.maintain.members import Member
-from emberlog.live.maintain.support import Support, Watch
+from emberlog.live.maintain.support import Support
+from emberlog.live.maintain.watch import Watch
 from emberlog.live.searches.facts import State
 from emberlog.live.searches.ranks import UNRANKED, next_rank
 from emberlog.semantics.model import Fact

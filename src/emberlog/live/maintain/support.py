@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from emberlog.config import Limits
-from emberlog.deadline import check_time
-from emberlog.diagnostics import fail
 from emberlog.live.maintain.agenda import Agenda
 from emberlog.live.maintain.members import Member
 from emberlog.live.searches.bodies import Body
 from emberlog.live.searches.facts import State
 from emberlog.live.searches.ranks import GAP, UNRANKED
 from emberlog.semantics.model import Fact, Match
-
-_STEPS_BETWEEN_LOOKS = 256
 
 
 class Support:
@@ -83,37 +78,3 @@ class Support:
 
             body.from_change(place, State.NEW, exact=False)((fact,), take)
         return [(self.members[name], follower) for name, follower in found]
-
-
-class Watch:
-    """Looks now and then whether a transaction keeps the limits of its view."""
-
-    def __init__(self, members: Sequence[Member], limits: Limits) -> None:
-        self._members = members
-        self._limits = limits
-        self._steps = 0
-
-    def look(self) -> None:
-        self._steps += 1
-        if self._steps % _STEPS_BETWEEN_LOOKS == 0:
-            check_time(f"bringing `{', '.join(member.name for member in self._members)}` up to date")
-            self.check_rows()
-
-    def check_rows(self) -> None:
-        limit = self._limits.max_rows
-        if limit is not None and sum(len(member.facts) for member in self._members) > limit:
-            names = ", ".join(member.name for member in self._members)
-            hint = "if the program comes to an end by itself, raise max_rows"
-            raise fail("DL511", f"the limit of {limit:,} rows was passed in {names}", None, hint)
-
-    def check_ranks(self, member: Member, ranks: int) -> None:
-        """`ranks` is by how much the facts of this transaction are above those of before it."""
-        limit = self._limits.max_iterations
-        if limit is not None and ranks > limit * GAP:
-            raise fail(
-                "DL510",
-                f"the limit of {limit:,} iterations was passed in {member.name}",
-                None,
-                "if the program comes to an end by itself, raise max_iterations; "
-                "if it makes new values for ever, bound them with a condition such as `D < 1000`",
-            )

@@ -13,7 +13,7 @@ such support. A better contribution replaces the fact.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from emberlog.config import Limits
 from emberlog.live.maintain.agenda import Agenda
@@ -21,7 +21,8 @@ from emberlog.live.maintain.loading import Loader, NotRanked
 from emberlog.live.maintain.maintainer import Maintainer, changed_searches, prepare
 from emberlog.live.maintain.members import Member
 from emberlog.live.maintain.reranking import Reranking
-from emberlog.live.maintain.support import Support, Watch
+from emberlog.live.maintain.support import Support
+from emberlog.live.maintain.watch import Watch
 from emberlog.live.searches.facts import Facts, State
 from emberlog.live.searches.ranks import GAP, NO_LIMIT, UNRANKED, next_rank
 from emberlog.logical.nodes import PlannedStratum
@@ -48,7 +49,7 @@ class Supporting(Maintainer):
         self.reads = self._support.reads
         self._loader = loader
         self._stratum = stratum
-        self._watch = Watch(members, limits)
+        self._watch = Watch([member.facts for member in members], limits)
         self._reranking = Reranking(self._support, self._watch)
         self._highest = self._committed = 0
         """The highest rank, now and before the transaction."""
@@ -67,6 +68,17 @@ class Supporting(Maintainer):
             self._derive_all()
         for member in self._members.values():
             member.facts.commit()
+        self._prepare()
+
+    def take_over(self, levels: Iterable[tuple[Fact, int]]) -> None:
+        """Goes on with the facts of a single set that something else has kept: some derivation of each reads only facts
+        of lower levels."""
+        [member] = self._members.values()
+        member.facts.rows.update((fact, level * GAP) for fact, level in levels)
+        self._highest = max(member.facts.rows.values(), default=0)
+        self._prepare()
+
+    def _prepare(self) -> None:
         self.commit()
         prepare(self._bodies, exact=False)
         for member in self._members.values():
@@ -186,7 +198,7 @@ class Supporting(Maintainer):
                 continue
             if rank < UNRANKED:
                 self._highest = max(self._highest, rank)
-                self._watch.check_ranks(member, rank - self._committed)
+                self._watch.check_iterations(member.name, (rank - self._committed) // GAP)
             for body, place in self._support.readers[member.name]:
                 body.from_change(place, State.NEW, exact=False)((fact,), offers[body.rule.relation])
         self._watch.check_rows()

@@ -7,7 +7,7 @@ To abort means to drop what came and to put back what was set aside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import Enum
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -32,9 +32,9 @@ class Facts:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.rows: dict[Fact, int] = {}
-        """The facts of after. The number is how often an input has the fact, how many derivations it has, or its
-        rank."""
+        self._rows: dict[Fact, int] = {}
+        self._packed: Collection[Fact] | None = None
+        """What holds the facts of after, as long as nobody asks for rows."""
         self.come: set[Fact] = set()
         """Those that were not there before."""
         self.gone: dict[Fact, int] = {}
@@ -44,15 +44,43 @@ class Facts:
         self._indexes: dict[tuple[int, ...], tuple[Callable[[Fact], Key], Index, Index]] = {}
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self._held)
 
     def __iter__(self) -> Iterator[Fact]:
         """Yields the facts of after."""
-        return iter(self.rows)
+        return iter(self._held)
 
     def has(self, fact: Fact) -> bool:
         """Tells whether the fact is there after the transaction."""
-        return fact in self.rows
+        return fact in self._held
+
+    @property
+    def _held(self) -> Collection[Fact]:
+        return self._rows if self._packed is None else self._packed
+
+    @property
+    def rows(self) -> dict[Fact, int]:
+        """The facts of after. The number is how often an input has the fact, how many derivations it has, or its
+        rank."""
+        if self._packed is not None:
+            self._rows.update(dict.fromkeys(self._packed, 0))
+            self._packed = None
+        return self._rows
+
+    def keep_in(self, packed: Collection[Fact]) -> None:
+        """Lets something else hold the facts, until somebody asks for rows or an index."""
+        self._packed = packed
+
+    def follow(self, come: Iterable[Fact], gone: Iterable[Fact]) -> None:
+        """Takes note of what has come and gone where the facts are held."""
+        if self._packed is not None:
+            self.come.update(come)
+            self.gone.update(dict.fromkeys(gone, 0))
+            return
+        for fact in gone:
+            self.remove(fact)
+        for fact in come:
+            self.add(fact, 0)
 
     @property
     def is_changed(self) -> bool:
@@ -79,11 +107,11 @@ class Facts:
             self.come.add(fact)
             for key, index, _ in self._indexes.values():
                 index.setdefault(key(fact), set()).add(fact)
-        self.rows[fact] = number
+        self._rows[fact] = number
 
     def remove(self, fact: Fact) -> None:
         """Lets a fact go. One that came in this transaction has never been there."""
-        number = self.rows.pop(fact)
+        number = self._rows.pop(fact)
         if fact in self.come:
             self.come.discard(fact)
             for key, index, _ in self._indexes.values():
@@ -96,18 +124,21 @@ class Facts:
 
     def renumber(self, fact: Fact, number: int) -> None:
         if fact not in self.come:
-            self._numbers.setdefault(fact, self.rows[fact])
-        self.rows[fact] = number
+            self._numbers.setdefault(fact, self._rows[fact])
+        self._rows[fact] = number
 
     def commit(self) -> None:
         self._forget()
 
     def abort(self) -> None:
+        if self._packed is not None:  # what holds the facts takes back its own
+            self._forget()
+            return
         for fact in list(self.come):
             self.remove(fact)
         for fact in list(self.gone):
             self.add(fact, self.gone[fact])
-        self.rows.update(self._numbers)
+        self._rows.update(self._numbers)
         self._forget()
 
     def _forget(self) -> None:
