@@ -13,12 +13,14 @@ import pyarrow as pa
 from emberlog.config import Execution
 from emberlog.datatypes import INT
 from emberlog.engines.engine import Counted, Engine, Inputs, Outputs, Request, RunOutputs
+from emberlog.engines.experience import Experience
 from emberlog.engines.interpreter import interpreter
 from emberlog.engines.interpreter.interpreter import INTERPRETER
 from emberlog.engines.local.kept import KeptInputs
 from emberlog.engines.local.run import (
     FEW_APART,
     FEW_DERIVED,
+    FEW_HANDLED_LOADED,
     FEW_READ,
     MANY_READ,
     crew_for,
@@ -61,6 +63,7 @@ class LocalEngine(Engine[LocalRelation]):
         self._workers = workers
         self._registered: dict[str, Source[LocalRelation]] = {}
         self._kept = KeptInputs()
+        self._experience = Experience()
 
     def register(
         self, name: str, data: object, *, columns: Sequence[str] | None, text: TextOptions, format: str | None
@@ -116,7 +119,10 @@ class LocalEngine(Engine[LocalRelation]):
                 lines.append(f"{names}: {how}; {why}")
         if any(isinstance(stratum.root, Fixpoint) for stratum in planner.strata):
             small = f"reads up to {FEW_READ:,} facts and derives up to {FEW_DERIVED:,}"
-            lines.append(f"a recursion that {small} stays with {INTERPRETER}, up to {few_handled():,} rows handled")
+            lines.append(
+                f"a recursion that {small} stays with {INTERPRETER}, up to {few_handled():,} rows handled, "
+                f"or {FEW_HANDLED_LOADED:,} when it runs again"
+            )
             if planner.execution.workers is None:
                 lines.append(f"one that reads at least {FEW_APART:,} facts has a thread for each core")
         return tuple(lines)
@@ -140,6 +146,7 @@ class LocalEngine(Engine[LocalRelation]):
             places=request.places,
             interpret_small=not request.execution.asks_for_workers,
             kept=self._kept,
+            experience=self._experience,
         )
         found = run_plan(request.plan, listener=request.listener, recording=recording, planner=request.planner)
         outputs = {name: relation.with_times(plain=inputs.plain_times) for name, relation in found.items()}

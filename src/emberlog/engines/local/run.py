@@ -18,6 +18,7 @@ from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits
 from emberlog.datatypes import INT
 from emberlog.deadline import end_of
 from emberlog.diagnostics import fail
+from emberlog.engines.experience import Experience
 from emberlog.engines.interpreter.fixpoint import Histories
 from emberlog.engines.interpreter.interpreter import INTERPRETER, Known, answers, run_stratum
 from emberlog.engines.interpreter.limits import NotSmall, Watch
@@ -49,7 +50,8 @@ FEW_DERIVED = 20_000
 """A recursion that reads and derives at most so many facts is small."""
 FEW_HANDLED, FEW_HANDLED_LOADED = 200_000, 8_000
 """Rows that the nodes of its plan give, all together: one that handles more is not small, however few come of it. They
-take about a microsecond each; to load kernels takes about 0.6 s, and workers whose kernels are loaded about 5 ms."""
+take about a microsecond each; to load kernels takes about 0.6 s, and workers whose kernels are loaded about 3 ms. One
+that handled more than the second number goes to workers when it runs again: what runs twice runs more often."""
 FEW_APART = 10_000
 """What has one worker with one thread because it reads fewer facts."""
 MANY_READ = 20_000
@@ -73,10 +75,12 @@ def run(
     recording: Recording[LocalRelation] | None = None,
     planner: WorkerPlanner | None = None,
     kept: KeptInputs | None = None,
+    experience: Experience | None = None,
 ) -> dict[str, LocalRelation]:
     """Returns the facts of every output, restricted by the queries. Inputs may hold a fact twice. `places` say where
     the rules stand, for errors. `recording` is filled if the execution asks for provenance. A `planner` brings an
-    execution of its own; `kept` is what earlier runs read, and gets what this one does."""
+    execution of its own; `kept` is what earlier runs read, and gets what this one does; `experience` is what they
+    learnt."""
     planner = planner or planner_of(plan, execution)
     execution = planner.execution
     if execution.executor in ("dataframe", "driver"):
@@ -85,7 +89,7 @@ def run(
     refuse_options("a local database", execution.chosen, _REFUSED)
     small = interpret_small and execution.executor == "auto"
     backend = LocalBackend(
-        plan, inputs, limits, listener, execution, places or {}, small, recording or Recording(), kept
+        plan, inputs, limits, listener, execution, places or {}, small, recording or Recording(), kept, experience
     )
     return Runner(plan, backend, planner, listener, places).run()
 
@@ -178,6 +182,7 @@ class LocalBackend(Backend[LocalRelation]):
         interpret_small: bool,
         recording: Recording[LocalRelation],
         kept: KeptInputs | None = None,
+        experience: Experience | None = None,
     ) -> None:
         self.plan = plan
         self.places = places
@@ -194,6 +199,9 @@ class LocalBackend(Backend[LocalRelation]):
         self.watch = Watch(limits, self._heard, self._saw)
         self.progress: _Progress
         self.kept = kept
+        self.experience = experience or Experience()
+        self.grown = ""
+        """Why the recursion at hand is not left to the interpreter, although it reads little."""
         timeout = limits.timeout
         self.timed_from = time.monotonic() if timeout is None else end_of(timeout) - timeout
         """When the time began that the timeout is for: what came before the run counts, too."""
@@ -202,6 +210,7 @@ class LocalBackend(Backend[LocalRelation]):
         return relation in self.relations
 
     def begin(self, stratum: PlannedStratum) -> None:
+        self.grown = ""
         self.progress = _Progress(stratum.index, stratum.relations, time.monotonic())
         self.watch.enter(stratum.index, stratum.relations)
 
@@ -220,16 +229,26 @@ class LocalBackend(Backend[LocalRelation]):
         return ()
 
     def compute_small(self, stratum: PlannedStratum) -> Outcome[LocalRelation] | None:
-        if not self.interpret_small or self._read_rows(stratum.root) > FEW_READ:
+        read = self._read_rows(stratum.root)
+        if not self.interpret_small or read > FEW_READ:
+            return None
+        place = self.plan, stratum.index, INTERPRETER, read
+        if self.experience.is_too_large(*place):
+            self.grown = "it was not small when it ran before"
             return None
         name, how = self.without_workers
         self.listener(ExecutorChosen(stratum.index, stratum.relations, name, how, "it is small"))
         self.progress.most_facts = FEW_DERIVED
         try:
-            return self.compute(stratum, None)
+            outcome = self.compute(stratum, None)
         except NotSmall:
+            self.experience.outgrew(*place)
             self.progress = _Progress(stratum.index, stratum.relations, time.monotonic())
+            self.grown = "it turned out not to be small"
             return None
+        if self.progress.handled > FEW_HANDLED_LOADED:
+            self.experience.outgrew(*place)
+        return outcome
 
     def compute(self, stratum: PlannedStratum, refused: Refused | None) -> Outcome[LocalRelation]:
         recorded: Histories | None = {} if self.execution.provenance else None
@@ -253,7 +272,8 @@ class LocalBackend(Backend[LocalRelation]):
         crew = crew_for(plan, self.execution, self._read_rows(stratum.root))
         job = LocalJob(plan, self.plan.strata, self.execution, crew.workers, crew.threads, self.kept)
         how = how_it_runs(plan.main.placement, crew, is_recursive=plan.main.is_recursive)
-        reasons = "; ".join((why, *job.folded, *job.said_of_kept(self.relations, self.must_be_sets)))
+        said = (why, self.grown, *job.folded, *job.said_of_kept(self.relations, self.must_be_sets))
+        reasons = "; ".join(filter(None, said))
         self.listener(ExecutorChosen(stratum.index, stratum.relations, "cyclic", how, reasons))
         outcome = job.run(
             self.relations,

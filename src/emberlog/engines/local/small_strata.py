@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from emberlog.config import WHERE_DRIVER_IS, Bounds, Execution, Limits
 from emberlog.diagnostics import EmberlogError
+from emberlog.engines.experience import Experience
 from emberlog.engines.interpreter.limits import NotSmall
 from emberlog.engines.local.run import FEW_DERIVED, MANY_READ, LocalBackend, planner_of
 from emberlog.engines.recording import Recording
@@ -29,6 +30,11 @@ from emberlog.workers.plan.faults import Refused
 class PassedBound(Exception):
     """Says which bound a stratum passed. What was computed of it is lost, which is little: the bounds see to that."""
 
+    def __init__(self, why: str, *, is_known: bool = False) -> None:
+        """`is_known` if that is known from an earlier run, and nothing was computed."""
+        super().__init__(why)
+        self.is_known = is_known
+
 
 class SmallStrata:
     """Computes small strata of one plan, and keeps their relations for those that read them."""
@@ -41,14 +47,18 @@ class SmallStrata:
         execution: Execution,
         places: Mapping[str, Span],
         bounds: Bounds | None,
+        experience: Experience | None = None,
     ) -> None:
-        """`bounds` are None where somebody asked for this process, whatever it takes."""
+        """`bounds` are None where somebody asked for this process, whatever it takes. `experience` is what earlier runs
+        learnt."""
         own = replace(execution, executor="auto")
         self.bounds = bounds
         self._listener = listener
         self._why = ""
         interprets = not execution.asks_for_workers
-        self._backend = _BoundedBackend(plan, limits, self._tell, own, places, interprets, bounds)
+        self._experience = experience or Experience()
+        self._plan = plan
+        self._backend = _BoundedBackend(plan, limits, self._tell, own, places, interprets, bounds, self._experience)
         self._runner = Runner(plan, self._backend, planner_of(plan, own), self._tell, places)
 
     def compute(
@@ -61,18 +71,24 @@ class SmallStrata:
         """Computes a stratum that reads these relations; raises PassedBound. `rows_left` is how many facts it may have
         by the limits of the run."""
         backend = self._backend
+        read = sum(map(len, relations.values()))
+        if self.bounds is not None and self._experience.is_too_large(self._plan, stratum.index, WHERE_DRIVER_IS, read):
+            raise PassedBound(f"it was too large {WHERE_DRIVER_IS} when it ran before", is_known=True)
         backend.relations.update(relations)
         backend.rows_left = rows_left
-        self._why = f"reads {counted(sum(map(len, relations.values())), 'fact')}"
+        self._why = f"reads {counted(read, 'fact')}"
         self._runner.refinement.statistics = statistics
         try:
             outcome = self._runner.computed(stratum)
         except NotSmall:
+            self._experience.outgrew(self._plan, stratum.index, WHERE_DRIVER_IS, read)
             raise PassedBound(f"it is more than the interpreter does {WHERE_DRIVER_IS}") from None
         except EmberlogError as error:
             passed = backend.passed(error.diagnostics[0].code)
             if passed is None:
                 raise
+            if error.diagnostics[0].code != "DL512":  # a first run takes longer than those after it
+                self._experience.outgrew(self._plan, stratum.index, WHERE_DRIVER_IS, read)
             raise PassedBound(f"{passed} {WHERE_DRIVER_IS}") from None
         backend.take(stratum, outcome)
         return outcome
@@ -101,8 +117,12 @@ class _BoundedBackend(LocalBackend):
         places: Mapping[str, Span],
         interpret_small: bool,
         bounds: Bounds | None,
+        experience: Experience,
     ) -> None:
-        super().__init__(plan, {}, limits, listener, execution, places, interpret_small, Recording())
+        recording: Recording[LocalRelation] = Recording()
+        super().__init__(
+            plan, {}, limits, listener, execution, places, interpret_small, recording, experience=experience
+        )
         self.bounds = bounds
         self.rows_left: int | None = None
         self.most_facts = 0

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from emberlog.config import Execution, refuse_options
 from emberlog.datatypes import INT
 from emberlog.engines.engine import Counted, Engine, Inputs, Outputs, Request, RunOutputs
+from emberlog.engines.experience import Experience
 from emberlog.engines.recording import ITERATION, Recording, is_latest
 from emberlog.engines.spark.description import described, planner_of
 from emberlog.engines.spark.failures import told_as_such
@@ -79,6 +80,7 @@ class SparkEngine(Engine[DataFrame]):
         self._owns_session = existing is None
         self.spark: SparkSession = existing or start_session(master, memory=memory, conf=conf)
         self._registered: dict[str, Source[DataFrame]] = {}
+        self._experience = Experience()
 
     def register(
         self, name: str, data: object, *, columns: Sequence[str] | None, text: TextOptions, format: str | None
@@ -131,6 +133,7 @@ class SparkEngine(Engine[DataFrame]):
             execution=request.execution,
             functions=request.checked.functions,
             places=request.places,
+            experience=self._experience,
         )
         relations = run_plan(request.plan, listener=request.listener, planner=request.planner)
         return SparkOutputs(self.spark, request, relations, run_plan, plain_times=plain_times)

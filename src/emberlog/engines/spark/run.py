@@ -24,6 +24,7 @@ from emberlog.config import (
     Limits,
 )
 from emberlog.diagnostics import InternalError
+from emberlog.engines.experience import Experience
 from emberlog.engines.local.small_strata import PassedBound, SmallStrata
 from emberlog.engines.recording import Recording
 from emberlog.engines.runner import Backend, Outcome, Runner
@@ -112,11 +113,12 @@ def run(
     places: Places | None = None,
     counts: NodeCounts | None = None,
     planner: WorkerPlanner | None = None,
+    experience: Experience | None = None,
 ) -> SparkRun:
     """Runs a plan. The frame of an input has the columns of its relation in order, in the types of `spark_type`; its
     names do not matter, and it may hold rows twice. `places` say where the rules stand, for errors. With `counts`,
     every relation is computed at once, and the nodes of queries are counted. A `planner` brings an execution of its
-    own."""
+    own; `experience` is what earlier runs learnt."""
     places = places or {}
     resources = Resources(spark)
     watch = Watch(spark, limits, listener, places)
@@ -124,7 +126,9 @@ def run(
     execution = planner.execution
     try:
         with watch.guarded(), coded_errors(places):
-            small = _small_strata(plan, spark, limits, listener, execution, places) if counts is None else None
+            small = None
+            if counts is None:
+                small = _small_strata(plan, spark, limits, listener, execution, places, experience)
             backend = SparkBackend(
                 plan, inputs, spark, functions, resources, watch, listener, execution, counts, small, planner.elsewhere
             )
@@ -143,14 +147,20 @@ def bounds_for(spark: SparkSession) -> Bounds:
 
 
 def _small_strata(
-    plan: LogicalPlan, spark: SparkSession, limits: Limits, listener: Listener, execution: Execution, places: Places
+    plan: LogicalPlan,
+    spark: SparkSession,
+    limits: Limits,
+    listener: Listener,
+    execution: Execution,
+    places: Places,
+    experience: Experience | None,
 ) -> SmallStrata | None:
     """Returns what computes strata in this process; None if all of them are for Spark."""
     if execution.executor == "driver":
-        return SmallStrata(plan, limits, listener, execution, places, None)
+        return SmallStrata(plan, limits, listener, execution, places, None, experience)
     if not runs_small_strata(execution):
         return None
-    return SmallStrata(plan, limits, listener, execution, places, bounds_for(spark))
+    return SmallStrata(plan, limits, listener, execution, places, bounds_for(spark), experience)
 
 
 class SparkBackend(Backend[Placed]):
@@ -218,7 +228,8 @@ class SparkBackend(Backend[Placed]):
         try:
             outcome = self.small.compute(stratum, read, statistics, self.session.watch.remaining().max_rows)
         except PassedBound as problem:
-            _log.info("%s: computed again on Spark, because %s", names, problem)
+            again = "" if problem.is_known else " again"
+            _log.info("%s: computed%s on Spark, because %s", names, again, problem)
             self.session.watch.check_time()
             self.grown = str(problem)
             return None

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits
+from emberlog.database import Database
 from emberlog.datatypes import INT, STRING
 from emberlog.diagnostics import EmberlogError
 from emberlog.engines.local import run as local_run
@@ -264,3 +265,20 @@ def test_less_is_interpreted_once_kernels_are_loaded(monkeypatch: pytest.MonkeyP
     assert local_run.few_handled() == local_run.FEW_HANDLED
     importlib.import_module("emberlog.engines.local.recursion")
     assert local_run.few_handled() == local_run.FEW_HANDLED_LOADED
+
+
+def test_a_recursion_that_was_not_small_goes_to_workers_when_it_runs_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_run, "FEW_HANDLED_LOADED", 20)
+    monkeypatch.setattr(local_run, "few_handled", lambda: 1_000)
+    database = Database(engine="local")
+    events: list[Event] = []
+    for rows, executor, why in (
+        (CHAIN, "interpreter", "it is small"),
+        (CHAIN, "cyclic", "it was not small when it ran before"),
+        (CHAIN[:2], "interpreter", "it is small"),
+    ):
+        database["arc"] = pa.table({"a": [a for a, _ in rows], "b": [b for _, b in rows]})
+        events.clear()
+        assert set(database.datalog(TC, listener=events.append)["tc"]) == closure(rows)
+        assert chosen(events) == [executor]
+        assert any(why in event.why for event in events if isinstance(event, ExecutorChosen))

@@ -9,6 +9,7 @@ import pytest
 from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, ON_ONE_MACHINE, Bounds, Execution, Limits
 from emberlog.datatypes import INT
 from emberlog.diagnostics import EmberlogError
+from emberlog.engines.experience import Experience
 from emberlog.engines.local.small_strata import PassedBound, SmallStrata
 from emberlog.events import Event, ExecutorChosen, IterationFinished
 from emberlog.io.local_relation import LocalRelation
@@ -88,3 +89,23 @@ def test_a_limit_of_the_run_is_an_error_also_where_it_is_below_a_bound() -> None
     with pytest.raises(EmberlogError) as caught:
         computed(TC, SOME, limits=Limits(max_iterations=2))
     assert caught.value.diagnostics[0].code == "DL510"
+
+
+def test_what_passed_a_bound_before_is_not_tried_again() -> None:
+    plan = plan_program(checked(TC, inputs={"arc": [Column("a", INT), Column("b", INT)]})).plan
+    experience = Experience()
+    tried: list[tuple[bool, int]] = []
+    for arcs in (SOME, SOME, FEW):
+        events: list[Event] = []
+        bounds = replace(PATIENT, derived=1_000)
+        small = SmallStrata(plan, DEFAULT_LIMITS, events.append, DEFAULT_EXECUTION, {}, bounds, experience)
+        known = {"arc": LocalRelation(["a", "b"], [INT, INT], arcs)}
+        (stratum,) = needed_strata(plan)[0]
+        try:
+            outcome = small.compute(stratum, known, NO_STATISTICS, None)
+            tried.append((False, outcome.rows["tc"]))
+        except PassedBound as problem:
+            tried.append((problem.is_known, len(events)))
+    (first, events_then), (second, events_again), (_, count) = tried
+    assert (first, second, count) == (False, True, 55)
+    assert events_then > 0 == events_again
