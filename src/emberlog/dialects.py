@@ -15,7 +15,11 @@ EMBERLOG = "emberlog"
 SOUFFLE = "souffle"
 DIALECTS = (EMBERLOG, SOUFFLE)
 
-_OF_SOUFFLE = re.compile(r"^[ \t]*\.(?:decl|type|comp|init|input|output|printsize|pragma|functor)\b", re.MULTILINE)
+_OF_SOUFFLE = re.compile(
+    r"^[ \t]*(?:\.(?:decl|type|comp|init|input|output|printsize|limitsize|pragma|functor|include|once)\b"
+    r'|#[ \t]*include[ \t]*["<])',
+    re.MULTILINE,
+)
 """No statement of ours begins with a full stop."""
 
 

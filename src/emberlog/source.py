@@ -34,6 +34,10 @@ class Source:
         line = bisect_right(self._line_starts, offset)
         return Position(line, offset - self._line_starts[line - 1] + 1)
 
+    def start_of_line(self, number: int) -> int:
+        """The offset at which a line begins, counted from 1."""
+        return self._line_starts[number - 1]
+
     def line(self, number: int) -> str:
         """The text of a line, counted from 1, without its line break."""
         start = self._line_starts[number - 1]

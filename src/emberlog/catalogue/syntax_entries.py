@@ -169,8 +169,8 @@ SYNTAX_ENTRIES = (
     Entry(
         "DL123",
         "a part of Soufflé's language that is not there",
-        "Emberlog runs programs of Soufflé, but not all of its language: records, algebraic types, lattices, functors "
-        "in C++ and the C preprocessor are missing.",
+        "Emberlog runs programs of Soufflé, but not all of its language: records, algebraic types, lattices and "
+        "functors with a state are missing.",
         "The hint says what to write instead; docs/souffle.md lists what is there.",
         ".decl p(x: number)\np(x) :- q([x, 1]).\n",
     ),
@@ -181,5 +181,13 @@ SYNTAX_ENTRIES = (
         "and a component exists, is no part of itself and gets the arguments that it takes.",
         "Compare the declaration with the place that the error shows.",
         ".decl p(x: number)\n.decl p(x: symbol)\n",
+    ),
+    Entry(
+        "DL126",
+        "a file that cannot be included",
+        "A program of Soufflé includes others by `.include`, and by `#include`, for which the C preprocessor has to be "
+        "on the path. Files are looked for beside the one that includes them, and beside those that include that one.",
+        "Correct the name of the file, or take the cycle apart.",
+        '.include "nowhere.dl"\n.decl p(x: number)\np(1).\n',
     ),
 )

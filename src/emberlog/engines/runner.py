@@ -121,6 +121,11 @@ class Backend(ABC, Generic[Frame]):
         """Computes a recursion for which it is not worth while to call workers; returns None if it is not small."""
         return None
 
+    def compute_classes(self, stratum: PlannedStratum) -> Outcome[Frame] | None:
+        """Computes a recursion that finds the classes that links make by uniting sets; returns None if it is another
+        one, or they are not here."""
+        return None
+
     @abstractmethod
     def compute(self, stratum: PlannedStratum, refused: Refused | None) -> Outcome[Frame]:
         """Computes a stratum without workers. `refused` says why workers could not, and may have what they found."""
@@ -237,6 +242,9 @@ class Runner(Generic[Frame]):
             small = self.backend.compute_small(stratum)
             if small is not None:
                 return self._counted(stratum, small)
+            classes = self.backend.compute_classes(stratum)
+            if classes is not None:
+                return classes
         if self.execution.executor == "dataframe":
             reasons = ("asked for",)
         elif not reasons or is_forced:

@@ -38,6 +38,7 @@ from emberlog.io.matching import free_name
 from emberlog.io.shelves import Shelf, shelf_of
 from emberlog.io.text_format import TextOptions
 from emberlog.io.writers import write_relations
+from emberlog.logical.classes import links_of_classes
 from emberlog.logical.nodes import Fixpoint, LogicalPlan, Plan
 from emberlog.logical.statistics import RelationStatistics
 from emberlog.semantics.model import CheckedProgram, Column, Fact, RecursionCase, Relation
@@ -117,6 +118,10 @@ class LocalEngine(Engine[LocalRelation]):
                 why = "; ".join((planned.main.placement.why, *job.folded))
                 how = how_it_runs(planned.main.placement, crew)
                 lines.append(f"{names}: {how}; {why}")
+                if (links := links_of_classes(stratum.root)) is not None:
+                    lines.append(
+                        f"{names}: where it is not small, union-find in this process, of the links of `{links}`"
+                    )
         if any(isinstance(stratum.root, Fixpoint) for stratum in planner.strata):
             small = f"reads up to {FEW_READ:,} facts and derives up to {FEW_DERIVED:,}"
             lines.append(

@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits, refuse_options
 from emberlog.datatypes import INT
 from emberlog.deadline import end_of
@@ -26,6 +28,7 @@ from emberlog.engines.recording import ITERATION, Recording
 from emberlog.engines.runner import Backend, Outcome, Runner
 from emberlog.events import ExecutorChosen, IterationFinished, Listener, ignore
 from emberlog.io.local_relation import LocalRelation
+from emberlog.logical.classes import links_of_classes
 from emberlog.logical.needed_strata import needed_strata
 from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, Plan, PlannedStratum
 from emberlog.logical.repeated_rows import inputs_that_must_be_sets
@@ -249,6 +252,25 @@ class LocalBackend(Backend[LocalRelation]):
         if self.progress.handled > FEW_HANDLED_LOADED:
             self.experience.outgrew(*place)
         return outcome
+
+    def compute_classes(self, stratum: PlannedStratum) -> Outcome[LocalRelation] | None:
+        assert isinstance(stratum.root, Fixpoint)
+        is_watched = self.execution.provenance or self.execution.profile or self.execution.asks_for_workers
+        links = None if is_watched else links_of_classes(stratum.root)
+        if links is None or self.relations[links].has_nulls:
+            return None
+        with timed(Part.IMPORTS):
+            from emberlog.engines.local.classes import smallest_of_classes
+
+        found = smallest_of_classes(self.relations[links].table)
+        if found is None:
+            return None
+        how = "union-find in this process"
+        self.listener(ExecutorChosen(stratum.index, stratum.relations, "union-find", how, f"classes of `{links}`"))
+        (relation,) = stratum.root.relations
+        names, types = ([one.name for one in relation.columns], [one.type for one in relation.columns])
+        classes = LocalRelation(names, types, pa.table(list(found), names=names))
+        return Outcome({relation.name: classes}, {relation.name: len(classes)}, 1)
 
     def compute(self, stratum: PlannedStratum, refused: Refused | None) -> Outcome[LocalRelation]:
         recorded: Histories | None = {} if self.execution.provenance else None

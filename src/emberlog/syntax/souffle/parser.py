@@ -19,6 +19,7 @@ from emberlog.syntax.souffle.tree import (
     Clause,
     Component,
     Directive,
+    Functor,
     Initialisation,
     Instance,
     Item,
@@ -50,8 +51,6 @@ _LEVELS: tuple[dict[str, str], ...] = (
 """Operators that are words, the ones that bind loosest first, and the functions that they are."""
 
 _MISSING = {
-    "functor": 'a functor of your own is a registered function: `db.function("name", f)`, called by its name',
-    "pragma": "leave it out: options are those of the command line",
     "plan": "leave it out: joins are ordered by statistics",
     "lattice": "lattices are not there: min and max in a recursion are aggregates of a head",
 }
@@ -64,6 +63,7 @@ class SouffleParser(TokenReader):
         """All names of the text: new variables have others."""
         self.hoisted: list[ast.BodyPart] = []
         """What the expressions read so far ask of the body around them."""
+        self.functors: dict[str, Functor] = {}
 
     def program(self) -> tuple[Item, ...]:
         return tuple(self._items(lambda: self.peek().kind is TokenKind.END))
@@ -112,6 +112,14 @@ class SouffleParser(TokenReader):
                 return [Initialisation(name, self._instance())]
             case "override":
                 return [Override(self._named())]
+            case "pragma":  # which says how Soufflé compiles
+                while self.peek().kind is TokenKind.STRING:
+                    self.take()
+                return []
+            case "functor":
+                functor = self._functor()
+                self.functors[functor.name.name] = functor
+                return []
             case _:
                 hint = _MISSING.get(word.text, "known are .decl, .type, .input, .output, .printsize, .comp, .init")
                 raise self._refused(f"`.{word.text}`", start.span.to(word.span), hint)
@@ -164,6 +172,25 @@ class SouffleParser(TokenReader):
         names = self.separated(lambda: self.expect_name("a column").text)
         self.expect(")")
         return tuple(names)
+
+    def _functor(self) -> Functor:
+        """Reads `f(x: number, symbol): number stateful`; names of arguments may be left out."""
+        name = self._named()
+        self.expect("(")
+        arguments = () if self.peek().is_symbol(")") else tuple(self.separated(self._functor_argument))
+        self.expect(")")
+        self.expect(":")
+        result = self._named()
+        if self.peek().is_word("stateful"):
+            hint = "a registered function gets values, and keeps no state that answers depend on"
+            raise self._refused("a functor with a state", self.peek().span, hint)
+        return Functor(name, arguments, result)
+
+    def _functor_argument(self) -> Named:
+        if self.peek(1).is_symbol(":"):
+            self.take()
+            self.take()
+        return self._named()
 
     def _attribute(self) -> Attribute:
         name = self.expect_name("a column, such as `x: number`")
@@ -443,10 +470,25 @@ class SouffleParser(TokenReader):
             case _ if token.is_symbol("$"):
                 raise self._refused("an algebraic type", token.span, "give what it holds relations of their own")
             case _ if token.is_symbol("@"):
-                hint = 'register it: `db.function("name", f)`, and call it by its name, without `@`'
-                raise self._refused("a functor of the user", token.span, hint)
+                self.take()
+                return self._functor_call()
             case _:
                 raise self.expected("a value")
+
+    def _functor_call(self) -> Expression:
+        """Reads a call of a declared functor, behind its `@`."""
+        name = self.expect_name("the name of a functor")
+        self.expect("(")
+        arguments = () if self.peek().is_symbol(")") else tuple(self.separated(self.expression))
+        span = name.span.to(self.expect(")").span)
+        functor = self.functors.get(name.text)
+        if functor is None:
+            hint = f"declare it: `.functor {name.text}(x: number): number`"
+            self.report("DL124", f"there is no functor `{name.text}`", name.span, hint)
+        elif len(functor.arguments) != len(arguments):
+            count = f"{len(functor.arguments)} argument{'' if len(functor.arguments) == 1 else 's'}"
+            self.report("DL124", f"the functor `{name.text}` takes {count}, and gets {len(arguments)}", span)
+        return ast.Call(f"@{name.text}", arguments, span)
 
     def _name(self) -> Expression:
         token = self.take()

@@ -12,12 +12,13 @@ from emberlog.source import Source, Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import BinaryOperator, ComparisonOperator, Expression
 from emberlog.syntax.souffle.components import instantiated
-from emberlog.syntax.souffle.lexer import tokenize
+from emberlog.syntax.souffle.including import read_tokens
 from emberlog.syntax.souffle.parser import TESTS, SouffleParser
 from emberlog.syntax.souffle.tree import (
     Clause,
     Component,
     Directive,
+    Functor,
     Initialisation,
     Item,
     Named,
@@ -78,20 +79,20 @@ _OLD_DIRECTIVES = frozenset({"input", "output", "printsize"})
 def parse_souffle(source: Source) -> ast.Program:
     """Returns a program in Soufflé's language as one of ours, with what is wrong with it; the analysis raises that."""
     diagnostics = Diagnostics()
-    tokens, comments = tokenize(source, diagnostics)
+    tokens, comments = read_tokens(source, diagnostics)
     parser = SouffleParser(tokens, diagnostics)
     items = instantiated(parser.program(), diagnostics)
-    statements, files = _Translation(items, diagnostics, is_whole=not diagnostics.error_count).run()
+    statements, files = _Translation(items, parser.functors, diagnostics).run()
     # Whatever is not known may be in what could not be read.
     unread = frozenset(parser.taken) if diagnostics.error_count else frozenset()
     return ast.Program(source, statements, tuple(comments), diagnostics.in_order(), unread, files)
 
 
 class _Translation:
-    def __init__(self, items: Sequence[Item], diagnostics: Diagnostics, *, is_whole: bool) -> None:
-        """`is_whole` says that all of the text could be read: what is not declared is unknown then."""
+    def __init__(self, items: Sequence[Item], functors: Mapping[str, Functor], diagnostics: Diagnostics) -> None:
         self.items = items
-        self.is_whole = is_whole
+        self.is_whole = not diagnostics.error_count
+        """Whether all of the text could be read: what is not declared is unknown then."""
         self.diagnostics = diagnostics
         self.types = {one.name.name: one for one in items if isinstance(one, TypeDeclaration)}
         self.relations: dict[str, RelationDeclaration] = {}
@@ -100,6 +101,11 @@ class _Translation:
                 if one.name.name in self.relations:
                     diagnostics.error("DL124", f"`{one.name.name}` is declared twice", one.name.span)
                 self.relations[one.name.name] = one
+        self.functors = {name: self._base(one.result) for name, one in functors.items()}
+        """The type that each functor of the user gives."""
+        for functor in functors.values():
+            for argument in functor.arguments:
+                self._base(argument)
         self.columns = {
             name: tuple(self._base(column.type) for column in one.attributes) for name, one in self.relations.items()
         }
@@ -293,6 +299,8 @@ class _Translation:
                 both = {self._type(left, types), self._type(right, types)}
                 return FLOAT if FLOAT in both else INT if INT in both else None
             case ast.Call(name, arguments):
+                if name.startswith("@"):
+                    return self.functors.get(name[1:])
                 if name in _OF_TEXT:
                     return STRING
                 if name in _OF_FLOATS:
@@ -326,6 +334,8 @@ class _Translation:
             return "ipow"
         if name in FUNCTIONS:
             return FUNCTIONS[name]
+        if name.startswith("@"):
+            return name[1:]
         if name in _REFUSED:
             self._refuse(f"`{name}`", call.span, _REFUSED[name])
         return name

@@ -56,6 +56,15 @@ class Directive:
 
 
 @dataclass(frozen=True, slots=True)
+class Functor:
+    """`.functor f(x: number): number`, a function that is registered in Python by this name."""
+
+    name: Named
+    arguments: tuple[Named, ...]
+    result: Named
+
+
+@dataclass(frozen=True, slots=True)
 class Clause:
     """A fact, a rule with one or several heads, or a subsumption."""
 

@@ -1,0 +1,99 @@
+"""Files that programs of Soufflé include, the C preprocessor, and functors that are functions of Python."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from emberlog.database import Database
+from emberlog.diagnostics import EmberlogError
+from emberlog.dialects import parse_tolerantly
+from emberlog.semantics.analysis import analyze
+from emberlog.source import Source
+
+needs_preprocessor = pytest.mark.skipif(
+    not any(map(shutil.which, ("cpp", "mcpp", "pcpp"))), reason="there is no C preprocessor here"
+)
+
+PLAIN = '.include "lib/edges.dl"\nreach(x, y) :- edge(x, y).\nreach(x, z) :- reach(x, y), edge(y, z).\n.output reach\n'
+EDGES = '.include "types.dl"\n.decl edge(x: Node, y: Node)\nedge(1, 2). edge(2, 3).\n'
+TYPES = ".type Node <: number\n.decl reach(x: Node, y: Node)\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "edges.dl").write_text(EDGES)
+    (tmp_path / "types.dl").write_text(TYPES)
+    return tmp_path
+
+
+def answers(path: Path, relation: str) -> list[tuple[object, ...]]:
+    with Database(engine="local") as database:
+        return sorted(map(tuple, database.datalog(path)[relation].collect()))
+
+
+def problems(path: Path) -> list[tuple[str, str, int, str]]:
+    """Returns code, file, line and text of each mistake."""
+    with pytest.raises(EmberlogError) as caught:
+        analyze(parse_tolerantly(Source(str(path), path.read_text())))
+    return [
+        (one.code, Path(one.span.source.name).name, one.span.begin.line, one.span.text)
+        for one in caught.value.diagnostics
+        if one.span is not None
+    ]
+
+
+def test_a_file_is_found_beside_its_reader_and_beside_those_above(folder: Path) -> None:
+    (folder / "main.dl").write_text(PLAIN)
+    assert answers(folder / "main.dl", "reach") == [(1, 2), (1, 3), (2, 3)]
+
+
+def test_a_mistake_has_its_place_in_the_file_that_has_it(folder: Path) -> None:
+    (folder / "types.dl").write_text(TYPES + "reach(x, y) :- nowhere(x, y).\n")
+    (folder / "main.dl").write_text(PLAIN)
+    assert problems(folder / "main.dl") == [("DL201", "types.dl", 3, "nowhere")]
+
+
+def test_files_that_are_missing_or_go_round_in_a_circle(folder: Path) -> None:
+    (folder / "types.dl").write_text('.include "lib/edges.dl"\n')
+    (folder / "main.dl").write_text('.include "nowhere.dl"\n' + PLAIN)
+    found = problems(folder / "main.dl")
+    assert ("DL126", "main.dl", 1, '"nowhere.dl"') in found
+    assert ("DL126", "types.dl", 1, '"lib/edges.dl"') in found
+
+
+@needs_preprocessor
+def test_the_preprocessor_includes_defines_and_leaves_out(folder: Path) -> None:
+    text = '#include "lib/edges.dl"\n#define NEAR(x) x < 3\n#ifdef NEVER\n.decl reach(x: symbol)\n#endif\n'
+    text += "// it's a comment with an apostrophe\nreach(x, y) :- edge(x, y), NEAR(y).\n.output reach\n"
+    (folder / "main.dl").write_text(text)
+    assert answers(folder / "main.dl", "reach") == [(1, 2)]
+
+
+@needs_preprocessor
+def test_places_are_those_before_the_preprocessor(folder: Path) -> None:
+    text = '#include "lib/edges.dl"\n#define LATE y > 2\n\nreach(x, y) :- edge(x, y), LATE, nowhere(x).\n'
+    (folder / "main.dl").write_text(text)
+    found = problems(folder / "main.dl")
+    assert ("DL201", "main.dl", 4, "nowhere") in found
+
+
+@needs_preprocessor
+def test_what_the_preprocessor_refuses_is_told(folder: Path) -> None:
+    (folder / "main.dl").write_text('.decl p(x: number)\n#include "nowhere.h"\np(1).\n')
+    ((code, file, line, _),) = problems(folder / "main.dl")
+    assert (code, file, line) == ("DL126", "main.dl", 2)
+
+
+def test_a_functor_is_a_registered_function() -> None:
+    text = ".functor twice(x: number): number\n.decl p(x: number)\np(@twice(n) / 4) :- n = 10.\n.output p\n"
+    with Database(engine="local") as database:
+        database.function("twice", lambda value: 2 * value, ["int"], "int")
+        assert [tuple(row) for row in database.datalog(text)["p"].collect()] == [(5,)]
+        with pytest.raises(EmberlogError, match=r"DL124.*there is no functor `thrice`"):
+            database.datalog(text.replace("@twice", "@thrice"))
+        with pytest.raises(EmberlogError, match=r"DL124.*takes 1 argument, and gets 2"):
+            database.datalog(text.replace("@twice(n)", "@twice(n, n)"))
