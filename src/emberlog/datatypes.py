@@ -2,18 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
-from dataclasses import dataclass
+from collections.abc import Mapping, Sized
+from dataclasses import dataclass, field
 from typing import assert_never
 
 
 @dataclass(frozen=True, slots=True)
+class Branch:
+    """One form of the values of a declared type: `Node(left: Tree, right: Tree)`."""
+
+    name: str
+    fields: tuple[tuple[str, DataType], ...]
+    opening: str
+    """How its values begin as text: `$Node(`; all of the text of a branch without fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a program declares of a type, beside how its values are kept."""
+
+    name: str
+    above: tuple[str, ...] = field(default=(), compare=False)
+    """The types whose subtype it is, the nearest first."""
+    least: int | None = field(default=None, compare=False)
+    greatest: int | None = field(default=None, compare=False)
+    """The bounds of whole numbers; None where there is no other than that of 64 bits."""
+    scope: Mapping[str, tuple[Branch, ...]] = field(default_factory=dict, compare=False, repr=False)
+    """The branches of all types of the program: fields of one may be of any other, and of the same."""
+
+    @property
+    def branches(self) -> tuple[Branch, ...]:
+        return self.scope.get(self.name, ())
+
+
+@dataclass(frozen=True, slots=True)
 class DataType:
-    """A type; `parts` are the element types of a pair or a list, `scale` the digits behind the point of a decimal."""
+    """A type; `parts` are the element types of a pair or a list, `scale` the digits behind the point of a decimal.
+
+    Two types are equal if their values are kept and computed alike, whatever the program calls them: the values of a
+    subtype are those of its base, and the values of a record are texts, `$Node($Leaf(1), $Leaf(2))`. Only the type
+    checker looks at names."""
 
     name: str
     parts: tuple[DataType, ...] = ()
     scale: int | None = None
+    named: Named | None = field(default=None, compare=False)
 
     def __eq__(self, other: object) -> bool:
         # Nearly all types are one of a few objects, and types are compared all the time.
@@ -24,6 +57,8 @@ class DataType:
         return self.name == other.name and self.parts == other.parts and self.scale == other.scale
 
     def __str__(self) -> str:
+        if self.named is not None:
+            return self.named.name
         if self.scale is not None:
             return f"{self.name}({self.scale})"
         if not self.parts:
@@ -33,7 +68,19 @@ class DataType:
     @property
     def described(self) -> str:
         """With its article: `an int`, `a string`."""
-        return f"{'an' if self.name == 'int' else 'a'} {self}"
+        return f"{'an' if str(self)[0] in 'aeiAEIO' else 'a'} {self}"
+
+    @property
+    def is_record(self) -> bool:
+        """Tells whether values have fields, in one of several branches."""
+        return self.named is not None and bool(self.named.branches)
+
+    @property
+    def underlying(self) -> DataType:
+        """Returns the type without the name that a program gives it; that of a record is a part of what it is."""
+        if self.named is None or self.is_record:
+            return self
+        return DataType(self.name, self.parts, self.scale)
 
     @property
     def is_numeric(self) -> bool:
@@ -145,10 +192,24 @@ def _joined_decimals(left: DataType, right: DataType) -> DataType | None:
     return decimal_of(max(left.scale or 0, right.scale or 0))
 
 
+def _joined_names(left: DataType, right: DataType) -> DataType | None:
+    """Returns the narrowest of the declared types that holds the values of both, which are kept alike."""
+    if left.named == right.named:
+        return left
+    if left.is_record or right.is_record:
+        return None
+    names = [(one.named.name, *one.named.above) if one.named else () for one in (left, right)]
+    if names[0] and names[0][0] in names[1]:
+        return left
+    return right if names[1] and names[1][0] in names[0] else left.underlying
+
+
 def join_types(left: DataType, right: DataType) -> DataType | None:
     """The narrowest type that holds both, or None: unknown gives way, int widens to float."""
-    if left == right:
+    if left is right:
         return left
+    if left == right and not left.parts:
+        return _joined_names(left, right)
     if left == UNKNOWN:
         return right
     if right == UNKNOWN:

@@ -28,6 +28,8 @@ from emberlog.language.choices import NOT, TESTS
 from emberlog.language.comparisons import COMPARISONS
 from emberlog.language.entry import ANY, LIST, NUMBER, ORDERED, PAIR, TEXT_OR_LIST, Function, arithmetic_type
 from emberlog.language.numbers import NEGATE, OPERATORS
+from emberlog.language.records import INTERNAL as RECORDS
+from emberlog.language.records import RECORD, kind_of_field, otherwise
 from emberlog.language.registry import BUILT_IN, INTERNAL, SCALAR_FUNCTIONS
 from emberlog.language.text_parts import REGULAR
 from emberlog.language.values import CellValue
@@ -320,12 +322,35 @@ def rows() -> Iterator[Row]:
     for wide, narrow in ((DEC5, DEC2), (DEC2, INT)):
         (number,) = _variables((wide,))
         yield _row("unscaled!", INTERNAL["unscaled!"], (wide,), scaled(number, wide, narrow))
+    yield from _rows_of_records()
     for symbol in ComparisonOperator:
         assert symbol.value in COMPARISONS
         for pair in (*product((INT, FLOAT), (INT, FLOAT)), *_COMPARED):
             left, right = _variables(pair)
             subject = elaborated_comparison(Compare(symbol, left, right), _typer(pair))
             yield Row(symbol.value, pair, subject, _arguments(symbol.value, pair))
+
+
+def _rows_of_records() -> Iterator[Row]:
+    """Yields what values of declared types are made of, and taken apart to."""
+    for one in (INT, FLOAT, STRING, BOOL, *OF_TIME, DEC2):
+        values = _variables((one, STRING))
+        opening, kinds = Constant("$Of("), Constant(f"{kind_of_field(one)};string")
+        yield Row("record!", (one, STRING), Call("record!", (opening, kinds, *values)), _arguments("", (one, STRING)))
+        (value,) = _variables((STRING,))
+        texts = tuple(
+            (None if given is None else str(RECORD.python("$Of(", kinds.value, given, 'a, ("b]')),)
+            for given in VALUES[one]
+            if one not in (DATE, TIMESTAMP) or given is None or abs(given) < 10**6  # type: ignore[arg-type]
+        )
+        nested = tuple((f"$In({text}, [1, nil])",) for (text,) in texts if text is not None)
+        empty = Constant.of(otherwise(one), one)
+        field = Call("field!", (value, opening, Constant(0), Constant(kind_of_field(one)), empty))
+        yield Row("field!", (STRING,), field, (*texts, *nested, ("$Other",), ("$Other(1)",)))
+        inside = (value, Constant("$In("), Constant(0), Constant("record"), Constant(""))
+        yield Row("field!", (STRING,), Call("field!", inside), (*nested, ("$Other",)))
+        of_branch = Call("branch!", (value, opening))
+        yield Row("branch!", (STRING,), of_branch, (*texts, *nested, ("$Other",), ("$Of",), ("$Off(1)",)))
 
 
 OF_TIME = (DATE, TIMESTAMP, DURATION)
@@ -391,6 +416,8 @@ def _type_choices(function: Function) -> Iterator[tuple[DataType, ...]]:
         yield from ((INT,), (FLOAT,), (STRING,), (BOOL,))
         yield from ((one,) for one in OF_TIME if function.name == "int")
         yield from ((DEC2,), (DEC5,))
+        return
+    if function in RECORDS:  # whose first arguments are constants, below
         return
     if function.name in ("text!", "decimal"):  # by `string`, which becomes it, and below
         return

@@ -28,7 +28,7 @@ from emberlog.syntax.ast import (
     Variable,
     Wildcard,
 )
-from tests.oracle import decimals, times
+from tests.oracle import decimals, records, times
 
 Valuation: TypeAlias = Mapping[str, CellValue]
 Scalars: TypeAlias = Mapping[str, Function]
@@ -159,7 +159,8 @@ def checked_number(value: int | float) -> int | float:
 
 def shown(value: CellValue) -> str:
     """The value as a message shows it."""
-    return f'"{value}"' if isinstance(value, str) else _to_string(value)
+    written = f'"{value}"' if isinstance(value, str) else _to_string(value)
+    return written if len(written) <= 60 else f"{written[:60]}…"
 
 
 def kind_of(value: CellValue) -> str:
@@ -246,6 +247,11 @@ def _call(name: str, scalars: Scalars, values: Sequence[CellValue]) -> CellValue
     if name in scalars and scalars[name].is_registered:
         return called(scalars[name].python, *values)
     known = times.FUNCTIONS | decimals.FUNCTIONS
+    if name in records.FUNCTIONS:
+        try:
+            return records.FUNCTIONS[name](*values)  # type: ignore[no-any-return]
+        except records.TooLong:
+            raise Fault("DL518", "this value has more than 32,768 characters as text") from None
     result = _of_types(known[name], name, values) if name in known else _FUNCTIONS[name](*values)
     return checked_number(result) if isinstance(result, float) or _is_int(result) else result  # type: ignore[arg-type]
 

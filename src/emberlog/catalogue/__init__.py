@@ -12,12 +12,15 @@ from emberlog.catalogue.planning_entries import PLANNING_ENTRIES
 from emberlog.catalogue.running_entries import INTERNAL_ENTRIES, RUNNING_ENTRIES
 from emberlog.catalogue.semantic_entries import SEMANTIC_ENTRIES
 from emberlog.catalogue.syntax_entries import SYNTAX_ENTRIES
+from emberlog.catalogue.type_entries import TYPE_ENTRIES
 
 __all__ = ("CATALOGUE", "CHAPTERS", "Entry", "FoundBy", "entry_text")
 
+_MEANING = tuple(sorted((*SEMANTIC_ENTRIES, *TYPE_ENTRIES), key=lambda entry: entry.code))
+
 CHAPTERS = (
     ("Syntax (DL1xx)", "The text cannot be read as a program.", SYNTAX_ENTRIES),
-    ("Semantics (DL2xx)", "The program can be read, but not given a meaning. DL29x are warnings.", SEMANTIC_ENTRIES),
+    ("Semantics (DL2xx)", "The program can be read, but not given a meaning. DL29x are warnings.", _MEANING),
     ("Planning (DL3xx)", "The program has a meaning, but no plan.", PLANNING_ENTRIES),
     ("Data and files (DL4xx)", "The program is fine; what it is given is not. DL49x are warnings.", DATA_ENTRIES),
     ("Running (DL5xx)", "Limits were passed, or a value could not be computed.", RUNNING_ENTRIES),

@@ -142,6 +142,14 @@ RUNNING_ENTRIES = (
         FoundBy.RUN,
     ),
     Entry(
+        "DL518",
+        "a value of a declared type that is too large",
+        "As text, a value has at most 32,768 characters. A recursion that wraps its own values gets there soon.",
+        "Give the recursion a condition that stops it: a depth, or a length.",
+        "type Tree = Leaf | Node(left: Tree, right: Tree).\ntree($Leaf).\ntree($Node(T, T)) :- tree(T).\n",
+        FoundBy.RUN,
+    ),
+    Entry(
         "DL520",
         "a failure of Spark",
         "Spark could not finish a job, for a reason that is neither in the program nor in the data: too little memory, "

@@ -375,6 +375,8 @@ def _outline(document: Document) -> Iterable[lsp.DocumentSymbol]:
             case ast.Subsumption(worse):
                 name = statement.span.text.removesuffix(".")
                 yield _outlined(document, name, lsp.SymbolKind.Function, statement.span, worse.name_span, "subsumption")
+            case ast.TypeDeclaration(name=name, name_span=place):
+                yield _outlined(document, name, lsp.SymbolKind.Enum, statement.span, place, "type")
             case ast.ProgramOption(annotation):
                 place = annotation.span
                 yield _outlined(document, place.text, lsp.SymbolKind.Property, statement.span, place)

@@ -145,7 +145,7 @@ def _marks(program: ast.Program) -> Mapping[int, _Mark]:
                     marks[head.name_span.start] = SymbolKind.RELATION, head.predicate, False
                     marks.update(_of_expressions(head.terms))
                 marks.update(_of_parts(body.parts if body else (), defined))
-            case ast.ProgramOption():
+            case ast.TypeDeclaration() | ast.ProgramOption():
                 pass
             case _:
                 assert_never(statement)

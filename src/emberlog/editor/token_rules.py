@@ -88,6 +88,7 @@ RULES = (
     ),
     _one(r'(?i:date|timestamp)\b(?=\s*")', "support.type", "Keyword.Type"),
     _one(rf"(?i:declare|stream|relation|query)\b(?=\s+(?:{NAME}|`))", "keyword.other", "Keyword.Declaration"),
+    _one(rf"(?i:type)\b(?=\s+{NAME}\s*(?:=|<:))", "keyword.other", "Keyword.Declaration"),
     _one(r"(?i:window)\b(?=\s*\()", "keyword.other", "Keyword"),
     Rule(
         rf"((?i:aggregate))(\s+)({NAME})",
@@ -103,7 +104,7 @@ RULES = (
     _one(r"_\b", "variable.language.anonymous", "Name.Variable.Magic"),
     _one(NAME, "variable.other", "Name.Variable"),
     _one(r":-|<-|←|⇐", "keyword.operator.rule", "Operator"),
-    _one(r"<=|>=|!=|<>|==|[⟨⟩〈〉‹›≤≥≠¬~<>=!+\-*/%]", "keyword.operator", "Operator"),
+    _one(r"<=|>=|!=|<>|==|[⟨⟩〈〉‹›≤≥≠¬~<>=!+\-*/%|]", "keyword.operator", "Operator"),
     _one(r"[.,;:?()@{}\[\]#]", "punctuation", "Punctuation"),
 )
 """All that is neither a comment nor a text."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from emberlog.datatypes import BOOL, FLOAT, INT, STRING, DataType
 from emberlog.diagnostics import fail
-from emberlog.language import bits, choices, conversions, decimals, lists, moments, numbers, text_parts, texts
+from emberlog.language import bits, choices, conversions, decimals, lists, moments, numbers, records, text_parts, texts
 from emberlog.language.aggregates import AGGREGATES as _AGGREGATES
 from emberlog.language.aggregates import Aggregate, registered
 from emberlog.language.conversions import NARROW, WIDEN
@@ -34,6 +34,7 @@ INTERNAL = {
         *choices.TESTS,
         *moments.INTERNAL,
         *decimals.INTERNAL,
+        *records.INTERNAL,
     )
 }
 """What rewrites put into expressions, and programs cannot write."""

@@ -133,6 +133,12 @@ def literal(value: int, type_: DataType) -> str:
     return f"{spelled_decimal(value, type_.scale or 0)}m"
 
 
+class MeantText(str):
+    """Is the text of a value of a declared type, which stands without quotation marks."""
+
+    __slots__ = ()
+
+
 class Meant(int):
     """Is an int that stands for something else, which its type tells: a date, a moment, a duration or a decimal."""
 
@@ -144,6 +150,8 @@ class Meant(int):
         if isinstance(value, tuple):
             parts = type_.types_of(value)
             return tuple(map(Meant.of, value, parts)) if len(parts) == len(value) else value
+        if type_.is_record and isinstance(value, str):
+            return MeantText(value)
         if not type_.is_told_by_type or type(value) is not int:
             return value
         meant = Meant(value)

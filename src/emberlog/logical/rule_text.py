@@ -6,7 +6,7 @@ import re
 from typing import assert_never
 
 from emberlog.language.registry import AGGREGATES
-from emberlog.language.spellings import Meant, literal
+from emberlog.language.spellings import Meant, MeantText, literal
 from emberlog.semantics.model import (
     Absent,
     Bind,
@@ -97,4 +97,6 @@ def cell_text(value: CellValue) -> str:
         return "null"
     if isinstance(value, tuple):
         return f"({', '.join(cell_text(part) for part in value)})"
+    if isinstance(value, MeantText):
+        return str(value)
     return literal(value, value.type) if isinstance(value, Meant) else print_value(value)

@@ -18,6 +18,7 @@ from emberlog.semantics.plain_rules import HOLDS
 from emberlog.source import Source
 from emberlog.syntax import ast
 from emberlog.syntax.parser import parse
+from emberlog.syntax.printer import print_expression
 
 Asked: TypeAlias = Sequence[object] | Mapping[str, object]
 """The values of a fact in the order of its columns, or by their names; None, and what has no name, is any value."""
@@ -50,6 +51,10 @@ def _constant(term: ast.Expression, text: str) -> ast.Value | None:
             return -number
         case ast.Variable() | ast.Wildcard():
             return None
+        case ast.Call(function) if function.startswith("$") and not ast.variables_of(term):
+            return print_expression(term)
+        case ast.Parameter():  # a branch without fields
+            return print_expression(term)
         case _:
             raise _no_fact(text)
 

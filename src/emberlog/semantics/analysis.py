@@ -36,6 +36,7 @@ from emberlog.semantics.typecheck import CHECKING, TypeTable, check_types, infer
 from emberlog.source import NOWHERE, Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import Constant, DeclarationKind
+from emberlog.syntax.declared_types import with_declared_types
 
 FACT = "fact"
 """What rules without a body are called."""
@@ -98,7 +99,8 @@ class _Analysis:
     ) -> None:
         self.written = program
         diagnostics.include(program.problems)
-        self.vocabulary = Vocabulary(defined_relations(program), params, functions)
+        program, declared = with_declared_types(program, diagnostics)
+        self.vocabulary = Vocabulary(defined_relations(program), params, functions, declared.branches)
         plain = self.plain = plain_rules(program, inputs or {}, self.vocabulary.is_builtin, diagnostics)
         program, inputs, data_names = with_data_beside_rules(plain.program, inputs or {}, diagnostics)
         kinds = plain_kinds(program, inputs, data_names, diagnostics)
@@ -124,7 +126,7 @@ class _Analysis:
         asked = [statement for statement in self.program.statements if isinstance(statement, ast.Query)]
         relations = assign_time_roles(self._relations(table, rules), rules, asked)
         self.rules, self.relations = rules, relations
-        queries = check_queries(self.program, relations, self.params, self.diagnostics)
+        queries = check_queries(self.program, relations, self.params, self.vocabulary, self.diagnostics)
         facts, rules = _split_facts(rules)
         facts |= {name: values for name, (_, values) in self.vocabulary.generated.items()}
         if self.plain.left_out:

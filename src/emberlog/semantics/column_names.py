@@ -60,7 +60,7 @@ def _described(term: ast.HeadTerm, taken: frozenset[str]) -> str | None:
         case ast.Binary(operator) if own is None:
             return _RESULTS[operator]
         case ast.Call(function) if own is None:
-            return function.removesuffix("!")  # `[X, Y]` is a call of what programs cannot write
+            return function.strip("!$")  # `[X, Y]` is a call of what programs cannot write
     return own
 
 

@@ -12,6 +12,7 @@ from typing import assert_never
 
 from emberlog.datatypes import DATE, DURATION, FLOAT, INT, INT_MAX, INT_MIN, TIMESTAMP, UNKNOWN, DataType, join_types
 from emberlog.language.choices import TESTS
+from emberlog.language.conversions import WIDEN
 from emberlog.language.decimals import (
     CEIL,
     DECIMAL,
@@ -27,8 +28,10 @@ from emberlog.language.decimals import (
     decimal_literal,
 )
 from emberlog.language.entry import Function
+from emberlog.language.faults import Fault
 from emberlog.language.lists import MAKE
 from emberlog.language.moments import EARLIER, LATER, MIDNIGHT, MOMENT, TEXT, WHOLE_DAY
+from emberlog.language.records import RECORD
 from emberlog.semantics.expression_types import ExpressionTyper, beside_decimal, beside_decimals
 from emberlog.semantics.model import Compare
 from emberlog.syntax.ast import (
@@ -204,6 +207,8 @@ def _call(call: Call, typer: ExpressionTyper) -> Expression:
     function = typer.functions.find(call.function)
     if function is None or not types:
         return call
+    if function is RECORD:
+        return _record(call, arguments, types)
     if function in TESTS and {DATE, TIMESTAMP} <= set(types):
         arguments = tuple(_moment(one, type_) for one, type_ in zip(arguments, types, strict=True))
     if any(type_.is_decimal for type_ in types) or function is DECIMAL:
@@ -224,3 +229,34 @@ def _call(call: Call, typer: ExpressionTyper) -> Expression:
             pass
     is_same = all(a is b for a, b in zip(arguments, call.arguments, strict=True))
     return call if is_same else replace(call, arguments=arguments)
+
+
+def _record(call: Call, arguments: tuple[Expression, ...], types: list[DataType]) -> Expression:
+    """Returns the value of a branch, with fields of the types that it declares; a constant, if all of them are."""
+    opening = arguments[0]
+    assert isinstance(opening, Constant) and types[0].named is not None
+    branch = next(one for one in types[0].named.branches if one.opening == opening.value)
+    fields = tuple(
+        _as_field(argument, found, wanted)
+        for argument, found, (_, wanted) in zip(arguments[2:], types[2:], branch.fields, strict=True)
+    )
+    known = (*arguments[:2], *fields)
+    values = [one.value for one in known if isinstance(one, Constant)]
+    if len(values) == len(known) and None not in values:
+        try:
+            return Constant(RECORD.python(*values), call.span, types[0])  # type: ignore[arg-type]
+        except Fault:
+            pass  # it is met where the rule is
+    return replace(call, arguments=known)
+
+
+def _as_field(argument: Expression, found: DataType, wanted: DataType) -> Expression:
+    if wanted.is_decimal:
+        if isinstance(argument, Constant):
+            return decimal_constant(argument, wanted) or argument
+        return scaled(argument, found, wanted)
+    if wanted == FLOAT and found == INT:
+        return Call(WIDEN.name, (argument,), argument.span)
+    if wanted == TIMESTAMP and found == DATE:
+        return _moment(argument, found)
+    return argument

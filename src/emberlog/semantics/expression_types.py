@@ -13,6 +13,7 @@ from emberlog.language.decimals import DECIMAL, decimal_literal
 from emberlog.language.entry import ANY, LIST, NUMBER, OF_TIME, ORDERED, PAIR, TEXT_OR_LIST, Function, arithmetic_type
 from emberlog.language.lists import MAKE, MEMBER, element_of
 from emberlog.language.moments import FORMAT_TIME, PARSE_DATE, PARSE_TIME, TRUNCATE, UNITS_OF_CALENDAR
+from emberlog.language.records import BRANCH, FIELD, RECORD
 from emberlog.language.registry import Functions
 from emberlog.language.spellings import DAY, LARGEST_SCALE, format_error
 from emberlog.language.text_parts import REGULAR
@@ -61,7 +62,7 @@ class ExpressionTyper:
     def _number(self, operand: Expression, found: DataType, operator: str) -> DataType:
         """Returns the type of an operand if it is a number; reports it if it is not."""
         if not found.is_known or found.is_numeric or (found == DURATION and operator == "-"):
-            return found
+            return found.underlying
         hint = "to_number(S) reads a number from text"
         if found == STRING and operator == "+":
             hint = "cat(S, T) joins strings"
@@ -145,6 +146,8 @@ class ExpressionTyper:
 
     def _call(self, call: ast.Call) -> DataType:
         function = self.functions.find(call.function)
+        if function in (RECORD, BRANCH, FIELD):
+            return self._record(call)
         types = [self.type_of(argument) for argument in call.arguments]
         if function is None or not function.accepts(len(types)):
             return UNKNOWN
@@ -180,7 +183,36 @@ class ExpressionTyper:
             return self._scale(call.arguments[1])
         if function.name in ("floor", "ceil", "round") and types[0].is_decimal:
             return INT
-        return function.result(types)
+        return function.result(types).underlying
+
+    def _record(self, call: ast.Call) -> DataType:
+        """Returns the type of a value that is made or taken apart; reports a field or a value of another type."""
+        function = self.functions[call.function]
+        types = [self.type_of(argument) for argument in call.arguments]
+        if function is not RECORD:
+            if join_types(types[0], types[1]) is None:
+                self.diagnostics.error(
+                    "DL223",
+                    f"{types[0].described} cannot be compared with {types[1].described}",
+                    call.span,
+                    "a pattern takes apart values of its own type",
+                )
+            return function.result(types)
+        assert types[0].named is not None
+        opening = call.arguments[0]
+        branches = types[0].named.branches
+        branch = next(one for one in branches if isinstance(opening, ast.Constant) and one.opening == opening.value)
+        for (name, wanted), argument, found in zip(branch.fields, call.arguments[2:], types[2:], strict=True):
+            joined = join_types(wanted, found)
+            is_wider = joined is not None and joined != wanted and wanted.is_known
+            is_literal = isinstance(argument, ast.Constant) and beside_decimal(argument, found, wanted).type == wanted
+            if (joined is None or is_wider) and not is_literal:
+                self.diagnostics.error(
+                    "DL275",
+                    f"the field `{name}` of `${branch.name}` is {wanted.described}, and this is {found.described}",
+                    argument.span,
+                )
+        return types[0]
 
     def _scale(self, digits: Expression) -> DataType:
         """Returns the decimal with so many digits behind the point; reports what is no constant, or too large."""
@@ -294,6 +326,8 @@ def beside_decimals(arguments: Sequence[Expression], types: Sequence[DataType]) 
 def _accepts(wanted: DataType, found: DataType) -> bool:
     if not found.is_known or wanted == ANY:
         return True
+    if found.is_record:
+        return False
     if wanted == NUMBER:
         return found.is_numeric
     if wanted == ORDERED:

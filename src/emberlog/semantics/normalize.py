@@ -10,15 +10,17 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TypeAlias, assert_never
 
-from emberlog.datatypes import BOOL, FLOAT, INT, UNKNOWN, DataType
+from emberlog.datatypes import BOOL, FLOAT, INT, UNKNOWN, Branch, DataType
 from emberlog.diagnostics import Diagnostics, nearest
 from emberlog.language.choices import TESTS
+from emberlog.language.records import RECORD, kind_of_field
 from emberlog.language.registry import PROCEDURES, Functions
 from emberlog.semantics.model import Absent, Compare, Fact, Holds, Match, Term
 from emberlog.semantics.plain_rules import body_variables
 from emberlog.source import Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import ComparisonOperator, Expression, Variable
+from emberlog.syntax.declared_types import unknown_branch
 from emberlog.syntax.elsewhere import ELSEWHERE
 from emberlog.syntax.expression_parser import BETWEEN, IN_RANGE, ONE_OF, negated, test_value
 from emberlog.syntax.printer import print_expression
@@ -53,6 +55,8 @@ class Vocabulary:
     parameters: Mapping[str, ast.Given] | None
     """None leaves parameters open: a program can be checked before its parameters are known."""
     functions: Functions
+    branches: Mapping[str, tuple[DataType, Branch]] = field(default_factory=dict)
+    """Those of the types that the program declares, by how values are written: `$Node`."""
     generated: dict[str, tuple[DataType, tuple[Fact, ...]]] = field(default_factory=dict)
     """The relations of values that rules list, as in `X in (1, 2)`: filled while rules are written."""
 
@@ -87,6 +91,12 @@ def normalize(rule: ast.Rule, name: str, vocabulary: Vocabulary, diagnostics: Di
         if diagnostics.error_count == errors_before:  # later stages would only repeat what is wrong
             drafts.append(draft)
     return drafts
+
+
+def constant_value(expression: Expression, vocabulary: Vocabulary, diagnostics: Diagnostics) -> Expression:
+    """Returns an expression without variables as rules have it; reports what is wrong with it."""
+    rule = ast.Rule(ast.Head("", (expression,), None, expression.span), None, span=expression.span)
+    return _DraftWriter(rule, vocabulary, diagnostics).value(expression)
 
 
 def _alternatives(parts: Iterable[ast.BodyPart]) -> list[tuple[ast.Atom | ast.Comparison, ...]]:
@@ -141,7 +151,8 @@ class _DraftWriter:
             if isinstance(part, ast.Atom):
                 self._atom(part)
             else:
-                left, right = self.value(part.left), self.value(part.right)
+                is_pattern = part.operator is ComparisonOperator.EQUAL
+                left, right = (self._pattern(one) if is_pattern else self.value(one) for one in (part.left, part.right))
                 self.body.append(Compare(part.operator, left, right, part.span))
         head = tuple(self._head_term(term) for term in self.rule.head.terms)
         return Draft(name, self.rule, head, tuple(self.body), frozenset(self.anonymous))
@@ -242,7 +253,7 @@ class _DraftWriter:
             case Variable():
                 return term
             case _:
-                value = self.value(term)
+                value = self._pattern(term)
                 if isinstance(value, ast.Constant):
                     if value.value is None:
                         message = f"no fact of `{predicate}` agrees with null"
@@ -288,6 +299,8 @@ class _DraftWriter:
                 return ast.Constant(0, span)
             case ast.Parameter(name, span):
                 return self._parameter(name, span)
+            case ast.Call(function) if function.startswith("$"):
+                return self._record(expression, tuple(map(self.value, expression.arguments)))
             case ast.Unary(operand, span):
                 return ast.Unary(self.value(operand), span)
             case ast.Binary(operator, left, right, span):
@@ -301,7 +314,42 @@ class _DraftWriter:
             case _:
                 assert_never(expression)
 
+    def _pattern(self, expression: Expression) -> Expression:
+        """Returns what a value is compared with: in `X = $Node(_, R)` any field may be left open."""
+        match expression:
+            case ast.Call(function, fields) if function.startswith("$"):
+                return self._record(expression, tuple(map(self._pattern_field, fields)))
+            case _:
+                return self.value(expression)
+
+    def _pattern_field(self, expression: Expression) -> Expression:
+        if not isinstance(expression, ast.Wildcard):
+            return self._pattern(expression)
+        variable = self._fresh(expression.span)
+        self.anonymous.add(variable.name)
+        return variable
+
+    def _record(self, call: ast.Call, fields: tuple[Expression, ...]) -> Expression:
+        """Returns the value of a branch; one that is not there, or has other fields, is reported."""
+        branches = self.vocabulary.branches
+        if call.function not in branches:
+            hints = unknown_branch(call.function, branches)
+            self.diagnostics.error("DL273", f"there is no branch `{call.function}`", call.span, *hints)
+            return ast.Constant("", call.span)
+        type_, branch = branches[call.function]
+        if len(fields) != len(branch.fields):
+            wanted, got = len(branch.fields), len(fields)
+            hint = f"it is `{call.function}({', '.join(f'{name}: {of}' for name, of in branch.fields)})`"
+            message = f"`{call.function}` has {wanted or 'no'} field{'' if wanted == 1 else 's'}, and here it has {got}"
+            self.diagnostics.error("DL274", message, call.span, hint if wanted else f"write `{call.function}`")
+            return ast.Constant(branch.opening, call.span, type_)
+        opening = ast.Constant(branch.opening, call.span, type_)
+        kinds = ast.Constant(";".join(kind_of_field(of) for _, of in branch.fields), call.span)
+        return ast.Call(RECORD.name, (opening, kinds, *fields), call.span) if fields else opening
+
     def _parameter(self, name: str, span: Span) -> Expression:
+        if f"${name}" in self.vocabulary.branches:
+            return self._record(ast.Call(f"${name}", (), span), ())
         given = self.vocabulary.parameters
         if given is None:
             return ast.Parameter(name, span)

@@ -179,7 +179,7 @@ class _Rewriting:
                     rules = list(self._rule(self._subsuming_rule(statement)))
                     if self.diagnostics.error_count == errors:
                         statements += rules
-                case ast.Declaration() | ast.ProgramOption():
+                case ast.Declaration() | ast.TypeDeclaration() | ast.ProgramOption():
                     statements.append(statement)
                 case _:
                     assert_never(statement)
@@ -456,7 +456,9 @@ class _Rewriting:
             match part:
                 case ast.Negation(body, span):
                     result.append(self._negated(rule, body, span, beside))
-                case ast.Atom(negated=True) if _repeats_within(part, _all_variables(rule)):
+                case ast.Atom(negated=True) if _has_open_pattern(part, _all_variables(rule)) or _repeats_within(
+                    part, _all_variables(rule)
+                ):
                     body = ast.Conjunction((replace(part, negated=False),), part.span)
                     result.append(self._negated(rule, body, part.span, beside))
                 case ast.Disjunction(alternatives):
@@ -476,7 +478,9 @@ class _Rewriting:
         everywhere = _all_variables(rule)
         shared = sorted({name for name in inside if everywhere[name] > inside[name]})
         match body.parts:
-            case (ast.Atom(negated=False) as atom,) if all(inside[name] == 1 for name in inside if name not in shared):
+            case (ast.Atom(negated=False) as atom,) if not _has_open_pattern(atom, everywhere) and all(
+                inside[name] == 1 for name in inside if name not in shared
+            ):
                 return replace(atom, negated=True, span=span)
             case (ast.Comparison(operator) as comparison,):
                 return replace(comparison, operator=_OPPOSITES[operator], span=span)
@@ -545,8 +549,12 @@ def _assigned(part: ast.Comparison, bound: set[str]) -> Iterator[str]:
     """Yields the variable that an equation gives a value, if the other side has one."""
     for one, other in ((part.left, part.right), (part.right, part.left)):
         is_known = bound.issuperset(_term_variables((other,)))
-        if isinstance(one, ast.Variable) and part.operator is ComparisonOperator.EQUAL and is_known:
+        if not (part.operator is ComparisonOperator.EQUAL and is_known):
+            continue
+        if isinstance(one, ast.Variable):
             yield one.name
+        elif isinstance(one, ast.Call) and one.function.startswith("$"):
+            yield from (variable.name for variable in ast.variables_of(one))
 
 
 def _givers(parts: Sequence[ast.BodyPart]) -> tuple[ast.BodyPart, ...]:
@@ -590,6 +598,24 @@ def _head_variables(head: ast.Head) -> Iterator[str]:
 
 def _term_variables(terms: Iterable[ast.HeadTerm]) -> Iterator[str]:
     return (variable.name for term in terms for variable in ast.variables_of(term))
+
+
+def _has_open_pattern(atom: ast.Atom, everywhere: Counter[str]) -> bool:
+    """Tells whether an argument is a value of a branch of which a field may be anything, as in `$Node(_, R)`."""
+    own = Counter(body_variables((atom,)))
+
+    def is_open(term: ast.Expression) -> bool:
+        match term:
+            case ast.Wildcard():
+                return True
+            case ast.Variable(name):
+                return everywhere[name] == own[name]
+            case ast.Call(function, fields) if function.startswith("$"):
+                return any(map(is_open, fields))
+            case _:
+                return False
+
+    return any(isinstance(term, ast.Call) and is_open(term) for term in atom.terms)
 
 
 def _repeats_within(atom: ast.Atom, everywhere: Counter[str]) -> bool:

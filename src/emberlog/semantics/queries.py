@@ -6,18 +6,23 @@ from collections.abc import Mapping
 
 from emberlog.datatypes import FLOAT, INT, join_types
 from emberlog.diagnostics import Diagnostics
-from emberlog.semantics.elaborate import decimal_constant
+from emberlog.language.registry import BUILT_IN
+from emberlog.semantics.elaborate import decimal_constant, elaborated
+from emberlog.semantics.expression_types import ExpressionTyper
 from emberlog.semantics.model import CheckedQuery, Column, Relation, Term
-from emberlog.semantics.normalize import refuse_null
+from emberlog.semantics.normalize import Vocabulary, constant_value, refuse_null
 from emberlog.semantics.typecheck import whole_constant
 from emberlog.syntax import ast
 from emberlog.syntax.ast import Constant, Parameter, Variable
+
+_TYPER = ExpressionTyper({}, BUILT_IN, Diagnostics())
 
 
 def check_queries(
     program: ast.Program,
     relations: Mapping[str, Relation],
     params: Mapping[str, ast.Given] | None,
+    vocabulary: Vocabulary,
     diagnostics: Diagnostics,
 ) -> tuple[CheckedQuery, ...]:
     """Returns the queries whose relation exists; `resolve` has reported the others."""
@@ -29,7 +34,8 @@ def check_queries(
         if relation is None or relation.arity != len(statement.atom.terms):
             continue
         terms = tuple(
-            _term(term, index, relation, params, diagnostics) for index, term in enumerate(statement.atom.terms)
+            _term(term, index, relation, params, vocabulary, diagnostics)
+            for index, term in enumerate(statement.atom.terms)
         )
         if statement.window is not None and not relation.is_stream and not program.problems:
             diagnostics.error(
@@ -60,6 +66,7 @@ def _term(
     index: int,
     relation: Relation,
     params: Mapping[str, ast.Given] | None,
+    vocabulary: Vocabulary,
     diagnostics: Diagnostics,
 ) -> Term | Parameter:
     match term:
@@ -67,6 +74,8 @@ def _term(
             return Variable(f"_{index + 1}", span)
         case Variable():
             return term
+        case Parameter(name, span) if f"${name}" in vocabulary.branches:
+            return _term(ast.Call(f"${name}", (), span), index, relation, params, vocabulary, diagnostics)
         case Parameter(name, span):
             if params is None:
                 return term
@@ -77,6 +86,11 @@ def _term(
             return _constant(ast.given_constant(params[name], span), index, relation, diagnostics)
         case Constant():
             return _constant(term, index, relation, diagnostics)
+        case ast.Call(function) if function.startswith("$") and not ast.variables_of(term):
+            value = elaborated(constant_value(term, vocabulary, diagnostics), _TYPER)
+            if isinstance(value, Constant):
+                return _constant(value, index, relation, diagnostics)
+            return Constant("", term.span, relation.columns[index].type)  # it is reported
         case _:
             diagnostics.error(
                 "DL218",

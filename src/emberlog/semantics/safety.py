@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 from emberlog.diagnostics import Diagnostics, Note, nearest
+from emberlog.language.records import BRANCH, FIELD, RECORD, kind_of_field, otherwise
 from emberlog.semantics.model import Absent, Bind, Compare, Holds, Literal, Match
 from emberlog.semantics.normalize import Draft, DraftLiteral, refuse_null
 from emberlog.semantics.totality import literal_can_fail
@@ -62,10 +63,49 @@ class _Ordering:
 
         What can fail comes last: so `Y = X / N, N != 0` never divides by zero, in whatever order it is written.
         """
-        while self._take_condition(safe=True) or self._take_wanted_assignment() or self._take_atom():
+        while (
+            self._take_pattern()
+            or self._take_condition(safe=True)
+            or self._take_wanted_assignment()
+            or self._take_atom()
+        ):
             pass
-        while self._take_condition(safe=True) or self._take_assignment() or self._take_condition(safe=False):
+        while (
+            self._take_pattern()
+            or self._take_condition(safe=True)
+            or self._take_assignment()
+            or self._take_condition(safe=False)
+        ):
             pass
+
+    def _take_pattern(self) -> bool:
+        """Replaces `X = $Node(L, R)`, where X has a value, by a test of its branch and an equation for each field."""
+        for literal in self.pending:
+            if not isinstance(literal, Compare) or literal.operator is not ComparisonOperator.EQUAL:
+                continue
+            for value, pattern in ((literal.left, literal.right), (literal.right, literal.left)):
+                is_known = self.bound.issuperset(one.name for one in ast.variables_of(value))
+                if is_known and isinstance(pattern, ast.Call) and pattern.function == RECORD.name:
+                    place = self.pending.index(literal)
+                    self.pending[place : place + 1] = self._taken_apart(value, pattern)
+                    return True
+        return False
+
+    def _taken_apart(self, value: ast.Expression, pattern: ast.Call) -> list[DraftLiteral]:
+        opening, _, *parts = pattern.arguments
+        span = pattern.span
+        assert isinstance(opening, ast.Constant) and opening.type.named is not None
+        branch = next(one for one in opening.type.named.branches if one.opening == opening.value)
+        test = ast.Call(BRANCH.name, (value, opening), span)
+        found: list[DraftLiteral] = [Holds(test, span=span)]
+        for place, (part, (_, type_)) in enumerate(zip(parts, branch.fields, strict=True)):
+            if isinstance(part, Variable) and part.name in self.draft.anonymous:
+                continue
+            kind = ast.Constant(kind_of_field(type_), span)
+            default = ast.Constant(otherwise(type_), span, type_)
+            field = ast.Call(FIELD.name, (value, opening, ast.Constant(place, span), kind, default), span)
+            found.append(Compare(ComparisonOperator.EQUAL, part, field, part.span))
+        return found
 
     def _take(self, literal: DraftLiteral, as_what: Literal) -> bool:
         self.pending.remove(literal)

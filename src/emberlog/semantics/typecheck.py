@@ -43,6 +43,9 @@ DEEPEST_TYPE = 8
 """Pairs and lists that nest deeper come from a recursion that wraps its own value: the type would grow for ever."""
 
 
+ORDERING = ("min", "max", "mmin", "mmax", "argmin", "argmax", "top", "bottom", "median")
+"""Aggregates that compare values."""
+
 AtomT = TypeVar("AtomT", Match, Absent)
 
 
@@ -354,7 +357,8 @@ class _RuleChecker:
         if not found.is_known:
             return
         earlier, place = self.first_use.setdefault(variable.name, (found, span))
-        if earlier == found or (earlier.is_numeric and found.is_numeric and join_types(earlier, found) is not None):
+        is_same = earlier == found and join_types(earlier, found) is not None
+        if is_same or (earlier.is_numeric and found.is_numeric and join_types(earlier, found) is not None):
             return
         hint = "join on values of one type; float(X) and to_string(X) convert"
         self.diagnostics.error(
@@ -378,6 +382,9 @@ class _RuleChecker:
         ordered = comparison.operator not in (ComparisonOperator.EQUAL, ComparisonOperator.NOT_EQUAL)
         if ordered and "list" in (left.name, right.name):
             self.diagnostics.error("DL223", "lists have no order", comparison.span)
+        if ordered and (left.is_record or right.is_record):
+            one = left if left.is_record else right
+            self.diagnostics.error("DL223", f"values of the type `{one}` have no order", comparison.span)
 
     def _head(self, index: int, value: HeadValue) -> HeadValue:
         column = self.table.type_of(self.rule.relation, index)
@@ -407,6 +414,10 @@ class _RuleChecker:
                 span,
                 "to_number(S) reads a number from text; count<X> and collect<X> take any values",
             )
+        ordered = types[0] if function.name.startswith("arg") and types else aggregated
+        if function.name in ORDERING and ordered.is_record:
+            message = f"values of the type `{ordered}` have no order, so there is no `{function.name}`"
+            self.diagnostics.error("DL221", message, span, "collect<X> and count<X> take any values")
         if function.is_limited and types[0] not in (INT, UNKNOWN):
             message = f"`{value.function}` needs an int first, and this is {types[0].described}"
             self.diagnostics.error("DL221", message, span, f"{function.signature}: {function.meaning}")

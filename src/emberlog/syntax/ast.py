@@ -320,6 +320,28 @@ class Subsumption:
 
 
 @dataclass(frozen=True, slots=True)
+class BranchDeclaration:
+    """`Node(left: Tree, right: Tree)` in the declaration of a type."""
+
+    name: str
+    fields: tuple[ColumnDeclaration, ...]
+    span: Span = _span()
+    opening: str = ""
+    """How its values begin as text, if that is not `$Node(`: records of Soufflé are `[1, 2]`, and `nil`."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeDeclaration:
+    """`type Tree = Leaf | Node(left: Tree, right: Tree).` or `type city <: string.`"""
+
+    name: str
+    base: DataType | None
+    branches: tuple[BranchDeclaration, ...]
+    span: Span = _span()
+    name_span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
 class ProgramOption:
     """An annotation that ends with a full stop holds for the whole program: `@iterations(20).`"""
 
@@ -327,7 +349,7 @@ class ProgramOption:
     span: Span = _span()
 
 
-Statement: TypeAlias = Rule | Query | Declaration | Subsumption | ProgramOption
+Statement: TypeAlias = Rule | Query | Declaration | TypeDeclaration | Subsumption | ProgramOption
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 
 from emberlog.datatypes import TIMESTAMP, TYPE_NAMES, DataType, decimal_of
 from emberlog.diagnostics import nearest
@@ -137,13 +138,60 @@ class DeclarationParser(TokenReader):
         """Returns the type of this name, behind which the scale of a decimal stands."""
         if name.text.lower() == "decimal":
             return self._decimal_type(name)
+        if name.text in self.declared_types:
+            return DataType(name.text)  # which the analysis fills in
         data_type = TYPE_NAMES.get(name.text.lower())
         if data_type is None:
-            guess = nearest(name.text.lower(), [*TYPE_NAMES, "decimal"])
+            guess = nearest(name.text, [*self.declared_types, *TYPE_NAMES, "decimal"])
             known = "types are int, float, decimal(2), string, bool, date, timestamp and duration"
             hint = f"did you mean `{guess}`? {known}" if guess else known
             raise self.problem("DL115", f"`{name.text}` is not a type", name.span, hint)
         return data_type
+
+    @cached_property
+    def declared_types(self) -> frozenset[str]:
+        """Returns the names of the types that the text declares anywhere."""
+        words = zip(self.tokens, self.tokens[1:], strict=False)
+        return frozenset(name.text for word, name in words if word.is_word("type") and name.kind is TokenKind.NAME)
+
+    def at_type(self) -> bool:
+        """At `type Tree = …` or `type city <: string`."""
+        if not (self.peek().is_word("type") and self.peek(1).kind is TokenKind.NAME):
+            return False
+        return self.peek(2).is_symbol("=") or (self.peek(2).is_symbol("<") and self.peek(3).is_symbol(":"))
+
+    def type_declaration(self) -> ast.TypeDeclaration:
+        start, name = self.take(), self.take()
+        base: DataType | None = None
+        branches: list[ast.BranchDeclaration] = []
+        if self.take().is_symbol("<"):
+            self.take()
+            base = self._type(self.expect_name("a type"))
+        else:
+            branches.append(self._branch())
+            while self.peek().is_symbol("|"):
+                self.take()
+                branches.append(self._branch())
+        if not self.peek().is_symbol("."):
+            raise self.expected("the full stop behind the declaration of a type")
+        span = start.span.to(self.take().span)
+        return ast.TypeDeclaration(name.text, base, tuple(branches), span, name.span)
+
+    def _branch(self) -> ast.BranchDeclaration:
+        name = self.expect_name("a branch, such as `Leaf` or `Node(left: Tree, right: Tree)`")
+        fields: list[ast.ColumnDeclaration] = []
+        if self.peek().is_symbol("("):
+            self.take()
+            if not self.peek().is_symbol(")"):
+                fields = self.separated(self._field)
+            self.expect(")")
+        return ast.BranchDeclaration(name.text, tuple(fields), name.span.to(self.previous().span))
+
+    def _field(self) -> ast.ColumnDeclaration:
+        name = self.expect_name("a field, such as `left: Tree`")
+        self.expect(":")
+        type_ = self._type(self.expect_name("a type"))
+        return ast.ColumnDeclaration(name.text, type_, None, name.span.to(self.previous().span))
 
     def _decimal_type(self, name: Token) -> DataType:
         """Reads `decimal(2)`, or `decimal(10, 2)`, in which the first number says how many digits there are in all."""

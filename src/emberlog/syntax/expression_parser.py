@@ -151,6 +151,8 @@ class ExpressionParser(ForeignForms):
                 return ast.Constant(str(token.value), token.span)
             case TokenKind.PARAMETER:
                 self.take()
+                if self.peek().is_symbol("(") and self.peek().span.start == token.span.end:
+                    return self._record(token)
                 return ast.Parameter(token.text, token.span)
             case TokenKind.NAME:
                 return self._name()
@@ -167,6 +169,12 @@ class ExpressionParser(ForeignForms):
                         "in a body, leave it out",
                     )
                 raise self.expected("a value")
+
+    def _record(self, name: Token) -> Expression:
+        """Reads `$Node(L, R)`. A branch without fields, `$Leaf`, looks like a parameter; the analysis knows."""
+        self.take()
+        fields = () if self.peek().is_symbol(")") else tuple(self.separated(self.expression))
+        return ast.Call(f"${name.text}", fields, name.span.to(self.expect(")").span))
 
     def _number(self, token: Token) -> Expression:
         assert isinstance(token.value, int | float)

@@ -312,8 +312,21 @@ class _Lexer:
                 span = self._span(place, place + 1)
                 self.diagnostics.error("DL106", f"`{what}` is half of a character", span, _TWO_HALVES)
 
+    def _is_in_type(self) -> bool:
+        """Tells whether the statement that is being read declares a type, whose branches stand between `|`."""
+        for index in range(len(self.tokens) - 1, 1, -1):
+            if self.tokens[index].is_symbol("."):
+                return False
+            if self.tokens[index].is_symbol("="):
+                return self.tokens[index - 2].is_word("type") and self.tokens[index - 1].kind is TokenKind.NAME
+        return False
+
     def _unexpected(self, start: int) -> None:
         character = self.text[start]
+        if character == "|" and self._is_in_type():
+            self.offset = start + 1
+            self._add(TokenKind.SYMBOL, start, character)
+            return
         self.offset = start + 1
         while self.text[self.offset : self.offset + 1] == character:  # `&&` is one mistake
             self.offset += 1

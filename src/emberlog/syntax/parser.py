@@ -81,6 +81,8 @@ class _Parser(BodyParser, DeclarationParser):
             return [self._query()]
         if token.is_word("declare", "stream", "relation") and follows_name:
             return [self.keyword_declaration()]
+        if self.at_type():
+            return [self.type_declaration()]
         if self.at_plain_declaration():
             return [self.plain_declaration()]
         return [self._rule_or_query(())]

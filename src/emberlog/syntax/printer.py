@@ -8,8 +8,9 @@ from typing import assert_never
 
 from emberlog.datatypes import DataType
 from emberlog.language.comparisons import COMPARISONS
+from emberlog.language.records import ending
 from emberlog.language.registry import AGGREGATES
-from emberlog.language.spellings import literal
+from emberlog.language.spellings import MeantText, literal
 from emberlog.syntax import ast
 from emberlog.syntax.ast import BinaryOperator
 from emberlog.syntax.vocabulary import LITERALS
@@ -77,6 +78,10 @@ def print_statement(statement: ast.Statement) -> str:
         case ast.Subsumption(worse, better, body):
             condition = f" :- {print_body(body)}" if body else ""
             return f"{print_head(worse)} <= {print_head(better)}{condition}."
+        case ast.TypeDeclaration(name, None, branches):
+            return f"type {print_name(name)} = {' | '.join(map(_branch, branches))}."
+        case ast.TypeDeclaration(name, base):
+            return f"type {print_name(name)} <: {_type(base)}."
         case ast.ProgramOption(annotation):
             return f"{_annotation(annotation)}."
         case _:
@@ -175,7 +180,16 @@ def _atom(atom: ast.Atom) -> str:
 
 def _column(column: ast.ColumnDeclaration) -> str:
     aggregate = f" aggregate {column.aggregate}" if column.aggregate else ""
-    return f"{print_name(column.name)}: {column.type}{aggregate}"
+    return f"{print_name(column.name)}: {_type(column.type)}{aggregate}"
+
+
+def _branch(branch: ast.BranchDeclaration) -> str:
+    return print_name(branch.name) + (f"({', '.join(map(_column, branch.fields))})" if branch.fields else "")
+
+
+def _type(type_: DataType | None) -> str:
+    name = str(type_)
+    return name if type_ is not None and type_.scale is not None else print_name(name)
 
 
 def print_window(window: ast.Window) -> str:
@@ -227,12 +241,28 @@ def _call(function: str, arguments: tuple[ast.Expression, ...]) -> str:
     match function, arguments:
         case (("later!" | "earlier!"), (moment, duration)):
             return print_expression(ast.Binary(_MOMENTS[function], moment, duration))
+        case "branch!", (value, ast.Constant(str() as opening)):
+            return f"{print_expression(value)} = {opening}{'…' + ending(opening) if ending(opening) else ''}"
+        case "field!", (value, opening, ast.Constant(int() as place), *_):
+            return f"{print_expression(value)}.{_name_of_field(opening, place)}"
+        case "record!", (ast.Constant(str() as opening), _, *values):
+            return f"{opening}{', '.join(map(print_expression, values))}{ending(opening)}"
+        case _, () if function.startswith("$"):
+            return function
         case "text!", (value, _):
             return f"string({print_expression(value)})"
         case (("timestamp!" | "whole_day!"), (value,)):
             return print_expression(value)
         case _:
             return f"{function}({', '.join(map(print_expression, arguments))})"
+
+
+def _name_of_field(opening: ast.Expression, place: int) -> str:
+    if isinstance(opening, ast.Constant) and opening.type.named is not None:
+        for branch in opening.type.named.branches:
+            if branch.opening == opening.value:
+                return branch.fields[place][0]
+    return str(place)
 
 
 def _written(operand: ast.Expression) -> ast.Expression:
@@ -303,6 +333,8 @@ def print_value(value: ast.Value, type_: DataType | None = None) -> str:
             return str(value)
         case float():
             return _float(value)
+        case str() if isinstance(value, MeantText) or (type_ is not None and type_.is_record):
+            return str(value)
         case str():
             return '"' + "".join(map(_character, value)) + '"'
 

@@ -66,5 +66,5 @@ def _relations_of(statement: ast.Statement) -> tuple[str, ...]:
             return tuple(head.predicate for head in statement.heads)
         case ast.Declaration():
             return (statement.predicate,)
-        case ast.Query() | ast.Subsumption() | ast.ProgramOption():
+        case ast.Query() | ast.Subsumption() | ast.TypeDeclaration() | ast.ProgramOption():
             return ()
