@@ -111,7 +111,9 @@ class Run:
 
     def _hear(self, event: Event, /) -> None:
         if self.state is not State.RUNNING:
-            raise KeyboardInterrupt
+            if threading.current_thread() is self._thread:
+                raise KeyboardInterrupt
+            return  # in a thread of the engine, which ends with its jobs
         with self._lock:
             self.profile(event)
             self.heard += 1

@@ -34,7 +34,12 @@ def serve(session: Session, port: int, tell: Callable[[str], None], *, opens_bro
     app = application(session)
     guard = Guard(app, listener.getsockname()[1])
     config = uvicorn.Config(
-        guard, log_level="error", access_log=False, ws_max_size=16 * 1024**2, timeout_graceful_shutdown=1
+        guard,
+        log_level="error",
+        access_log=False,
+        ws_max_size=16 * 1024**2,
+        ws_per_message_deflate=False,  # it takes longer than the way within this machine
+        timeout_graceful_shutdown=1,
     )
     config.loaded_app = guard
     tell(guard.address)
