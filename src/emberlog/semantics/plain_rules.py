@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import is_
 from typing import assert_never
 
 from emberlog.datatypes import BOOL
@@ -195,9 +196,9 @@ class _Rewriting:
         return PlainProgram(whole, frozenset(self.added), columns, frozenset(self.left_out))
 
     def _rule(self, rule: ast.Rule) -> Iterator[ast.Rule]:
+        heads = [self._head(head) for head in rule.heads]
         if rule.body is None and not rule.others:  # there may be many facts
-            head = self._head(rule.head)
-            yield rule if head is rule.head else replace(rule, head=head)
+            yield rule if heads[0] is rule.head else replace(rule, head=heads[0])
             return
         body = None
         if rule.body is not None:
@@ -205,12 +206,16 @@ class _Rewriting:
             parts = self._without_aggregations(rule, rule.body.parts, ())
             plain = replace(rule, body=replace(rule.body, parts=parts))
             parts = self._without_negated_groups(plain, parts, ())
-            body = replace(rule.body, parts=self._parts(parts))
+            parts = self._parts(parts)
+            is_same = len(parts) == len(rule.body.parts) and all(map(is_, parts, rule.body.parts))
+            if is_same and not rule.others and heads[0] is rule.head:
+                yield rule  # as nearly all are
+                return
+            body = replace(rule.body, parts=parts)
         elsewhere = _all_variables(rule)
         elsewhere.subtract(body_variables(body.parts if body else ()))
-        for number, head in enumerate(rule.heads, start=1):
+        for number, own in enumerate(heads, start=1):
             label = f"{rule.label}.{number}" if rule.label and rule.others else rule.label
-            own = self._head(head)
             others = elsewhere - Counter(_head_variables(own))
             yield replace(rule, head=own, body=body, others=(), label=label, elsewhere=frozenset(others))
 
@@ -255,14 +260,13 @@ class _Rewriting:
 
     def _refuse_variables_as_relations(self, rule: ast.Rule) -> None:
         assert rule.body is not None
-        variables = _all_variables(rule)
         for atom in body_atoms(rule.body.parts):
             name = atom.predicate
             if atom.terms or name in self.heads or name in self.declarations or name in self.inputs:
                 continue
             if name in self.program.unread:
                 continue
-            if name in variables:
+            if name in _all_variables(rule):
                 self.diagnostics.error(
                     "DL280",
                     f"`{name}` is a variable, and stands here like a relation",

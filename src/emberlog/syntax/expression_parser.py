@@ -32,6 +32,10 @@ INFIX_TESTS = ("in", "like", "between")
 BETWEEN, LIKE, ONE_OF, IN_RANGE, MEMBER = "between!", "like!", "in!", "range!", "member!"
 """What such tests are called in the tree."""
 
+_MOMENTS = ("date", "timestamp")
+_MEANT = frozenset((*LITERALS, *_MOMENTS, "if"))
+"""Names with a meaning of their own in an expression."""
+
 _OPPOSITES = {"=": "!=", "<": ">=", ">": "<="}
 _OPPOSITES |= {value: key for key, value in _OPPOSITES.items()}
 
@@ -246,12 +250,13 @@ class ExpressionParser(ForeignForms):
 
     def _name(self) -> Expression:
         token = self.take()
-        if token.is_word(*LITERALS):
-            return ast.Constant(LITERALS[token.text.lower()], token.span)
-        if token.is_word("date", "timestamp") and self.peek().kind is TokenKind.STRING:
-            return self._moment(token)
-        if token.is_word("if") and self.peek().is_symbol("("):
-            return self._choice(token)
+        if token.text.lower() in _MEANT:
+            if token.is_word(*LITERALS):
+                return ast.Constant(LITERALS[token.text.lower()], token.span)
+            if token.is_word("if") and self.peek().is_symbol("("):
+                return self._choice(token)
+            if token.is_word(*_MOMENTS) and self.peek().kind is TokenKind.STRING:
+                return self._moment(token)
         if self.peek().is_symbol("("):
             self.take()
             if self.peek().is_symbol(")"):

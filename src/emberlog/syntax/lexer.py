@@ -135,6 +135,9 @@ class _Lexer:
 
     def _next(self) -> None:
         start = self.offset
+        if self.text[start] == " ":  # nearly all gaps are one blank
+            self.offset += 1
+            return
         if self.text[start] in "%#" and not self.line_has_tokens:
             self._comment(start, self._line_end(start))
             return
