@@ -11,6 +11,7 @@ from functools import singledispatch
 from typing import Any
 
 from emberlog.database import Database
+from emberlog.datatypes import DataType
 from emberlog.diagnostics import Diagnostic, EmberlogError, EmberlogWarning, render
 from emberlog.engines.local.engine import LocalEngine
 from emberlog.io.local_relation import LocalRelation
@@ -20,7 +21,7 @@ from emberlog.optimize.pipeline import Optimized
 from emberlog.profile import RunProfile
 from emberlog.provenance.explanation import Explanation
 from emberlog.provenance.trace import Trace
-from emberlog.render.answer_text import Answer, answer_text, value_text
+from emberlog.render.answer_text import Answer, answer_text, python_text, value_text
 from emberlog.render.look.components import Column, badge, card, facts, fold, paragraph, preformatted, table
 from emberlog.render.look.diagnostics import diagnostics_card, diagnostics_list
 from emberlog.render.look.html import Html, element, joined
@@ -106,16 +107,15 @@ def relation_card(shown: LocalRelation) -> Html:
 
 def first_facts(relation: LocalRelation, most: int = ROWS_SHOWN) -> Html:
     """Shows the columns and the first rows."""
-    named = zip(relation.columns, relation.types, strict=True)
-    columns = [Column(name, str(type_), type_.is_numeric) for name, type_ in named]
-    rows = relation.some(most)
-    return facts(
-        columns, [[_cell(value) for value in row] for row in rows], len(relation), hint="sort() or to_pandas()"
-    )
+    rows = [[None if value is None else python_text(value) for value in row] for row in relation.some(most)]
+    columns = zip(relation.columns, relation.types, strict=True)
+    return _facts(columns, rows, len(relation), "sort() or to_pandas()")
 
 
-def _cell(value: object) -> str | None:
-    return None if value is None else str(value)
+def _facts(
+    columns: Iterable[tuple[str, DataType]], rows: Sequence[Sequence[str | None]], total: int, hint: str
+) -> Html:
+    return facts([Column(name, str(type_), type_.is_numeric) for name, type_ in columns], rows, total, hint=hint)
 
 
 # --- programs ---------------------------------------------------------------------------------------------------------
@@ -140,26 +140,26 @@ def _result(shown: Result[Any]) -> Html:
 
 def _answer(result: Result[Any], name: str, *, is_open: bool) -> Html:
     read = next((one for one in result._read if one.relation == name), None)
-    if read is not None:
-        count = element("span", counted(read.total, "fact"), class_="em-faint")
-        return fold(joined((element("code", read.title), "  ", count)), _read_facts(result, read), is_open=is_open)
     here = None if result.is_closed else result._at_hand(name)
-    if here is None:
-        told = element("span", result._header(name), class_="em-faint")
+    title = name
+    if read is not None:
+        title, note, inside = read.title, counted(read.total, "fact"), _read_facts(result, read)
+    elif here is not None:
+        note, inside = counted(len(here), "fact"), first_facts(here, ROWS_SHOWN // 2)
+    else:
         reads = f'result["{name}"] is a DataFrame; show() reads it'
-        return fold(joined((element("code", name), "  ", told)), paragraph(reads, is_faint=True))
-    count = element("span", counted(len(here), "fact"), class_="em-faint")
-    return fold(joined((element("code", name), "  ", count)), first_facts(here, ROWS_SHOWN // 2), is_open=is_open)
+        note, inside, is_open = result._header(name), paragraph(reads, is_faint=True), False
+    told = joined((element("code", title), "  ", element("span", note, class_="em-faint")))
+    return fold(told, inside, is_open=is_open)
 
 
 def _read_facts(result: Result[Any], read: Answer) -> Html:
-    named = result.explained.checked.relations[read.relation].columns
-    columns = [Column(one.name, str(one.type), one.type.is_numeric) for one in named]
+    columns = ((one.name, one.type) for one in result.explained.checked.relations[read.relation].columns)
     rows = [
         [None if cell is None else value_text(cell, type_) for cell, type_ in zip(fact, read.types, strict=True)]
         for fact in read.first
     ]
-    return facts(columns, rows, read.total, hint=f'result["{read.relation}"] has them all')
+    return _facts(columns, rows, read.total, f'result["{read.relation}"] has them all')
 
 
 @text_of.register(Result)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 
 from emberlog.datatypes import TIMESTAMP, DataType
 from emberlog.io.moments import shown_moment
@@ -81,6 +82,29 @@ def value_text(value: CellValue, type_: DataType) -> str:
             return spelled(value, type_)
         case _:
             return repr(value)
+
+
+def python_text(value: object) -> str:
+    """Returns a value of Python's own types as people read it; moments, durations and pairs are those of Python."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case datetime():
+            return value.isoformat(sep=" ")
+        case date():
+            return value.isoformat()
+        case timedelta():
+            return str(value)
+        case dict():
+            return f"({', '.join(map(python_text, value.values()))})"
+        case tuple():
+            return f"({', '.join(map(python_text, value))})"
+        case list():
+            return f"[{', '.join(map(python_text, value))}]"
+        case _:
+            return str(value)
 
 
 def _cell(value: CellValue, type_: DataType) -> str:

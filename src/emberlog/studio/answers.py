@@ -11,7 +11,6 @@ import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -334,26 +333,3 @@ def page_or_problem(answer: Answer, view: View, first: int, count: int) -> Page 
     except EmberlogError as error:
         found = error.diagnostics[0]
         return Problem(found.message, tuple(note.text for note in found.notes))
-
-
-def cell_text(value: object) -> str:
-    """Returns a value as a cell of a table shows it: a text as it is, without quotes."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return str(value).lower()
-        case datetime():
-            return value.isoformat(sep=" ")
-        case date():
-            return value.isoformat()
-        case timedelta():
-            return str(value)
-        case dict():
-            return f"({', '.join(map(cell_text, value.values()))})"
-        case tuple():
-            return f"({', '.join(map(cell_text, value))})"
-        case list():
-            return f"[{', '.join(map(cell_text, value))}]"
-        case _:
-            return str(value)

@@ -12,8 +12,9 @@ from emberlog.database import Database
 from emberlog.datatypes import FLOAT, INT, STRING, TIMESTAMP, list_of
 from emberlog.diagnostics import EmberlogError
 from emberlog.io.local_relation import LocalRelation
+from emberlog.render.answer_text import python_text
 from emberlog.studio import answers
-from emberlog.studio.answers import LocalAnswer, Page, Problem, View, cell_text, page_or_problem
+from emberlog.studio.answers import LocalAnswer, Page, Problem, View, page_or_problem
 
 ROWS = [(1, "Ulm", 2.5), (2, "Bern", None), (3, "Berlin", 0.5), (4, None, 7.0), (10, "ulm", 1.0)]
 
@@ -105,13 +106,13 @@ def test_moments_are_shown_and_filtered_as_such() -> None:
     found = LocalAnswer("tick", relation).page(View(filters=((0, "> 1970-01-01 00:00:00"),)), 0, 5)
     assert found.matching == 1
     assert isinstance(found.rows[0][0], datetime)
-    assert cell_text(found.rows[0][0]).startswith("1970-01-01 00:00:01")
+    assert python_text(found.rows[0][0]).startswith("1970-01-01 00:00:01")
 
 
 def test_lists_are_shown_and_neither_sorted_nor_filtered() -> None:
     held = LocalAnswer("way", LocalRelation(["w"], [list_of(INT)], [((1, 2),), ((3,),)]))
     page = held.page(View(), 0, 5)
-    assert sorted(cell_text(row[0]) for row in page.rows) == ["[1, 2]", "[3]"]
+    assert sorted(python_text(row[0]) for row in page.rows) == ["[1, 2]", "[3]"]
     for view in (View(sort=0), View(filters=((0, "1"),))):
         assert isinstance(page_or_problem(held, view, 0, 5), Problem)
 
@@ -123,6 +124,6 @@ def test_a_relation_without_columns_is_one_fact() -> None:
 
 
 def test_texts_are_shown_without_quotes() -> None:
-    assert [cell_text(one) for one in ("a", None, True, 1.5, (1, "x"), [None])] == [
+    assert [python_text(one) for one in ("a", None, True, 1.5, (1, "x"), [None])] == [
         "a", "null", "true", "1.5", "(1, x)", "[null]",
     ]  # fmt: skip

@@ -8,7 +8,8 @@ from functools import partial
 from nicegui import run, ui
 
 from emberlog.diagnostics import EmberlogError
-from emberlog.studio.answers import LocalAnswer, View, cell_text
+from emberlog.render.answer_text import python_text
+from emberlog.studio.answers import LocalAnswer, View
 from emberlog.studio.session import Session
 from emberlog.studio.slides import SlideShown
 
@@ -124,7 +125,7 @@ class Stream:
             return
         for row in answer.page(View(), 0, MOST_CHANGES).rows:
             with ui.element("div").classes("st-row"):
-                ui.label(f"{sign} {answer.name}({', '.join(map(cell_text, row))})").classes(kind)
+                ui.label(f"{sign} {answer.name}({', '.join(map(python_text, row))})").classes(kind)
                 if question:
                     ask = self._why if question == "why" else self._why_not
                     button = ui.button(question, color=None, on_click=partial(ask, answer.name, row))

@@ -8,7 +8,8 @@ from typing import Any
 from nicegui import run, ui
 from nicegui.events import GenericEventArguments
 
-from emberlog.studio.answers import Answer, Page, Problem, View, cell_text, page_or_problem
+from emberlog.render.answer_text import python_text
+from emberlog.studio.answers import Answer, Page, Problem, View, page_or_problem
 
 SIZES = [25, 50, 100, 500]
 LONGEST_CELL = 2_000
@@ -81,7 +82,7 @@ class AnswerTable:
         self._problem.text = ""
         self._rows = found.rows
         self.table.rows = [
-            {"place": place, **{f"c{column}": cell_text(cell)[:LONGEST_CELL] for column, cell in enumerate(row)}}
+            {"place": place, **{f"c{column}": python_text(cell)[:LONGEST_CELL] for column, cell in enumerate(row)}}
             for place, row in enumerate(found.rows)
         ]
         self.table.pagination = {**self.table.pagination, "page": page, "rowsNumber": found.matching}
