@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -87,17 +88,21 @@ class Sessions:
     def close(self) -> None:
         if self.session is not None:
             session, self.session = self.session, None
-            try:
+            # A test may have been stopped in the middle of a call: Java's answers come out of turn then.
+            with suppress(Py4JError):
                 session.stop()
-            except Py4JError:  # a test was stopped in the middle of a call, and Java's answers come out of turn now
-                _end_java()
+            _end_java()
             self.cluster.wait_until_idle()
 
 
 def _end_java() -> None:
-    """Ends the Java process of the driver; the next session gets another."""
-    if SparkContext._gateway is not None:
-        SparkContext._gateway.shutdown()
+    """Ends the Java process of the driver. The next session gets another: settings with which a process was started
+    hold for all sessions in it."""
+    gateway: Any = SparkContext._gateway
+    if gateway is not None:
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait()
     context: Any = SparkContext
     context._gateway = context._jvm = context._active_spark_context = None
 

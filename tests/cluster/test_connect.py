@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -14,13 +17,13 @@ import pytest
 
 from tests.cluster.conftest import Sessions
 from tests.cluster.machines import ROOT, base
-from tests.cluster.standalone import MOST_WORKERS, Standalone, environment_of, spark_home, wait_until
+from tests.cluster.standalone import MOST_WORKERS, Standalone, environment_of, wait_until
+from tests.cluster.test_pages import BLOCKS
 from tests.cluster.trials import Ledger, Trial
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 PORT = 15_102
-SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 CLIENT = """
 import json, sys
@@ -57,18 +60,18 @@ def server(cluster: Standalone, sessions: Sessions) -> Iterator[str]:
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "4",
     }
-    chosen = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
-    submit = [str(spark_home() / "bin" / "spark-submit"), "--master", cluster.master, "--class", SERVER, *chosen]
+    chosen = "".join(f" --conf {name}={value}" for name, value in settings.items())
+    shell = BLOCKS["connect"].strip().replace("spark://host:7077", f"{cluster.master}{chosen}")
     log = base() / "logs" / "connect.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [*submit, "spark-internal"],
-            # It is a daemon to Spark, with the memory of one, and a driver; and Spark runs the functions of clients in
-            # the Python that the environment of the server names.
-            env=environment_of(address) | {"SPARK_DAEMON_MEMORY": "1g", "PYSPARK_PYTHON": sys.executable},
+            ["sh", "-ec", shell.replace("/opt/emberlog/bin/python", shlex.quote(sys.executable))],
+            # It does not become a daemon here, so that it ends with the test.
+            env=environment_of(address) | {"SPARK_LOG_DIR": str(log.parent), "SPARK_PID_DIR": str(log.parent)},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
+            start_new_session=True,
         )
 
     def is_there() -> bool:
@@ -80,7 +83,7 @@ def server(cluster: Standalone, sessions: Sessions) -> Iterator[str]:
         wait_until(is_there, "the server", cluster.logs)
         yield f"sc://{address}:{PORT}"
     finally:
-        process.terminate()
+        os.killpg(process.pid, signal.SIGTERM)
         process.wait()
         cluster.wait_until_idle()
 

@@ -18,7 +18,11 @@ FEW_ROUNDS = 40
 
 IN_ROUNDS = Execution(executor="cyclic", mode="bsp")
 
-SOON = {"spark.network.timeout": "30s", "spark.executor.heartbeatInterval": "5s"}
+SOON = {
+    "spark.network.timeout": "30s",
+    "spark.network.timeoutInterval": "5s",
+    "spark.executor.heartbeatInterval": "5s",
+}
 """Spark waits two minutes before it misses a machine that went silently; tests are less patient."""
 
 

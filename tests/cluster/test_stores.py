@@ -20,7 +20,9 @@ ROUNDS = 40
 
 
 def with_store(folder: Path) -> Execution:
-    return Execution(executor="cyclic", mode="bsp", recovery=Recovery(location=str(folder), checkpoint_rounds=10))
+    """Checkpoints that any number of workers can go on from: an executor may be back in time, or not."""
+    recovery = Recovery(location=str(folder), checkpoint_rounds=10)
+    return Execution(executor="cyclic", mode="bsp", representation="hash", recovery=recovery)
 
 
 @pytest.fixture
