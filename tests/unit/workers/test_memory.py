@@ -15,7 +15,7 @@ from emberlog.semantics.model import CellValue, Fact
 from emberlog.workers.fixpoint import chains
 from emberlog.workers.kernels import machine_memory, memory
 from emberlog.workers.kernels.machine_memory import bytes_of, memory_for_each, memory_from_spark
-from emberlog.workers.kernels.memory import TooLarge, allowed, check, claim, used_memory
+from emberlog.workers.kernels.memory import TooLarge, allowed, check, claim, loading_code, used_memory
 from emberlog.workers.store.stores import SetStore
 from tests.oracle.evaluate import evaluate
 from tests.programs import checked
@@ -47,6 +47,23 @@ def test_what_is_there_already_is_not_counted(monkeypatch: pytest.MonkeyPatch) -
         with pytest.raises(TooLarge):
             check()
     check()  # the budget went with the run
+
+
+def test_code_that_is_loaded_meanwhile_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that just began loads its kernels while it derives the first facts."""
+    used = 640 * MIB
+    monkeypatch.setattr(memory, "LOOK_SECONDS", 0)
+    monkeypatch.setattr(memory, "MOST_CODE", 4 * MIB)
+    monkeypatch.setattr(memory, "used_memory", lambda: used)
+    with allowed(8 * MIB):
+        with loading_code():
+            used += 3 * MIB
+        used += 8 * MIB
+        check()
+        with loading_code():
+            used += 5 * MIB
+        with pytest.raises(TooLarge):
+            check()
 
 
 def test_the_system_tells_what_is_used() -> None:

@@ -18,6 +18,7 @@ import numba
 from emberlog.diagnostics import EmberlogError
 from emberlog.places import kept_folder
 from emberlog.timing import compiling
+from emberlog.workers.kernels.memory import loading_code
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
@@ -61,7 +62,7 @@ def code_folder() -> Path | None:
 
 def _timed(compile_or_load: Callable[..., object]) -> Callable[..., object]:
     def timed(signature: Any) -> object:
-        with compiling():
+        with compiling(), loading_code():
             return compile_or_load(signature)
 
     return timed

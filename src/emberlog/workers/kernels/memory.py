@@ -24,6 +24,7 @@ from emberlog.workers.kernels.tuning import (
     LARGE_BYTES,
     LEAST_WRITE,
     LOOK_SECONDS,
+    MOST_CODE,
     MOST_HELD,
     SHORT_OF_MEMORY,
     WAITING_SHARE,
@@ -39,7 +40,7 @@ class TooLarge(Exception):
     """Says that the facts do not fit; the text says what was allowed."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class _Budget:
     most: int
     """Bytes that the whole process may use."""
@@ -76,6 +77,22 @@ def allowed(size: int | None) -> Iterator[None]:
         yield
     finally:
         _budgets.remove(budget)
+
+
+@contextmanager
+def loading_code() -> Iterator[None]:
+    """Lets code that is loaded while this is entered be no part of the budgets."""
+    if not _budgets:
+        yield
+        return
+    before = used_memory()
+    try:
+        yield
+    finally:
+        # Other threads may have made arrays meanwhile.
+        loaded = min(max(used_memory() - before, 0), MOST_CODE)
+        for budget in tuple(_budgets):
+            budget.most += loaded
 
 
 def claim(size: int) -> None:

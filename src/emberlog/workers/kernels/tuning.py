@@ -24,6 +24,8 @@ FEWEST_AT_ONCE = 1 << 12
 MOST_HELD = 64 << 20
 """Bytes that are free and stay with a worker for what it needs next, because the system clears every page that it
 hands out again. `tests/unit/workers/test_held_memory.py` tests it."""
+MOST_CODE = 4 << 20
+"""Bytes that a kernel takes when it is compiled or loaded; what it takes beyond that counts as facts."""
 HELD_SHARE = 16
 """Part of a budget (one in so many) that may be held, where that is less than MOST_HELD."""
 MEMORY_SHARE = 0.8
@@ -141,7 +143,9 @@ more than that to read, to begin again is as fast."""
 
 # Few values
 MOST_DEALT = 1 << 16
-"""Values that are dealt out one by one at most: every worker has a table of where each of them is."""
+"""Values that are dealt out at most: one worker sees all of them."""
+GROUPS_PER_WORKER = 16
+"""In which such values are dealt out. Every worker has a table of where each group is, of two bytes for each."""
 
 # Threads of one process
 MANY_ROWS = 1 << 20
