@@ -218,7 +218,7 @@ def test_workers_that_do_not_reach_the_driver(
 
 
 def test_slots_that_are_gone_are_done_without(arcs: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launcher, "slots_after_a_loss", lambda *_: 1)
+    monkeypatch.setattr(launcher, "slots_after_a_loss", lambda *_, **__: 1)
     recovery = Recovery(checkpoint_seconds=None, checkpoint_rounds=5)
     execution = Execution("cyclic", "bsp", representation="hash", recovery=recovery)
     outcome, (retry,) = run(arcs, monkeypatch, TC, execution, Break("kill", Phase.CHECKPOINT, times=3))

@@ -112,3 +112,5 @@ def test_a_long_run_waits_longer_for_executors(monkeypatch: pytest.MonkeyPatch) 
     for seconds in (1.0, 200.0, 100_000.0):
         slots_after_a_loss(FakeSession({"spark.master": "spark://host:7077"}, [2]), 4, seconds)  # type: ignore[arg-type]
     assert waited == [slots.LEAST_WAIT_SECONDS, 10.0, slots.WAIT_SECONDS]
+    slots_after_a_loss(FakeSession({"spark.master": "spark://host:7077"}, [2]), 4, 12.0, is_bound=True)  # type: ignore[arg-type]
+    assert waited[-1] == 12.0

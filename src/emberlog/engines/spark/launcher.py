@@ -65,7 +65,7 @@ from emberlog.workers.plan.faults import HasNulls
 from emberlog.workers.plan.nulls import union_of
 from emberlog.workers.plan.worker_plan import WorkerPlan
 from emberlog.workers.recover.checkpoints import FOLDER, Stale, attempt_folder
-from emberlog.workers.recover.resuming import Resume, resumed
+from emberlog.workers.recover.resuming import Resume, is_bound, resumed
 from emberlog.workers.store.folders import Folder
 from emberlog.workers.wire.draining import Lost, check_files, relation_folder
 from emberlog.workers.wire.feeding import (
@@ -245,7 +245,8 @@ class Launcher:
                     self._go_on_with(problem.slots, reason)
                 else:
                     lost += 1
-                    self._may_go_on(lost, problem)
+                    bound = folder is not None and is_bound(folder, attempt, before)
+                    self._may_go_on(lost, problem, is_bound=bound)
                 if self.workers != before:
                     reason += f"; it goes on with {counted(self.workers, 'worker')} instead of {before:,}"
                 resume = None if isinstance(problem, Stale) else self._resumed(folder, attempt, before)
@@ -258,7 +259,7 @@ class Launcher:
             return None  # a profile counts from the first round on, or is wrong
         return resumed(folder, attempt, workers, self.workers)
 
-    def _may_go_on(self, lost: int, problem: Lost | Stale) -> None:
+    def _may_go_on(self, lost: int, problem: Lost | Stale, *, is_bound: bool) -> None:
         if lost > self.execution.recovery.retries:
             each = "" if lost == 1 else f" in each of {lost:,} attempts"
             raise fail(
@@ -270,7 +271,8 @@ class Launcher:
         if self.slots.is_dynamic:  # tasks that wait bring executors
             self._go_on_with(self.wanted, str(problem))
         else:
-            self.capacity = slots_after_a_loss(self.spark, self.wanted, time.monotonic() - self.began)
+            passed = time.monotonic() - self.began
+            self.capacity = slots_after_a_loss(self.spark, self.wanted, passed, is_bound=is_bound)
             self._go_on_with(self.capacity, str(problem))
 
     def _go_on_with(self, slots: int, reason: str) -> None:

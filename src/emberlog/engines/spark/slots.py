@@ -119,13 +119,15 @@ def ended_tasks(spark: SparkSession, jobs: Collection[int]) -> int:
     return int(found.get().numCompletedTasks()) if found is not None and found.isDefined() else 0
 
 
-def slots_after_a_loss(spark: SparkSession, wanted: int, seconds: float) -> int:
+def slots_after_a_loss(spark: SparkSession, wanted: int, seconds: float, *, is_bound: bool = False) -> int:
     """Returns how many tasks Spark runs at once, as soon as there are so many, or when it had time to replace executors
-    that are gone: the longer, the more `seconds` the run has taken."""
+    that are gone: the longer, the more `seconds` the run has taken. If it is bound to as many workers, because others
+    would begin anew, that is as long again."""
     forget(spark)
     if is_connect(spark):
         return _connected(spark)
-    return _tasks_at_once(spark, wanted, min(max(seconds * WAIT_SHARE, LEAST_WAIT_SECONDS), WAIT_SECONDS))
+    worth = seconds if is_bound else seconds * WAIT_SHARE
+    return _tasks_at_once(spark, wanted, min(max(worth, LEAST_WAIT_SECONDS), WAIT_SECONDS))
 
 
 def _tasks_at_once(spark: SparkSession, wanted: int | None, patience: float | None = None) -> int:

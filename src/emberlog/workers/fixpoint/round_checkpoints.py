@@ -10,6 +10,7 @@ import numpy as np
 
 from emberlog.workers.fixpoint.worker import WorkerTask
 from emberlog.workers.kernels.lanes import Lane, Lanes
+from emberlog.workers.plan.static_placement import NO_HOME
 from emberlog.workers.recover.checkpoints import SavedState, StateToSave
 from emberlog.workers.recover.store_states import IsMine, move_relation, restore_relation, restore_rest, save_relation
 from emberlog.workers.store.partitioning import Hashed
@@ -140,15 +141,18 @@ class RoundCheckpoints:
 
     @property
     def _can_move(self) -> bool:
-        """Tells whether the rows are all there is to it, and any number of workers knows which of them it owns."""
-        task, relations = self._task, list(self._relations())
-        is_hashed = task.partitioning is None or isinstance(task.partitioning, Hashed)
-        return is_hashed and not task.placement.copies and all(one.largest is None for _, one in relations)
+        """Tells whether the rows are all there is to it. Any number of workers agrees on who owns them before it asks
+        for them."""
+        return not self._task.placement.copies and all(one.largest is None for _, one in self._relations())
 
     def is_mine(self, name: str, relation: WorkerRelation) -> IsMine:
         """Returns which rows of a relation this worker owns."""
-        lane = relation.layout.columns[self._task.placement.homes[name]].lane
-        return lambda rows: Hashed(self._task.workers).owners(rows[lane]) == self._task.number
+        task, home = self._task, self._task.placement.homes[name]
+        partitioning = task.partitioning or Hashed(task.workers)
+        if home == NO_HOME:
+            return lambda rows: partitioning.owners(np.zeros(rows.shape[1], np.int64)) == task.number
+        lane = relation.layout.columns[home].lane
+        return lambda rows: partitioning.owners(rows[lane]) == task.number
 
     def _save_state(self, state: StateToSave, iteration: int) -> None:
         state.grown(_TOLD, np.array(self.told, np.int64).reshape(-1, 2).T)

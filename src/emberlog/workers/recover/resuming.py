@@ -62,6 +62,15 @@ def resumed(folder: Folder, attempt: int, workers: int, go_on: int | None = None
     )
 
 
+def is_bound(folder: Folder, attempt: int, workers: int) -> bool:
+    """Tells whether an attempt of so many workers left what no other number of them can go on from."""
+    try:
+        chosen = _latest(_manifests(folder, f"{attempt_folder(attempt)}/{FOLDER}"), workers)
+    except (OSError, ValueError, TypeError, KeyError, pa.ArrowException):
+        return False
+    return chosen is not None and any(chosen) and _that_can_move(chosen) is None
+
+
 def _manifests(folder: Folder, place: str) -> list[Manifest]:
     names = sorted(name for name in folder.sizes(place) if name.endswith(".json"))
     return folder.each(partial(Manifest.read, folder), names)
