@@ -94,7 +94,7 @@ def measured_rounds(teams: list[Met], rounds: int = 20) -> RoundCost:
     def swap(exchange: Exchange) -> None:
         began = time.thread_time()
         for _ in range(rounds):
-            exchange.swap([Message((1, 0, 0)) for _ in teams])
+            exchange.swap([Message(sums=(1, 0, 0, 0)) for _ in teams])
         spent[exchange.number] = time.thread_time() - began
 
     with ThreadPoolExecutor(len(teams)) as threads:

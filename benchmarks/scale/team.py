@@ -231,7 +231,7 @@ def _size(message: Message) -> int:
     """Returns the bytes of a message on its way."""
     rows = sum(lanes.nbytes for lanes in message.batches.values())
     without = {channel: no_rows(0) for channel in message.batches}
-    return rows + sum(map(len, framed(1, Message(message.numbers, without))))
+    return rows + sum(map(len, framed(1, Message(message.numbers, without, message.sums))))
 
 
 def statistics_of(tables: Mapping[str, pa.Table]) -> Statistics:

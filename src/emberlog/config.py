@@ -125,7 +125,7 @@ class Execution:
     partitioning: str = "auto"
     """Of values among the workers of the cyclic executor. `hash`: evenly and at random; `range`: neighbours in their
     order together; `locality`: those that the recursion's arcs link together; `auto`: by locality in the mode async,
-    where the rules walk arcs, else by hash, or dealt out one by one if they are few."""
+    where the rules walk arcs, else by hash, or dealt out in small groups if they are few."""
     representation: str = "auto"
     """Of facts in the cyclic executor. `hash`: rows in a hash table; `marks`: one source at a time, with an array of
     marks; `lanes`: many sources at a time, a bit each; `rows`: a matrix of bits; `auto`: by statistics of the data."""

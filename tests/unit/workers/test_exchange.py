@@ -107,7 +107,7 @@ def test_small_lanes_go_in_one_piece_and_large_ones_are_not_copied() -> None:
 def test_numbers_are_written_as_narrow_as_they_are(number: int) -> None:
     (frame,) = framed(1, Message((number,)))
     width = next(size for size in (1, 2, 4, 8) if -(2 ** (8 * size - 1)) <= number < 2 ** (8 * size - 1))
-    assert len(frame) == 16 + 3 * width
+    assert len(frame) == 12 + 4 * width
     with team(2) as exchanges:
         received = in_threads([lambda e=one: e.swap([Message((number,))] * 2) for one in exchanges])  # type: ignore[misc]
         assert received[0][1].numbers == (number,)
@@ -131,13 +131,24 @@ def test_a_worker_that_leaves_is_noticed() -> None:
     "frame",
     [
         b"GET / HTTP/1.1\r\n\r\n",
-        struct.pack("<4sIQ", b"MAIL", 8 << 24 | (1 << 24) - 1, 1),
-        struct.pack("<4sIQ", b"MAIL", 8 << 24 | 2, 99) + b"\0" * 16,
-        struct.pack("<4sIQ5q", b"MAIL", 8 << 24 | 5, 1, 0, 1, 0, 1 << 40, 1 << 40),
-        struct.pack("<4sIQ5q", b"MAIL", 8 << 24 | 5, 1, 0, 1, 0, 1, -5),
-        struct.pack("<4sIQ2q", b"MAIL", 8 << 24 | 2, 1, 77, 0),
+        struct.pack("<4sII", b"MAIL", 8 << 24 | (1 << 24) - 1, 1),
+        struct.pack("<4sII", b"MAIL", 8 << 24 | 3, 99) + b"\0" * 24,
+        struct.pack("<4sII6q", b"MAIL", 8 << 24 | 6, 1, 0, 0, 1, 0, 1 << 40, 1 << 40),
+        struct.pack("<4sII6q", b"MAIL", 8 << 24 | 6, 1, 0, 0, 1, 0, 1, -5),
+        struct.pack("<4sII3q", b"MAIL", 8 << 24 | 3, 1, 77, 0, 0),
+        struct.pack("<4sII3q", b"MAIL", 8 << 24 | 3, 1, 0, 1, 0),
+        struct.pack("<4sII4q", b"MAIL", 8 << 24 | 4, 1, 0, 0, 0, 5),
     ],
-    ids=["not ours", "long directory", "another round", "too large", "negative", "broken directory"],
+    ids=[
+        "not ours",
+        "long directory",
+        "another round",
+        "too large",
+        "negative",
+        "too many numbers",
+        "too many sums",
+        "more than all",
+    ],
 )
 def test_broken_frames_are_refused(frame: bytes) -> None:
     with team(2) as exchanges:

@@ -134,7 +134,7 @@ def known_values(distinct: float) -> Statistics:
     return {"arc": RelationStatistics(2 * distinct, (column, column), "a test")}
 
 
-def test_few_values_are_dealt_out_one_by_one() -> None:
+def test_few_values_are_dealt_out() -> None:
     plan = plan_program(checked(HCC)).plan
 
     def choice(distinct: float, partitioning: str = "auto") -> PartitionChoice:
@@ -162,7 +162,7 @@ def test_values_that_are_dealt_out_are_even_where_hashes_are_not(
     assert max(summary.rows["hcc"] for summary in by_hash) > 3
     dealt = run_tasks(replace(job, worker_plan=worker_plan), monkeypatch)
     assert [summary.rows["hcc"] for summary in dealt] == [3] * 4
-    assert {summary.choice for summary in dealt} == {"12 values were dealt out one by one"}
+    assert {summary.choice for summary in dealt} == {"values were dealt out in 64 groups"}
     assert sorted(facts_in(tmp_path / "relation-0")) == [(number, 0) for number in range(12)]
 
 

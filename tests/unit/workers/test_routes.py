@@ -22,8 +22,8 @@ from emberlog.workers.kernels.lanes import Lanes
 from emberlog.workers.wire import exchange as exchange_module
 from emberlog.workers.wire import routes as routes_module
 from emberlog.workers.wire.exchange import Exchange
-from emberlog.workers.wire.frames import PeerLost, PeerStopped
-from emberlog.workers.wire.messages import Mail, Message
+from emberlog.workers.wire.frames import PeerLost, PeerStopped, framed
+from emberlog.workers.wire.messages import Mail, Message, added
 from emberlog.workers.wire.routes import Routes, bundled, letters_of, unbundled
 from tests.unit.workers.task_runs import Barrier, facts_in, job_for, run_tasks
 
@@ -113,7 +113,7 @@ def test_a_bundle_and_back() -> None:
     lanes, none = np.arange(6, dtype=np.int64).reshape(2, 3), np.empty((3, 0), np.int64)
     first = (0, (), {1: Message((5, 6), {9: lanes, 2: none}), 2: Message((), {0: lanes})})
     second = (3, (7,), {1: Message((7,), {4: lanes})})
-    again = unbundled(bundled([first, second, (4, (8, 9), {})]), {0, 3, 4}, {1, 2})
+    again = unbundled(bundled([first, second, (4, (8, 9), {}), (5, (), {})]), {0, 3, 4}, {1, 2})
     assert [(origin, shared, list(listed)) for origin, shared, listed in again] == [
         (0, (), [1, 2]),
         (3, (7,), [1]),
@@ -178,6 +178,38 @@ def test_rounds(sizes: list[int], seed: int) -> None:
                 assert [message.numbers for message in mail] == [(sender, own, number) for sender in workers]
                 for sender, message in enumerate(mail):
                     assert np.array_equal(message.batches[own], content(sender, own, number))
+
+
+@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(SIZES, st.integers(0, 100))
+def test_sums_are_added_on_the_way(sizes: list[int], seed: int) -> None:
+    hosts = hosts_of(sizes, seed)
+    workers = range(len(hosts))
+
+    def rounds(exchange: Exchange) -> list[Mail]:
+        own = exchange.number
+        mails = (
+            [Message((), {0: content(own, to, number)} if number % 2 else {}, (1, 10 * own + number)) for to in workers]
+            for number in range(4)
+        )
+        return [exchange.swap(mail) for mail in mails]
+
+    with team(hosts) as exchanges:
+        for own, received in enumerate(in_threads(exchanges, rounds)):
+            assert not isinstance(received, BaseException)
+            for number, mail in enumerate(received):
+                assert added(mail) == (len(hosts), sum(10 * worker + number for worker in workers))
+                assert sum(bool(message.sums) for message in mail) <= 1 + len(exchanges[own].routes.neighbours)
+                if number % 2:
+                    for sender, message in enumerate(mail):
+                        assert np.array_equal(message.batches[0], content(sender, own, number))
+
+
+def test_what_nobody_says_takes_no_place() -> None:
+    """A round without facts is one small frame to each neighbour, however many workers are behind it."""
+    nothing = bundled([(number, (), {}) for number in range(100)], (3, 500_000, 0, 0))
+    assert nothing.numbers == () and nothing.batches == {}
+    assert sum(map(len, framed(1, nothing))) < 50
 
 
 def test_much_at_once() -> None:

@@ -35,7 +35,7 @@ from emberlog.workers.kernels.tuning import ENTRIES_AT_ONCE, RESULT_BATCH
 from emberlog.workers.recover.checkpoints import Checkpoints, SavedState, Stale
 from emberlog.workers.store.history import HistoryBatch
 from emberlog.workers.store.numbering import Steps, standing_still
-from emberlog.workers.wire.messages import Mail, Message, Progress, Running
+from emberlog.workers.wire.messages import Mail, Message, Progress, Running, added
 
 _DOMAINS, _CHANGED, _TOTAL, _FACTS, _FILLED, _DELTA, _EXTENTS = (
     "domains",
@@ -119,36 +119,36 @@ class BitMatrix:
             if self.rounds is not None:
                 self.rounds.append(self._listed(delta, changed))
             is_due = self.checkpoints is not None and self.checkpoints.is_due(iteration + 1)
-            mail: Mail = [Message((changed, self.total, int(is_due))) for _ in range(self.workers)]
-            added = 0
+            mail: Mail = [Message(sums=(changed, self.total, int(is_due))) for _ in range(self.workers)]
+            new = 0
             for number, rule in enumerate(self.rules):
-                since, before = perf_counter(), added
+                since, before = perf_counter(), new
                 outgoing: list[list[Lanes]] = [[] for _ in range(self.workers)]
                 for places, words in self._gathered(delta, self.right_steps[number]):
-                    added += add_rows(places, words, *_ends(rule.left), self.full, coming)
+                    new += add_rows(places, words, *_ends(rule.left), self.full, coming)
                     self._keep_for_others(outgoing, self.readers[number], places, words)
                 for worker, kept in enumerate(outgoing):
                     if kept:
                         mail[worker].batches[number] = joined(kept, 2)
-                self.tell_count(number, iteration + 1, added - before, perf_counter() - since)
+                self.tell_count(number, iteration + 1, new - before, perf_counter() - since)
             clear_rows(delta)
             received = yield mail
-            everyone = sum(message.numbers[0] for message in received)
+            everyone, total, due = added(received)
             if everyone == 0:
                 return
             for number, rule in enumerate(self.rules):
-                since, before = perf_counter(), added
+                since, before = perf_counter(), new
                 entries = np.ascontiguousarray(gather(received, number, 2))
-                added += add_rows(entries[0], entries[1].view(np.uint64), *_ends(rule.left), self.full, coming)
-                self.tell_count(number, iteration + 1, added - before, perf_counter() - since)
+                new += add_rows(entries[0], entries[1].view(np.uint64), *_ends(rule.left), self.full, coming)
+                self.tell_count(number, iteration + 1, new - before, perf_counter() - since)
             iteration += 1
             if self.tells_of_all:
-                self.watch(Progress(iteration, everyone, sum(message.numbers[1] for message in received)))
+                self.watch(Progress(iteration, everyone, total))
             else:
                 self.watch(Progress(iteration, changed, self.total))
-            changed = added
-            self.total += added
-            if all(message.numbers[2] for message in received):
+            changed = new
+            self.total += new
+            if due == self.workers:
                 self._save(iteration, changed, coming)
 
     def _save(self, iteration: int, changed: int, coming: DeltaRows) -> None:

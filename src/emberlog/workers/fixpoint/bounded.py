@@ -17,7 +17,7 @@ from emberlog.workers.store.history import HistoryBatch, KeepsHistory
 from emberlog.workers.store.joined import Contribution
 from emberlog.workers.store.relations import WorkerRelation
 from emberlog.workers.store.stores import KeyedStore, SetStore, StaticStore
-from emberlog.workers.wire.messages import Mail, Progress, Running
+from emberlog.workers.wire.messages import Mail, Progress, Running, added
 
 
 class BoundedWorker(Worker, KeepsHistory):
@@ -56,12 +56,13 @@ class BoundedWorker(Worker, KeepsHistory):
                 self.rounds.append(following)
             total = sum(relation.count for relation in following.values())
             received = yield self.empty_mail(differs, total, int(self.task.is_checkpoint_due(iteration)))
-            everyone = Progress(iteration, sum(m.numbers[0] for m in received), sum(m.numbers[1] for m in received))
+            changed, total, due = added(received)
+            everyone = Progress(iteration, changed, total)
             self.report(everyone)
             self.check_limits(everyone)
             if everyone.changed == 0:
                 return
-            if all(message.numbers[2] for message in received):
+            if due == self.task.workers:
                 self._save(iteration)
 
     def _differs(self, before: WorkerRelation, after: WorkerRelation) -> bool:

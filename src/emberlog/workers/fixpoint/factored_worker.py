@@ -33,7 +33,7 @@ from emberlog.workers.store.indexes import Intersection, Matches
 from emberlog.workers.store.joined import written_out
 from emberlog.workers.store.numbering import NumberedSide, Steps, domain_of, numbered
 from emberlog.workers.store.stores import StaticStore
-from emberlog.workers.wire.messages import Mail, Progress, Running
+from emberlog.workers.wire.messages import Mail, Progress, Running, added
 
 LARGEST_NUMBER = 2**31 - 1
 """Steps are numbered in 32 bits."""
@@ -269,9 +269,7 @@ class FactoredWorker(Worker, KeepsHistory):
     def _sample_of_all(self, steps: Steps, sources: Sources) -> Generator[Mail, Mail, ClosureSample]:
         mine = sampled(steps, sources)
         received = yield self.empty_mail(mine.sources, mine.sampled, mine.facts, mine.steps, mine.visits)
-        return ClosureSample(
-            *(sum(figures) for figures in zip(*(message.numbers for message in received), strict=True))
-        )
+        return ClosureSample(*added(received))
 
     def _matrix_choice(self, pairs: Pairs, rules: Sequence[RuleSteps]) -> Choice:
         if self.asked_for is Representation.ROWS:

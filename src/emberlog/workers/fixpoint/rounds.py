@@ -17,7 +17,7 @@ from emberlog.workers.plan.rules import Probe, RelationLayout
 from emberlog.workers.store.joined import Contribution
 from emberlog.workers.store.relations import WorkerRelation
 from emberlog.workers.store.stores import SetStore, StaticStore
-from emberlog.workers.wire.messages import Mail, Progress, Running
+from emberlog.workers.wire.messages import Mail, Progress, Running, added
 
 
 class RoundsWorker(GrowingWorker):
@@ -198,7 +198,7 @@ class RoundsWorker(GrowingWorker):
         portions, is_last, is_over = self.portions(contributions, self._portion), False, False
         total = self._total_before()
         sums: tuple[int, int] | None = None
-        due: tuple[int, ...] = ()
+        due = 0
         while not is_over:
             # Who is through waits for those who are not.
             portion, is_last = ({}, True) if is_last else next(portions)
@@ -207,16 +207,16 @@ class RoundsWorker(GrowingWorker):
             for name, lanes in portion.items():
                 self.post(mail, self.channels[name], lanes, self.route(name, lanes))
             received = yield mail
-            changes, totals, due, more = zip(*(message.numbers for message in received), strict=True)
-            sums = sums or (sum(changes), sum(totals))
-            is_over = not any(more)
+            everyone, total_of_all, due, more = added(received)
+            sums = sums or (everyone, total_of_all)
+            is_over = more == 0
             self._receive(received)
             if self._has_begun:
                 self.saving.swaps += 1
-                if all(due) and not is_over and self.saving.can_cut_rounds:
+                if due == self.task.workers and not is_over and self.saving.can_cut_rounds:
                     self.saving.save(self.saving.iteration)
         assert sums is not None
-        return *sums, all(due)
+        return *sums, due == self.task.workers
 
     def _receive(self, received: Mail) -> None:
         if self.saving.drained:

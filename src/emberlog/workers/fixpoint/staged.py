@@ -19,7 +19,7 @@ from emberlog.workers.recover.store_states import restore_relation, save_relatio
 from emberlog.workers.store.joined import Contribution
 from emberlog.workers.store.relations import WorkerRelation
 from emberlog.workers.store.stores import StaticStore
-from emberlog.workers.wire.messages import Mail, Progress, Running
+from emberlog.workers.wire.messages import Mail, Message, Progress, Running, added
 
 NONE_LEFT = 2**62
 
@@ -73,9 +73,10 @@ class StagedWorker(Worker):
         """Returns the lowest stage and place that waits on any worker, and whether everyone wants a checkpoint before
         it."""
         mine = min(self.waiting, default=(NONE_LEFT, 0))
-        received = yield self.empty_mail(*mine, int(self.task.is_checkpoint_due(iteration)))
+        is_due = int(self.task.is_checkpoint_due(iteration))
+        received = yield [Message(mine, sums=(is_due,)) for _ in range(self.task.workers)]
         stage, place = min((message.numbers[0], message.numbers[1]) for message in received)
-        return stage, place, all(message.numbers[2] for message in received)
+        return stage, place, added(received) == (self.task.workers,)
 
     def _save(self, iteration: int) -> None:
         assert self.task.checkpoints is not None
@@ -117,7 +118,8 @@ class StagedWorker(Worker):
         received = yield mail
         for name, channel in self.channels.items():
             self._wait(name, gather(received, channel, self.program.relation(name).width))
-        return sum(m.numbers[0] for m in received), sum(m.numbers[1] for m in received)
+        everyone, total = added(received)
+        return everyone, total
 
     def _wait(self, name: str, lanes: Lanes) -> None:
         relation = self.program.relation(name)

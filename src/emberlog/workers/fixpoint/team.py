@@ -21,7 +21,7 @@ from emberlog.workers.fixpoint.worker import Worker, WorkerTask
 from emberlog.workers.kernels.hashing import parts_by_owner, rows_of_owner
 from emberlog.workers.kernels.lanes import Lane, Lanes, joined, no_rows
 from emberlog.workers.kernels.threads import in_threads
-from emberlog.workers.kernels.tuning import MATRIX_MEMORY, MOST_ARCS, SHORT_ROUND, SHORT_ROUNDS
+from emberlog.workers.kernels.tuning import GROUPS_PER_WORKER, MATRIX_MEMORY, MOST_ARCS, SHORT_ROUND, SHORT_ROUNDS
 from emberlog.workers.plan.factored import factored_for
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.plan.partition_choice import Kind, PartitionChoice, Walk
@@ -38,7 +38,7 @@ from emberlog.workers.store.partitioning import (
     from_lanes,
 )
 from emberlog.workers.store.stores import StaticStore
-from emberlog.workers.wire.messages import Carrier, Mail, Message, Progress, Running
+from emberlog.workers.wire.messages import Carrier, Mail, Message, Progress, Running, added
 
 FEW_PASSES = 8
 """Workers for whom a thread each passes over all rows; for more of them one pass divides them."""
@@ -217,17 +217,17 @@ def agreed_hot_keys(columns: Mapping[str, Lane], exchange: Carrier, workers: int
     of it, so that no worker hears of all frequent values but of the hot ones."""
     if workers == 1 or not columns:
         return NO_HOT_KEYS
-    mail = [Message(tuple(len(lane) for lane in columns.values())) for _ in range(workers)]
+    mail = [Message(sums=tuple(len(lane) for lane in columns.values())) for _ in range(workers)]
     for channel, lane in enumerate(columns.values()):
         found = np.stack(frequent(lane, workers))
         for worker, part in parts_by_owner(found, Hashed(workers).owners(found[0]), workers):
             mail[worker].batches[channel] = part
     received = exchange.swap(mail)
-    rows = np.array([message.numbers for message in received]).sum(axis=0)
+    rows = added(received)
     mail = [Message() for _ in range(workers)]
     for channel in range(len(columns)):
         values, counts = joined([one.batches[channel] for one in received if channel in one.batches], 2)
-        hot = hot_among(values, counts, int(rows[channel]), workers)
+        hot = hot_among(values, counts, rows[channel], workers)
         rows_of_hot = hot[None]
         for message in mail if len(hot) else ():
             message.batches[channel] = rows_of_hot
@@ -260,8 +260,7 @@ def agreed(
     arcs = arcs_of(choice.walks, shares)
     if kind is Kind.TURNS:
         arcs = ends_counted(arcs)  # all that it takes, and little of it
-    counted = exchange.swap([Message((arcs.shape[1],)) for _ in range(workers)])
-    total = sum(message.numbers[0] for message in counted)
+    (total,) = added(exchange.swap([Message(sums=(arcs.shape[1],)) for _ in range(workers)]))
     if total > MOST_ARCS and not choice.is_asked_for:
         return Hashed(workers), f"placed by hash: {total:,} arcs are too many for one worker to place by {kind.value}"
     mail = [Message() for _ in range(workers)]
@@ -275,5 +274,5 @@ def agreed(
         for message in mail:
             message.batches[0] = table
     told = exchange.swap(mail)[0].batches[0]
-    note = f"{told.shape[1]:,} values were dealt out one by one" if kind is Kind.TURNS else ""
+    note = f"values were dealt out in {GROUPS_PER_WORKER * workers:,} groups" if kind is Kind.TURNS else ""
     return from_lanes(told, workers), note

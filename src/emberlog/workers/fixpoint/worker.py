@@ -397,8 +397,8 @@ class Worker(RelationAccess):
 
     # Sending
 
-    def empty_mail(self, *numbers: int) -> Mail:
-        return [Message(numbers) for _ in range(self.task.workers)]
+    def empty_mail(self, *sums: int) -> Mail:
+        return [Message(sums=sums) for _ in range(self.task.workers)]
 
     def post(self, mail: Mail, channel: int, lanes: Lanes, route: Lane | None) -> None:
         """Puts each row into the message to the worker that owns its value in `route`, or into every message; once for

@@ -94,7 +94,7 @@ class Kind(Enum):
     RANGE = "range"
     LOCALITY = "locality"
     TURNS = "turns"
-    """Dealt out one by one: where there are few, hashes leave some workers with many of them. Nobody asks for it."""
+    """Dealt out in small groups: hashes of few values leave some workers with many of them. Nobody asks for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def choose_partitioning(
         return PartitionChoice(Kind.HASH, (), "nothing is exchanged")
     values = _values_of(walks, statistics)
     if walks and values is not None and values <= MOST_DEALT:
-        why = f"about {values:,.0f} values, dealt out one by one where so few would not be even by hash"
+        why = f"about {values:,.0f} values, dealt out where so few would not be even by hash"
         return PartitionChoice(Kind.TURNS, walks, why, values=values)
     return PartitionChoice(Kind.HASH, (), "in rounds every worker waits for all others, wherever values are")
 

@@ -1,11 +1,13 @@
-"""Tells which worker owns a value: by its hash, by ranges, or so that values that belong together are together.
+"""Tells which worker owns a value: by its hash, by ranges, so that everyone has equally much, or so that values that
+belong together are together.
 
-The last two are computed from the arcs that the recursion walks. With values that are linked on one worker, most of
-what it derives is its own, and a local fixpoint goes far before anything is sent (Datalography's super vertices).
+All but the first are computed from the arcs that the recursion walks. With values that are linked on one worker, most
+of what it derives is its own, and a local fixpoint goes far before anything is sent (Datalography's super vertices).
 """
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
@@ -15,6 +17,7 @@ import numpy.typing as npt
 from emberlog.workers.kernels.hashing import owners as hashed_owners
 from emberlog.workers.kernels.lanes import Lane, Lanes
 from emberlog.workers.kernels.steps import Ranks, breadth_first_ranks
+from emberlog.workers.kernels.tuning import GROUPS_PER_WORKER
 from emberlog.workers.plan.partition_choice import Kind
 from emberlog.workers.store.numbering import Domain, domain_of, packed
 
@@ -57,7 +60,18 @@ class Tabled:
         return np.where(is_known, self.by_number[numbers], hashed_owners(lane, self.workers))
 
 
-Partitioning: TypeAlias = Hashed | Ranged | Tabled
+@dataclass(frozen=True, slots=True, eq=False)
+class Grouped:
+    """Places values in groups by their hash: by few of them all values are spread evenly, however many there are."""
+
+    by_group: Owners
+    """As many for each worker as `GROUPS_PER_WORKER` says."""
+
+    def owners(self, lane: Lane) -> Owners:
+        return self.by_group[hashed_owners(lane, len(self.by_group))]
+
+
+Partitioning: TypeAlias = Hashed | Ranged | Tabled | Grouped
 
 
 def divided(kind: Kind, arcs: Lanes, workers: int, ignored_bits: int = 0) -> Partitioning:
@@ -90,18 +104,22 @@ def ends_counted(arcs: Lanes) -> Lanes:
 
 
 def dealt(ends: Lanes, workers: int) -> Partitioning:
-    """Returns the partitioning that deals values out in turn, those with most arcs first: each worker has the same
-    number of values, and about the same arcs. A value may be there several times."""
+    """Returns the partitioning that deals groups of values out, those with most values first, and with most arcs of
+    these, each to the worker that has least so far: all have about the same number of values, and about the same arcs.
+    A value may be there several times."""
     if not ends.shape[1]:
         return Hashed(workers)
     domain = domain_of([ends[:1]], 1)
-    arcs = np.bincount(domain.numbers(ends[:1]), ends[1], domain.count)
-    there = np.arange(workers, dtype=np.int32)
-    by_number = np.empty(domain.count, np.int32)
-    # There and back, so that nobody is always the first.
-    turns = np.resize(np.concatenate((there, there[::-1])), domain.count)
-    by_number[np.argsort(-arcs, kind="stable")] = turns
-    return Tabled(workers, domain, by_number)
+    groups = GROUPS_PER_WORKER * workers
+    group = hashed_owners(domain.values[0], groups)
+    values = np.bincount(group, minlength=groups)
+    arcs = np.bincount(hashed_owners(ends[0], groups), ends[1], groups)
+    by_group = (np.arange(groups) % workers).astype(np.int32)  # where values go by their hash
+    least = [(0, 0.0, worker) for worker in range(workers)]
+    for one in np.lexsort((-arcs, -values))[: np.count_nonzero(values)].tolist():
+        has_values, has_arcs, by_group[one] = least[0]
+        heapq.heapreplace(least, (has_values + int(values[one]), has_arcs + float(arcs[one]), least[0][2]))
+    return Grouped(by_group)
 
 
 def _shares(weights: Lane, workers: int) -> Owners:
@@ -128,6 +146,10 @@ def _breadth_first(origins: Ranks, targets: Ranks, count: int) -> Ranks:
     return breadth_first_ranks(in_order.starts, in_order.targets)
 
 
+_ROWS_OF_GROUPS = GROUPS_PER_WORKER // 4
+"""Words that the groups of a worker take, two bytes each."""
+
+
 def as_lanes(partitioning: Partitioning) -> Lanes:
     """Returns a partitioning as it travels to other workers."""
     match partitioning:
@@ -137,6 +159,8 @@ def as_lanes(partitioning: Partitioning) -> Lanes:
             return bounds[None]
         case Tabled(_, domain, by_number):
             return np.vstack((domain.values, by_number.astype(np.int64)[None]))
+        case Grouped(by_group):
+            return by_group.astype(np.uint16).view(np.int64).reshape(_ROWS_OF_GROUPS, -1)
         case _:
             assert_never(partitioning)
 
@@ -147,6 +171,8 @@ def from_lanes(lanes: Lanes, workers: int) -> Partitioning:
             return Hashed(workers)
         case 1:
             return Ranged(lanes[0])
+        case rows if rows == _ROWS_OF_GROUPS:
+            return Grouped(np.ascontiguousarray(lanes).reshape(-1).view(np.uint16).astype(np.int32))
         case _:
             # Values travel in the order of their numbers, which is their own order.
             return Tabled(workers, domain_of([lanes[:1]], 1), lanes[1].astype(np.int32))

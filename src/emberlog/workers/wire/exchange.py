@@ -1,7 +1,8 @@
 """Carries mail between workers: everyone's message to everyone, all at the same time.
 
 Sending and receiving go on together, so nobody waits for somebody who waits for him. Where workers are connected host
-by host, mail goes in two steps: in bundles to a partner on the other host, who hands them on.
+by host, mail goes in two steps: in bundles to a partner on the other host, who hands them on. What everybody only adds
+up is added before it is handed on.
 """
 
 from __future__ import annotations
@@ -12,9 +13,8 @@ import time
 from collections.abc import Collection, Mapping
 
 from emberlog.workers.kernels.tuning import MOST_QUEUED
-from emberlog.workers.wire.frames import PeerLost
 from emberlog.workers.wire.link import Link
-from emberlog.workers.wire.messages import Mail, Message
+from emberlog.workers.wire.messages import Mail, Message, added
 from emberlog.workers.wire.routes import Letters, Routes, bundled, letters_of, unbundled
 
 _READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
@@ -45,23 +45,25 @@ class Exchange:
         else:
             found = self._swap_by_partners(mail)
         found[self.number] = mail[self.number]
-        if len(found) < len(mail):
-            raise PeerLost("a bundle that is not complete")
         return [found[worker] for worker in range(len(mail))]
 
     def _swap_by_partners(self, mail: Mail) -> dict[int, Message]:
-        own, routes = self.number, self.routes
-        abroad = {partner: bundled([letters_of(own, mail, group)]) for partner, group in routes.abroad.items()}
+        own, routes, sums = self.number, self.routes, mail[self.number].sums
+        abroad = {partner: bundled([letters_of(own, mail, group)], sums) for partner, group in routes.abroad.items()}
         within: dict[int, list[Letters]] = {local: [letters_of(own, mail, (local,))] for local in routes.locals}
-        found: dict[int, Message] = {}
-        for peer, bundle in self._carry(abroad, routes.served).items():
+        found = {peer: Message() for peer in self.peers}
+        from_abroad = self._carry(abroad, routes.served)
+        for peer, bundle in from_abroad.items():
             for origin, shared, listed in unbundled(bundle, {peer}, self._near):
                 found[origin] = listed.get(own) or Message(shared)
                 for local, letters in within.items():
                     letters.append((origin, shared, {local: listed[local]} if local in listed else {}))
-        for peer, bundle in self._carry({local: bundled(all_) for local, all_ in within.items()}, within).items():
+            found[peer].sums = bundle.sums
+        sums = added([mail[own], *from_abroad.values()])
+        for peer, bundle in self._carry({one: bundled(all_, sums) for one, all_ in within.items()}, within).items():
             for origin, shared, listed in unbundled(bundle, routes.origins[peer], {own}):
                 found[origin] = listed.get(own) or Message(shared)
+            found[peer].sums = bundle.sums
         return found
 
     def _carry(self, outgoing: Mapping[int, Message], senders: Collection[int]) -> dict[int, Message]:

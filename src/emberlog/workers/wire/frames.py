@@ -14,8 +14,10 @@ from emberlog.workers.kernels.memory import claim
 from emberlog.workers.kernels.tuning import SMALL_PIECE
 from emberlog.workers.wire.messages import Message
 
-HEADER = struct.Struct("<4sIQ")
+HEADER = struct.Struct("<4sII")
 _MAGIC = b"MAIL"
+_NUMBERS = (1 << 32) - 1
+"""Frames are numbered up to here, and on from the beginning."""
 _CODES = {1: "b", 2: "h", 4: "i", 8: "q"}
 """How a word of a directory is written, by its bytes, which stand above the number of words in the header. They are as
 few as all words of the frame allow: a round without facts is little else, many times over."""
@@ -39,11 +41,10 @@ class PeerStopped(PeerLost):
 
 def framed(number: int, message: Message) -> list[memoryview]:
     """Returns the bytes of a frame in pieces. Large lanes that lie in one piece are not copied."""
-    numbers = message.numbers
+    words = [len(message.numbers), *message.numbers, len(message.sums), *message.sums, len(message.batches)]
     if not message.batches:
-        return [memoryview(_head(number, [len(numbers), *numbers, 0]))]
+        return [memoryview(_head(number, words))]
     batches = {channel: np.ascontiguousarray(lanes) for channel, lanes in message.batches.items()}
-    words = [len(numbers), *numbers, len(batches)]
     for channel, lanes in batches.items():
         words += (channel, *lanes.shape)
     pieces = (lanes.data.cast("B") for lanes in batches.values() if lanes.size)
@@ -54,7 +55,7 @@ def _head(number: int, words: Sequence[int]) -> bytes:
     """Returns the header and the directory of a frame."""
     low, high = min(words), max(words)
     size = next(size for size in _CODES if -1 << 8 * size - 1 <= low and high < 1 << 8 * size - 1)
-    return struct.pack(f"<4sIQ{len(words)}{_CODES[size]}", _MAGIC, size << 24 | len(words), number, *words)
+    return struct.pack(f"<4sII{len(words)}{_CODES[size]}", _MAGIC, size << 24 | len(words), number & _NUMBERS, *words)
 
 
 def _joined(pieces: Sequence[memoryview]) -> list[memoryview]:
@@ -89,6 +90,7 @@ class Incoming:
         """Expects the next frame."""
         self._number += 1
         self._numbers: tuple[int, ...] = ()
+        self._sums: tuple[int, ...] = ()
         self._batches: dict[int, Lanes] = {}
         self._part = bytearray(HEADER.size)
         self._continue: Callable[[], None] | None = self._read_header
@@ -107,7 +109,7 @@ class Incoming:
                 else:
                     self._waiting[0] = self._waiting[0][got:]
             if self._continue is None:
-                message = Message(self._numbers, self._batches)
+                message = Message(self._numbers, self._batches, self._sums)
                 self._begin()
                 return message
             self._continue()
@@ -117,7 +119,7 @@ class Incoming:
             raise PeerStopped(f"{self._sender} has no memory left")
         magic, size_and_words, number = HEADER.unpack(self._part)
         size, words = size_and_words >> 24, size_and_words & _WORDS
-        if magic != _MAGIC or size not in _CODES or not 2 <= words <= MOST_WORDS or number != self._number:
+        if magic != _MAGIC or size not in _CODES or not 3 <= words <= MOST_WORDS or number != self._number & _NUMBERS:
             raise PeerLost(f"{self._sender} sent a frame that is not the next one")
         self._directory = struct.Struct(f"<{words}{_CODES[size]}")
         self._part = bytearray(self._directory.size)
@@ -126,12 +128,13 @@ class Incoming:
 
     def _read_directory(self) -> None:
         words = self._directory.unpack(self._part)
-        count = words[0]
-        if not 0 <= count <= len(words) - 2 or len(words) != count + 2 + 3 * words[count + 1]:
-            raise PeerLost(f"{self._sender} sent a frame with a broken directory")
-        self._numbers = words[1 : count + 1]
+        numbers, words = self._counted(words, 3)
+        sums, words = self._counted(words, 2)
+        if len(words) != 1 + 3 * words[0]:
+            raise self._broken()
+        self._numbers, self._sums = numbers, sums
         size = 0
-        for place in range(count + 2, len(words), 3):
+        for place in range(1, len(words), 3):
             channel, width, rows = words[place : place + 3]
             size += 8 * width * rows
             if not 0 <= width <= MOST_LANES or rows < 0 or size > MOST_BYTES:
@@ -142,3 +145,13 @@ class Incoming:
             if lanes.size:
                 self._waiting.append(lanes.data.cast("B"))
         self._continue = None
+
+    def _counted(self, words: tuple[int, ...], fewest: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Takes so many words as the first one says, out of `fewest` at least, and returns the others, too."""
+        count = words[0]
+        if not 0 <= count <= len(words) - fewest:
+            raise self._broken()
+        return words[1 : count + 1], words[count + 1 :]
+
+    def _broken(self) -> PeerLost:
+        return PeerLost(f"{self._sender} sent a frame with a broken directory")

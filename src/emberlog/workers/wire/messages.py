@@ -11,14 +11,22 @@ from emberlog.workers.kernels.lanes import Lanes
 
 @dataclass(slots=True)
 class Message:
-    """Holds what a worker has for one other: numbers that all compare, and batches by channel."""
+    """Holds what a worker has for one other: numbers, and batches by channel. Its part of `sums` is the same for all
+    others; they add the parts of all workers up, so in rounds some are added on their way (see `added`)."""
 
     numbers: tuple[int, ...] = ()
     batches: dict[int, Lanes] = field(default_factory=dict)
+    sums: tuple[int, ...] = ()
 
 
 Mail: TypeAlias = list[Message]
 """One message per worker, its own included."""
+
+
+def added(received: Mail) -> tuple[int, ...]:
+    """Returns the sums over all workers, wherever in the mail of a round the parts of them are."""
+    return tuple(map(sum, zip(*(message.sums for message in received if message.sums), strict=True)))
+
 
 Running: TypeAlias = Generator[Mail, Mail, None]
 """A worker at work: it yields its mail and is sent that of the others."""

@@ -78,7 +78,7 @@ class Routes:
 
 Letters = tuple[int, tuple[int, ...], dict[int, Message]]
 """What one worker has for several: from whom, the numbers of all messages that are not listed, and those that are, by
-receiver. In a round all of them have the same numbers, and most have no rows."""
+receiver. In a round all of them have the same numbers, mostly none, and most have no rows."""
 
 
 def letters_of(number: int, mail: Mail, receivers: Sequence[int]) -> Letters:
@@ -88,13 +88,16 @@ def letters_of(number: int, mail: Mail, receivers: Sequence[int]) -> Letters:
     return number, shared, listed
 
 
-def bundled(letters: Iterable[Letters]) -> Message:
-    """Returns letters as one message for the neighbour on their way. Rows for several receivers are there once."""
+def bundled(letters: Iterable[Letters], sums: tuple[int, ...] = ()) -> Message:
+    """Returns letters as one message for the neighbour on their way. Rows for several receivers are there once, and
+    letters that say nothing are left out. `sums` are those of all who wrote, together."""
     numbers: list[int] = []
     batches: dict[int, Lanes] = {}
     places: dict[int, int] = {}
     """Of batches that are there already, by identity."""
     for origin, shared, listed in letters:
+        if not shared and not listed:
+            continue
         numbers += (origin, len(shared), *shared, len(listed))
         for receiver, message in listed.items():
             own = message.numbers
@@ -104,7 +107,7 @@ def bundled(letters: Iterable[Letters]) -> Message:
                 place = places.setdefault(id(lanes), len(places))
                 batches[place] = lanes
                 numbers += (channel, place)
-    return Message(tuple(numbers), batches)
+    return Message(tuple(numbers), batches, sums)
 
 
 _SHARED = -1

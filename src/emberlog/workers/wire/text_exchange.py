@@ -12,7 +12,7 @@ import pyarrow as pa
 from emberlog.workers.kernels.lanes import Lane
 from emberlog.workers.store.texts import SpreadTexts, TextTable, packed, unpacked
 from emberlog.workers.wire.frames import PeerLost
-from emberlog.workers.wire.messages import Carrier, Mail, Message
+from emberlog.workers.wire.messages import Carrier, Mail, Message, added
 
 _TEXTS = 1 << 20
 """The channel of texts, behind those of relations."""
@@ -105,11 +105,11 @@ class OwnedTexts:
             return
         while True:
             batch = next(batches, None)
-            asked = [Message((int(batch is not None),)) for _ in range(self._workers)]
+            asked = [Message(sums=(int(batch is not None),)) for _ in range(self._workers)]
             for owner, codes in self._texts.wanted([batch[column] for column in coded] if batch else ()).items():
                 asked[owner].batches[0] = codes[None]
             received = self.swap(asked)
-            if not any(message.numbers[0] for message in received):
+            if added(received) == (0,):
                 return
             answers = [Message() for _ in range(self._workers)]
             for peer, message in enumerate(received):
