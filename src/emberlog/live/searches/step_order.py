@@ -13,6 +13,8 @@ from emberlog.semantics.model import Absent, Bind, Compare, CoreRule, Holds, Lit
 from emberlog.semantics.totality import TRY, literal_can_fail
 from emberlog.syntax.ast import Binary, BinaryOperator, Call, Constant, Expression, Variable, variables_of
 
+_SMALL = 1024
+
 Guess: TypeAlias = tuple[str, Expression]
 """A variable, and the value that it must have: `X` from `Y = X + 1`."""
 
@@ -85,8 +87,9 @@ def next_step(rule: CoreRule, pending: Sequence[int], bound: set[str], facts: Ma
 
 
 def _expected(size: int, known: int, width: int) -> float:
-    """Estimates how many facts agree: each known column leaves a root of them."""
-    return float(math.pow(size + 1, 1 - known / width))
+    """Estimates how many facts agree: each known column leaves a root of them. A search is compiled once, often when
+    there are few facts or none, so what is small is taken to grow."""
+    return float(math.pow(max(size, _SMALL), 1 - known / width))
 
 
 def _read_by(literal: Literal) -> set[str]:
