@@ -13,7 +13,10 @@ from emberlog.config import Limits
 from emberlog.database import Database
 from emberlog.diagnostics import EmberlogError
 from emberlog.io.local_relation import LocalRelation
+from emberlog.live.searches.facts import Facts
+from emberlog.live.searches.step_order import next_step
 from emberlog.live.view import Change, LiveView
+from tests.programs import checked
 
 REACH = "reach(X, Y) :- edge(X, Y).  reach(X, Z) :- reach(X, Y), edge(Y, Z)."
 
@@ -217,12 +220,18 @@ def test_closing_gives_everything_back() -> None:
 
 
 def test_explain_tells_what_is_computed_anew_and_why() -> None:
-    text = "n(X) :- e(X, _).  @iterations(3) n(Y) :- n(X), e(X, Y).  c(count<X>) :- n(X)."
+    text = "n(X) :- e(X, _).  @iterations(40) n(Y) :- n(X), e(X, Y).  c(count<X>) :- n(X)."
     view = live(text, e=[(1, 2)])
-    assert "n: computed anew, and compared: each of the rounds" in view.explain()
+    assert "n: computed anew, and compared: it has more than 32 rounds" in view.explain()
     with view.transaction() as t:
         t.insert("e", [(2, 3)])
     assert facts(view["c"]) == {(3,)}
+
+
+def test_a_view_that_begins_empty_looks_things_up() -> None:
+    [rule] = checked("c(Y, Z) :- p(X, Z), q(X, Y).", params={}).rules
+    empty = {name: Facts(name) for name in ("p", "q")}
+    assert next_step(rule, [0, 1], {"Y"}, empty) == 1  # of q a column is known, of p none
 
 
 def test_data_beside_rules_is_an_input() -> None:

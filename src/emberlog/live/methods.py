@@ -12,10 +12,12 @@ from emberlog.live.maintain.loading import Loader
 from emberlog.live.maintain.maintainer import Maintainer
 from emberlog.live.maintain.members import Member
 from emberlog.live.maintain.recomputing import Recomputing
+from emberlog.live.maintain.rounds import Rounds
 from emberlog.live.maintain.supporting import Supporting
 from emberlog.live.searches.bodies import MOST_LOOPS, Body
 from emberlog.live.searches.facts import Facts
 from emberlog.live.searches.step_order import reads_failing
+from emberlog.live.unroll import MOST_ROUNDS, unroll
 from emberlog.logical.build import build
 from emberlog.logical.contributions import ContributionLayout, layout_of
 from emberlog.logical.needed_strata import needed_strata
@@ -28,26 +30,40 @@ from emberlog.source import NOWHERE
 
 _ANEW = {
     RecursionCase.MONOTONE_SUM: "a count or sum in its own recursion has no single contribution to follow",
-    RecursionCase.STAGED: "each stage is made of the whole one before it",
-    RecursionCase.BOUNDED: "each of the rounds is made of the whole one before it",
+    RecursionCase.STAGED: f"it may have more than {MOST_ROUNDS} stages",
+    RecursionCase.BOUNDED: f"it has more than {MOST_ROUNDS} rounds, or a relation that only its own recursion begins",
 }
 
 
 def maintainers(checked: CheckedProgram, facts: Mapping[str, Facts], limits: Limits) -> Iterator[Maintainer]:
     """Yields what keeps each stratum up to date, in their order. Only what the outputs need is kept."""
-    checked = join_by_computed_keys(linearise(checked, NO_STATISTICS).checked, NO_STATISTICS).checked
+    unrolled = unroll(checked)
+    checked = join_by_computed_keys(linearise(unrolled.checked, NO_STATISTICS).checked, NO_STATISTICS).checked
     whole = build(checked)
-    strata = {name: stratum for stratum in checked.strata for name in stratum.relations}
     loader = Loader(whole, facts, limits, {rule.name: rule.span for rule in checked.rules if rule.span is not NOWHERE})
-    for planned in needed_strata(whole)[0]:
-        stratum = strata[planned.relations[0]]
-        why = _why_anew(checked, stratum, planned, facts)
-        if why is not None:
-            yield Recomputing(facts, loader, planned, why)
-        elif isinstance(planned.root, Definition):
-            yield _without_recursion(checked, planned.root, stratum, facts, loader)
-        else:
-            yield _with_recursion(checked, stratum, facts, limits, loader, planned)
+    needed = needed_strata(whole)[0]
+    rounds: dict[tuple[str, ...], list[Maintainer]] = {}
+    recursions = [unrolled.rounds.get(planned.relations[0]) for planned in needed]
+    for place, (planned, recursion) in enumerate(zip(needed, recursions, strict=True)):
+        maintainer = _maintainer(checked, planned, facts, limits, loader)
+        if recursion is None:
+            yield maintainer
+            continue
+        rounds.setdefault(recursion, []).append(maintainer)
+        if recursion not in recursions[place + 1 :]:
+            yield Rounds(facts, recursion, rounds[recursion])
+
+
+def _maintainer(
+    checked: CheckedProgram, planned: PlannedStratum, facts: Mapping[str, Facts], limits: Limits, loader: Loader
+) -> Maintainer:
+    [stratum] = [one for one in checked.strata if planned.relations[0] in one.relations]
+    why = _why_anew(checked, stratum, planned, facts)
+    if why is not None:
+        return Recomputing(facts, loader, planned, why)
+    if isinstance(planned.root, Definition):
+        return _without_recursion(checked, planned.root, stratum, facts, loader)
+    return _with_recursion(checked, stratum, facts, limits, loader, planned)
 
 
 def _why_anew(

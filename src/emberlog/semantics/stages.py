@@ -7,7 +7,7 @@ is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from emberlog.datatypes import INT, UNKNOWN
@@ -26,7 +26,7 @@ class Stages:
 
 
 @dataclass(frozen=True, slots=True)
-class _Offset:
+class StageOffset:
     """A stage written as a variable plus a number."""
 
     variable: str
@@ -68,7 +68,7 @@ def query_limit(stages: Stages, queries: Sequence[CheckedQuery], rules: Iterable
 
 def stage_variable(rule: CoreRule, columns: Mapping[str, int]) -> str:
     """Returns the variable that a rule raises to its next stage."""
-    stage = _offset(rule.head[columns[rule.relation]], rule)
+    stage = stage_offset(rule.head[columns[rule.relation]], rule)
     return stage.variable if stage else "I"
 
 
@@ -89,7 +89,7 @@ def _propagate(
         for rule in rules:
             if rule.relation not in columns:
                 continue
-            stage = _offset(rule.head[columns[rule.relation]], rule)
+            stage = stage_offset(rule.head[columns[rule.relation]], rule)
             if stage is None or stage.plus < 0:
                 return None
             for atom in _atoms(rule, members):
@@ -114,7 +114,7 @@ def _propagate(
 
 
 def _growth(rule: CoreRule, columns: Mapping[str, int], members: frozenset[str]) -> int:
-    stage = _offset(rule.head[columns[rule.relation]], rule)
+    stage = stage_offset(rule.head[columns[rule.relation]], rule)
     return stage.plus if stage else 0
 
 
@@ -154,29 +154,47 @@ def _unbounded(columns: Mapping[str, int], rules: Sequence[CoreRule], members: f
             yield rule
 
 
-def _offset(value: HeadValue, rule: CoreRule) -> _Offset | None:
+def stage_offset(value: HeadValue, rule: CoreRule) -> StageOffset | None:
+    """Returns a stage in a head as what it is written as; None if it is something else."""
     if isinstance(value, Contribution):
         return None
     bindings = {literal.variable.name: literal.expression for literal in rule.body if isinstance(literal, Bind)}
     return _as_offset(value, bindings)
 
 
-def _as_offset(expression: Expression, bindings: Mapping[str, Expression]) -> _Offset | None:
+def _as_offset(expression: Expression, bindings: Mapping[str, Expression]) -> StageOffset | None:
     match expression:
         case Variable(name):
-            return _as_offset(bindings[name], bindings) if name in bindings else _Offset(name, 0)
+            return _as_offset(bindings[name], bindings) if name in bindings else StageOffset(name, 0)
         case ast.Binary(BinaryOperator.ADD, inner, Constant(int() as plus)) | ast.Binary(
             BinaryOperator.ADD, Constant(int() as plus), inner
         ):
             base = _as_offset(inner, bindings)
-            return _Offset(base.variable, base.plus + plus) if base else None
+            return StageOffset(base.variable, base.plus + plus) if base else None
         case _:
             return None
 
 
 def _is_bounded(rule: CoreRule, columns: Mapping[str, int]) -> bool:
     """Tells whether a comparison keeps the stage below something that does not move with it."""
-    stage = _offset(rule.head[columns[rule.relation]], rule)
+    return next(_bounds(rule, columns), None) is not None
+
+
+def last_stage(rule: CoreRule, columns: Mapping[str, int]) -> int | None:
+    """Returns the highest stage that a rule can give, if a comparison with a number says so."""
+    stage = stage_offset(rule.head[columns[rule.relation]], rule)
+    found = [
+        bound.value - is_strict - compared.plus + stage.plus
+        for compared, bound, is_strict in _bounds(rule, columns)
+        if stage is not None and isinstance(bound, Constant) and type(bound.value) is int
+    ]
+    return min(found, default=None)
+
+
+def _bounds(rule: CoreRule, columns: Mapping[str, int]) -> Iterator[tuple[StageOffset, Expression, bool]]:
+    """Yields comparisons that keep the stage below something that does not move with it: what is compared, with what,
+    and whether it has to be smaller."""
+    stage = stage_offset(rule.head[columns[rule.relation]], rule)
     bindings = {literal.variable.name: literal.expression for literal in rule.body if isinstance(literal, Bind)}
     below = (ComparisonOperator.LESS, ComparisonOperator.LESS_OR_EQUAL)
     above = (ComparisonOperator.GREATER, ComparisonOperator.GREATER_OR_EQUAL)
@@ -192,5 +210,4 @@ def _is_bounded(rule: CoreRule, columns: Mapping[str, int]) -> bool:
                 for variable in ast.variables_of(large)
             )
             if compared is not None and compared.variable == stage.variable and not limit_moves:
-                return True
-    return False
+                yield compared, large, literal.operator in (ComparisonOperator.LESS, ComparisonOperator.GREATER)
