@@ -19,6 +19,7 @@ from emberlog.io.facts import write_facts
 from tests.golden.corpus import GoldenCase, all_cases, warnings_text
 from tests.golden.questions import answered, questions_file
 from tests.golden.selections import update as update_selections
+from tests.golden.souffle_cases import MESSAGES, messages
 from tests.oracle.evaluate import evaluate
 
 STREAM_AREAS = ("papers", "streams")
@@ -76,6 +77,7 @@ def main() -> int:
             changed += 1
             print(f"{case.name}/{name}")
     update_selections()
+    MESSAGES.write_text(messages(), encoding="utf-8")
     print(f"{changed:,} files changed in {len(chosen):,} cases")
     return 0
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from emberlog.diagnostics import Diagnostics
+from emberlog.diagnostics import Diagnostics, nearest
 from emberlog.source import Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import BinaryOperator, ComparisonOperator, Expression
@@ -49,6 +49,14 @@ _LEVELS: tuple[dict[str, str], ...] = (
     {"bshl": "shl", "bshr": "shr", "bshru": "bshru"},
 )
 """Operators that are words, the ones that bind loosest first, and the functions that they are."""
+
+_OPERATORS = ("not", "in", "between", "like", "div", "mod")
+"""Words that mean something between the values of our language, and are names in Soufflé's."""
+
+_DIRECTIVES = (
+    *("decl", "type", "functor", "input", "output", "printsize", "limitsize"),
+    *("comp", "init", "override", "include", "once", "pragma", "plan"),
+)
 
 _MISSING = {
     "plan": "leave it out: joins are ordered by statistics",
@@ -121,8 +129,13 @@ class SouffleParser(TokenReader):
                 self.functors[functor.name.name] = functor
                 return []
             case _:
-                hint = _MISSING.get(word.text, "known are .decl, .type, .input, .output, .printsize, .comp, .init")
-                raise self._refused(f"`.{word.text}`", start.span.to(word.span), hint)
+                span = start.span.to(word.span)
+                if word.text not in _MISSING:
+                    guess = nearest(word.text, _DIRECTIVES)
+                    known = f"known are {', '.join(f'.{one}' for one in _DIRECTIVES)}"
+                    hint = f"did you mean `.{guess}`?" if guess else known
+                    raise self.problem("DL123", f"there is no directive `.{word.text}`", span, hint)
+                raise self._refused(f"`.{word.text}`", span, _MISSING[word.text])
 
     def _refused(self, what: str, span: Span, hint: str) -> SyntaxProblem:
         return self.problem("DL123", f"{what} of Soufflé is not there in Emberlog", span, hint)
@@ -387,9 +400,30 @@ class SouffleParser(TokenReader):
         right = self.expression()
         span = left.span.to(right.span)
         match left, right:
-            case ast.Variable(), ast.Call("range", (first, last)) if operator is ComparisonOperator.EQUAL:
-                return ast.Atom("range!", (left, first, last), False, span, right.span)
+            case ast.Variable(), ast.Call("range", (first, last, *step)) if operator is ComparisonOperator.EQUAL:
+                return self._range(left, first, last, step, span)
         return ast.Comparison(operator, left, right, span)
+
+    def _range(
+        self, value: ast.Variable, first: Expression, last: Expression, step: list[Expression], span: Span
+    ) -> ast.BodyPart:
+        """Returns what gives a variable the values of a range: of constants it may go down, and by any step."""
+        match first, last, step:
+            case ast.Constant(int() as low), ast.Constant(int() as high), [] | [ast.Constant(int())]:
+                by = step[0].value if step and isinstance(step[0], ast.Constant) else 1 if low <= high else -1
+                assert isinstance(by, int)
+                if by == 0:
+                    raise self.problem("DL124", "a range has a step other than 0", span)
+                if by != 1:
+                    number = ast.Variable(self._new_name("step"), span)
+                    zero, count = ast.Constant(0, span), ast.Constant(len(range(low, high, by)), span)
+                    self.hoisted.append(ast.Atom("range!", (number, zero, count), False, span, span))
+                    steps = ast.Binary(BinaryOperator.MULTIPLY, number, ast.Constant(by, span), span)
+                    reached = ast.Binary(BinaryOperator.ADD, first, steps, span)
+                    return ast.Comparison(ComparisonOperator.EQUAL, value, reached, span)
+            case _, _, [_, *_]:
+                raise self._refused("a range of variables with a step", span, "the ends and the step are constants")
+        return ast.Atom("range!", (value, first, last), False, span, span)
 
     # --- expressions ------------------------------------------------------------------------------------------------
 
@@ -484,10 +518,10 @@ class SouffleParser(TokenReader):
         functor = self.functors.get(name.text)
         if functor is None:
             hint = f"declare it: `.functor {name.text}(x: number): number`"
-            self.report("DL124", f"there is no functor `{name.text}`", name.span, hint)
-        elif len(functor.arguments) != len(arguments):
+            raise self.problem("DL124", f"there is no functor `{name.text}`", name.span, hint)
+        if len(functor.arguments) != len(arguments):
             count = f"{len(functor.arguments)} argument{'' if len(functor.arguments) == 1 else 's'}"
-            self.report("DL124", f"the functor `{name.text}` takes {count}, and gets {len(arguments)}", span)
+            raise self.problem("DL124", f"the functor `{name.text}` takes {count}, and gets {len(arguments)}", span)
         return ast.Call(f"@{name.text}", arguments, span)
 
     def _name(self) -> Expression:
@@ -515,7 +549,7 @@ class SouffleParser(TokenReader):
     def _plain(self, name: str) -> str:
         """Returns the name as a variable of ours has one."""
         name = name.replace("?", "_")
-        return f"{name}_" if name == "_" or name.lower() in LITERALS else name
+        return f"{name}_" if name == "_" or name.lower() in (*LITERALS, *_OPERATORS) else name
 
     def _at_aggregate(self) -> bool:
         """Behind the name of an aggregate: `count : …`, `sum x : …`, and not `min(x, y)`."""

@@ -69,7 +69,9 @@ _REFUSED = {
     "bshru": "shift a number that is not negative by bshr",
 }
 
-ORDER_OF_NO_CONCERN = frozenset({"inline", "no_inline", "magic", "no_magic", "brie", "btree", "btree_delete", "eqrel"})
+ORDER_OF_NO_CONCERN = frozenset(
+    {"inline", "no_inline", "magic", "no_magic", "brie", "btree", "btree_delete", "eqrel", "overridable"}
+)
 """Qualifiers that say how, and not what; `eqrel` says what, too."""
 
 _OLD_DIRECTIVES = frozenset({"input", "output", "printsize"})
