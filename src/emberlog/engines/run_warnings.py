@@ -17,15 +17,16 @@ class CutOffRecursions:
 
     def __init__(self, plan: LogicalPlan, listener: Listener) -> None:
         fixpoints = {one.index: one.root for one in plan.strata if isinstance(one.root, Fixpoint)}
-        self._bounds = {index: one.recursion.iterations for index, one in fixpoints.items()}
+        bounds = ((index, one.recursion.iterations) for index, one in fixpoints.items())
+        self._bounds = {index: bound for index, bound in bounds if bound is not None}
         self._listener = listener
         self.found: dict[int, RecursionCutOff] = {}
 
     def __call__(self, event: Event, /) -> None:
         self._listener(event)
-        if isinstance(event, IterationFinished):
+        if isinstance(event, IterationFinished) and event.stratum in self._bounds:
             self.found.pop(event.stratum, None)
-            if event.delta_rows and event.iteration == self._bounds.get(event.stratum):
+            if event.delta_rows and event.iteration == self._bounds[event.stratum]:
                 cut = RecursionCutOff(event.stratum, event.relations, event.iteration, event.delta_rows)
                 self.found[event.stratum] = cut
                 self._listener(cut)

@@ -175,7 +175,7 @@ def _semi_naive(
             try:
                 given = counting.rows(parts, relation.name, number - 1)
                 since = perf_counter()
-                rows = [row for some in given for row in some]
+                rows = given[0] if len(given) == 1 else [row for some in given for row in some]
                 changes[relation.name] = contributions.take(rows, stratum.full[relation.name], is_first=number == 1)
                 added, seconds = changes[relation.name][0], perf_counter() - since
                 counting.keep(parts, given, relation.name, number - 1, added, seconds, contributions.keys)

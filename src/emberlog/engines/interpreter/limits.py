@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 
 from emberlog.config import Limits
 from emberlog.deadline import end_of
@@ -44,6 +45,11 @@ class Watch:
         self._stratum = ""
         self._progress: Callable[[], str] = _no_progress
 
+    @property
+    def is_timed(self) -> bool:
+        """Tells whether the clock has to be looked at."""
+        return self._end is not None
+
     def enter(self, index: int, relations: Sequence[str]) -> None:
         self._stratum = f"stratum {index}: {', '.join(relations)}"
         self._progress = _no_progress
@@ -58,8 +64,8 @@ class Watch:
     ) -> None:
         """Takes note of an iteration that changed something, after which the stratum has `facts`, and checks the
         limits. It may have done no more than take facts away."""
-        self._progress = lambda: _progress(number, added, facts)
-        self._tell(number, sum(len(new) for _, new in added) or vanished, facts)
+        self._progress = partial(_progress, number, added, facts)
+        self._tell(number, sum([len(new) for _, new in added]) or vanished, facts)
         limit = self._limits.max_iterations
         if limit is not None and number > limit:
             raise self._stopped("DL510", f"the limit of {limit:,} iterations", "max_iterations")

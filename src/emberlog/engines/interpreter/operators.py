@@ -70,12 +70,15 @@ class Operators:
         give, check_time, saw = self._own_giver(plan), self._watch.check_time, self._watch.saw
 
         def rows() -> Rows:
-            check_time()
             found = give()
             saw(plan, len(found))
             return found
 
-        return rows
+        def rows_in_time() -> Rows:
+            check_time()
+            return rows()
+
+        return rows_in_time if self._watch.is_timed else rows
 
     def _own_giver(self, plan: Plan) -> Giver:
         match plan:

@@ -50,15 +50,17 @@ class RuleCounts:
 
     def rows(self, parts: Sequence[Part], relation: str, iteration: int) -> list[Rows]:
         """Returns what each part gives."""
+        if self._profile is None:
+            give = self._operators.rows
+            return [give(part.plan) for part in parts]
         found = []
         for part in parts:
             since = perf_counter()
             rows = self._operators.rows(part.plan)
             found.append(rows)
-            if self._profile is not None:
-                counts = self._profile.at(part.rule, relation, iteration)
-                counts.derived = (counts.derived or 0) + len(rows)
-                counts.seconds += perf_counter() - since
+            counts = self._profile.at(part.rule, relation, iteration)
+            counts.derived = (counts.derived or 0) + len(rows)
+            counts.seconds += perf_counter() - since
         return found
 
     def keep(
