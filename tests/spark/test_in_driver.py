@@ -18,11 +18,13 @@ from pyspark.sql import functions as F
 from emberlog.config import ON_ONE_MACHINE, Execution, Limits, Recovery
 from emberlog.database import Database
 from emberlog.diagnostics import EmberlogError
-from emberlog.events import Event, ExecutorChosen
+from emberlog.events import Event, ExecutorChosen, IterationFinished
 from emberlog.io.facts import in_order, read_facts
 from tests.door import SOURCES, check_random_table
 from tests.golden.corpus import GoldenCase, all_cases
 from tests.golden.test_golden import assert_same_facts
+from tests.oracle.evaluate import evaluate
+from tests.programs import checked
 from tests.spark.answers import facts_of, run_dataframe
 
 pytestmark = pytest.mark.in_driver
@@ -196,11 +198,13 @@ def test_a_recursion_that_outgrows_the_driver_goes_to_workers(
     database: Database[DataFrame],
     bounded: Callable[..., None],
     caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
     bounds: dict[str, float],
     why: str,
 ) -> None:
+    monkeypatch.setattr("emberlog.engines.local.run.FEW_READ", 0)  # nothing is interpreted
     bounded(**bounds)
-    arcs = [(number, number + 1) for number in range(2_000)]  # too many for the interpreter
+    arcs = [(number, number + 1) for number in range(2_000)]
     database["arc"] = arcs
     program = f"{TC}tc(0, Y)?\n"
     events: list[Event] = []
@@ -208,8 +212,46 @@ def test_a_recursion_that_outgrows_the_driver_goes_to_workers(
         assert result["tc"].count() == 2_000
     *_, last = (event for event in events if isinstance(event, ExecutorChosen))
     assert last.executor == "cyclic"
-    assert last.why.endswith(why)
-    assert f"tc: computed again on Spark, because {why}" in caplog.text
+    assert why in last.why
+    assert f"tc: goes on on Spark, because {why}" in caplog.text
+
+
+SOME = "some(X, Y) :- arc(X, Y).\nsome(X, Y) :- some(X, Z), arc(Z, Y), X + Y < 30.\n"
+NEAR = "near(X, min<D>) :- X = 0, D = 0.\nnear(Y, min<D>) :- near(X, C), arc(X, Y), D = C + 1.\n"
+WAYS = "ways(X, msum<P, N>) :- X = 0, P = 0, N = 1.\nways(Y, msum<X, N>) :- ways(X, N), arc(X, Y).\n"
+
+
+@pytest.mark.parametrize("program", [SOME, NEAR, WAYS], ids=["set", "min", "msum"])
+def test_workers_go_on_from_what_the_driver_has_found(
+    database: Database[DataFrame],
+    bounded: Callable[..., None],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    program: str,
+) -> None:
+    monkeypatch.setattr("emberlog.engines.local.run.FEW_READ", 0)  # nothing is interpreted
+    bounded(derived=12)
+    arcs = [*ARCS, (0, 2), (3, 7)]
+    database["arc"] = arcs
+    name = program.partition("(")[0]
+    events: list[Event] = []
+    with caplog.at_level(logging.INFO, "emberlog"), database.datalog(program, listener=events.append) as result:
+        assert (
+            facts_of(result[name]) == evaluate(checked(f"declare arc(int a, int b).\n{program}"), {"arc": arcs})[name]
+        )
+        told = str(result.explain())
+    *_, last = (event for event in events if isinstance(event, ExecutorChosen))
+    rounds = [event.iteration for event in events if isinstance(event, IterationFinished)]
+    assert last.executor == "cyclic"
+    if program == WAYS:
+        assert "its sums are known by more than its facts" in caplog.text
+        assert f"{name}: computed again on Spark, because it derives more than 12 facts" in caplog.text
+        assert "begun in the driver's process: it derives more than 12 facts" in told
+        return
+    assert f"{name}: goes on on Spark, because it derives more than 12 facts in the driver's process" in caplog.text
+    assert "; goes on from the " in last.why
+    assert "begun in the driver's process: it derives more than 12 facts" in told
+    assert rounds == sorted(set(rounds))  # no iteration is done again
 
 
 def test_a_query_that_outgrows_the_interpreter_stays_a_query(

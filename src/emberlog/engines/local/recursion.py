@@ -56,6 +56,8 @@ class LocalJob:
         self.workers = workers
         self.threads = threads
         """Of each worker."""
+        self.team: list[Worker] = []
+        """The workers of the main stratum, once they have begun."""
         is_kept = kept is not None and execution.memory is None  # which is for what a run needs
         self.kept = kept if kept is not None and is_kept else KeptInputs(0)
         listed = {relation.name for one in worker_plan.strata for relation in one.program.relations}
@@ -214,6 +216,8 @@ class LocalJob:
                     name: one for name, one in indexes.items() if worker.statics.get(name) is one.store
                 }
                 team.append(worker)
+            if stratum.is_main:
+                self.team = team
             run_workers(team)
             teams |= {relation.name: team for relation in stratum.program.relations}
         return teams

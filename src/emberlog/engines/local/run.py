@@ -47,6 +47,7 @@ from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerPlanner
 
 if TYPE_CHECKING:
     from emberlog.engines.local.kept import KeptInputs
+    from emberlog.engines.local.recursion import LocalJob
 
 FEW_READ = 10_000
 FEW_DERIVED = 20_000
@@ -203,6 +204,8 @@ class LocalBackend(Backend[LocalRelation]):
         self.progress: _Progress
         self.kept = kept
         self.experience = experience or Experience()
+        self.job: LocalJob | None = None
+        """What workers compute of the stratum at hand, or were about to."""
         self.grown = ""
         """Why the recursion at hand is not left to the interpreter, although it reads little."""
         timeout = limits.timeout
@@ -213,7 +216,7 @@ class LocalBackend(Backend[LocalRelation]):
         return relation in self.relations
 
     def begin(self, stratum: PlannedStratum) -> None:
-        self.grown = ""
+        self.grown, self.job = "", None
         self.progress = _Progress(stratum.index, stratum.relations, time.monotonic())
         self.watch.enter(stratum.index, stratum.relations)
 
@@ -293,6 +296,7 @@ class LocalBackend(Backend[LocalRelation]):
 
         crew = crew_for(plan, self.execution, self._read_rows(stratum.root))
         job = LocalJob(plan, self.plan.strata, self.execution, crew.workers, crew.threads, self.kept)
+        self.job = job
         how = how_it_runs(plan.main.placement, crew, is_recursive=plan.main.is_recursive)
         said = (why, self.grown, *job.folded, *job.said_of_kept(self.relations, self.must_be_sets))
         reasons = "; ".join(filter(None, said))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from emberlog.config import WHERE_DRIVER_IS, Bounds, Execution, Limits
 from emberlog.diagnostics import EmberlogError
@@ -26,14 +27,20 @@ from emberlog.logical.traverse import relation_columns
 from emberlog.source import Span
 from emberlog.workers.plan.faults import Refused
 
+if TYPE_CHECKING:
+    from emberlog.engines.local.left_off import LeftOff
+
 
 class PassedBound(Exception):
-    """Says which bound a stratum passed. What was computed of it is lost, which is little: the bounds see to that."""
+    """Says which bound a stratum passed, and holds what was computed of it."""
 
-    def __init__(self, why: str, *, is_known: bool = False) -> None:
-        """`is_known` if that is known from an earlier run, and nothing was computed."""
+    def __init__(self, why: str, *, is_known: bool = False, found: LeftOff | str = "") -> None:
+        """`is_known` if that is known from an earlier run, and nothing was computed. `found` may say why what was found
+        is lost, which is little: the bounds see to that."""
         super().__init__(why)
         self.is_known = is_known
+        self.left_off = None if isinstance(found, str) else found
+        self.why_lost = found if isinstance(found, str) else ""
 
 
 class SmallStrata:
@@ -82,14 +89,15 @@ class SmallStrata:
             outcome = self._runner.computed(stratum)
         except NotSmall:
             self._experience.outgrew(self._plan, stratum.index, WHERE_DRIVER_IS, read)
-            raise PassedBound(f"it is more than the interpreter does {WHERE_DRIVER_IS}") from None
+            why = f"it is more than the interpreter does {WHERE_DRIVER_IS}"
+            raise PassedBound(why, found="the interpreter keeps nothing that others could go on with") from None
         except EmberlogError as error:
             passed = backend.passed(error.diagnostics[0].code)
             if passed is None:
                 raise
             if error.diagnostics[0].code != "DL512":  # a first run takes longer than those after it
                 self._experience.outgrew(self._plan, stratum.index, WHERE_DRIVER_IS, read)
-            raise PassedBound(f"{passed} {WHERE_DRIVER_IS}") from None
+            raise PassedBound(f"{passed} {WHERE_DRIVER_IS}", found=backend.found(error.diagnostics[0].code)) from None
         backend.take(stratum, outcome)
         return outcome
 
@@ -152,6 +160,15 @@ class _BoundedBackend(LocalBackend):
             "DL514": "it needs more memory than there is",
         }
         return said.get(code)
+
+    def found(self, code: str) -> LeftOff | str:
+        """Returns what workers found before an error of this code ended them; or why that is lost."""
+        if self.job is None or code == "DL514":
+            return "it ended in the middle of an iteration"
+        from emberlog.engines.local.left_off import left_off
+
+        team, self.job = self.job.team, None
+        return left_off(team)
 
     def compute(self, stratum: PlannedStratum, refused: Refused | None) -> Outcome[LocalRelation]:
         if self.bounds is not None:

@@ -70,6 +70,8 @@ def described(
             continue
         lines.append(f"{names}: cyclic executor, one job")
         worker_plan = planner.plan(stratum, expected)
+        if stratum.relations in planner.begun:
+            lines.append(f"  begun {WHERE_DRIVER_IS}: {planner.begun[stratum.relations]}")
         lines += (f"  {line}" for line in _of_plan(worker_plan))
     if len(planner.elsewhere) < len(lines) and runs_small_strata(planner.execution):
         lines.append(f"a stratum that {bounds} is computed {WHERE_DRIVER_IS} instead, without a job")

@@ -19,6 +19,7 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 from emberlog.config import Execution, Limits, refuse_options
 from emberlog.datatypes import INT, STRING, DataType
 from emberlog.diagnostics import fail
+from emberlog.engines.local.left_off import ATTEMPT, LeftOff
 from emberlog.engines.recording import has_history, is_one_with_result
 from emberlog.engines.runner import Outcome
 from emberlog.engines.spark.failures import NotHere
@@ -130,9 +131,10 @@ class Launcher:
         hear: Callable[[Progress], None],
         retried: Callable[[int, str, int], None],
         check: Callable[[], None] = lambda: None,
+        left_off: LeftOff | None = None,
     ) -> None:
         """`retried` is told the number of an attempt that begins, why the last one ended, and from which iteration it
-        goes on. `check` raises if there is no time left."""
+        goes on. `check` raises if there is no time left. `left_off` is what this process has found of the recursion."""
         self.spark = spark
         self.worker_plan = worker_plan
         self.inputs = {name: inputs[name] for name in worker_plan.inputs}
@@ -164,6 +166,22 @@ class Launcher:
         self.unseen: set[str] = set()
         """Inputs that are files which not all workers can read."""
         self._check_recovery()
+        self.begin = ""
+        """What becomes of the facts that this process has found, in words."""
+        self.left_off = self._usable(left_off)
+
+    def _usable(self, left_off: LeftOff | None) -> LeftOff | None:
+        """Returns what this process has found if workers can go on with it."""
+        if left_off is None:
+            return None
+        obstacle = left_off.obstacle(self.worker_plan, self.execution, self.workers)
+        if self.store is None:
+            obstacle = "workers and driver share no folder"
+        if obstacle is not None:
+            self.begin = f"computed again, because {obstacle}"
+            return None
+        self.begin = f"goes on from the {left_off.rows:,} facts of {counted(left_off.iteration, 'iteration')}"
+        return left_off
 
     def _unseen(self, location: str) -> str | None:
         """Returns why not all executors can use a folder."""
@@ -223,7 +241,7 @@ class Launcher:
     def _until_done(self, folder: Folder | None) -> Outcome[DataFrame]:
         attempt, seed, lost = 1, 0, 0
         self.began = time.monotonic()
-        resume: Resume | None = None
+        resume = self._begun(folder)
         while True:
             self._new_place(folder, attempt)
             try:
@@ -252,6 +270,18 @@ class Launcher:
                 resume = None if isinstance(problem, Stale) else self._resumed(folder, attempt, before)
                 self.retried(attempt + 1, reason, resume.iteration if resume else 0)
             attempt += 1
+
+    def _begun(self, folder: Folder | None) -> Resume | None:
+        """Returns what the first attempt goes on from: what this process has found, which counts as an attempt of one
+        worker. None for the beginning."""
+        if self.left_off is None or folder is None:
+            return None
+        found, self.left_off = self.left_off, None
+        told, hear = found.iteration, self.hear
+        # Workers that are alone tell of all their rounds, also of those that were told when they happened.
+        self.hear = lambda progress: hear(progress) if progress.iteration > told else None
+        found.save(folder)
+        return self._resumed(folder, ATTEMPT, 1)
 
     def _resumed(self, folder: Folder | None, attempt: int, workers: int) -> Resume | None:
         """Returns what the next attempt goes on from, after one of so many workers; None for the beginning."""
@@ -412,7 +442,7 @@ class Launcher:
         of one that goes on."""
         folder.delete("inputs")
         folder.delete(f"{attempt_folder(attempt)}/{FOLDER}")
-        for earlier in range(1, attempt):
+        for earlier in range(ATTEMPT, attempt):
             name = attempt_folder(earlier)
             if any(one.startswith(f"{name}/") for one in results):
                 folder.delete(f"{name}/{FOLDER}")

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import TypeVar, assert_never, cast
+from typing import TYPE_CHECKING, TypeVar, assert_never, cast
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -60,6 +60,9 @@ from emberlog.timing import Part, timed
 from emberlog.workers.plan.faults import Refused
 from emberlog.workers.plan.multiway import multiway_of
 from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerPlanner
+
+if TYPE_CHECKING:
+    from emberlog.engines.local.left_off import LeftOff
 
 Found = TypeVar("Found")
 
@@ -129,8 +132,9 @@ def run(
             small = None
             if counts is None:
                 small = _small_strata(plan, spark, limits, listener, execution, places, experience)
+            told = planner.elsewhere, planner.begun
             backend = SparkBackend(
-                plan, inputs, spark, functions, resources, watch, listener, execution, counts, small, planner.elsewhere
+                plan, inputs, spark, functions, resources, watch, listener, execution, counts, small, *told
             )
             runner = Runner(plan, backend, planner, listener, places)
             answers = runner.run()
@@ -181,11 +185,13 @@ class SparkBackend(Backend[Placed]):
         counts: NodeCounts | None,
         small: SmallStrata | None,
         elsewhere: dict[tuple[str, ...], str],
+        begun: dict[tuple[str, ...], str],
     ) -> None:
-        """`elsewhere` is told of strata that are computed in this process."""
+        """`elsewhere` is told of strata that are computed in this process, `begun` of those that were begun in it."""
         self.plan = plan
         self.small = small
         self.elsewhere = elsewhere
+        self.begun = begun
         self.counts = counts
         self.spark = spark
         self.listener = listener
@@ -204,6 +210,8 @@ class SparkBackend(Backend[Placed]):
         """How many scans of inputs and computed relations a query has that reads the relation."""
         self.grown = ""
         """Why the stratum at hand is not computed in this process after all."""
+        self.left_off: LeftOff | None = None
+        """What was found of it here before that."""
         self.lasting: set[Kept] = set()
         """What the relations that are complete need."""
 
@@ -211,7 +219,7 @@ class SparkBackend(Backend[Placed]):
         return relation in self.relations
 
     def begin(self, stratum: PlannedStratum) -> None:
-        self.grown = ""
+        self.grown, self.left_off = "", None
         if isinstance(stratum.root, Fixpoint):
             rules = [rule.name for relation in stratum.root.relations for rule in relation.rules]
             self.session.watch.enter(stratum.index, stratum.relations, rules)
@@ -228,10 +236,11 @@ class SparkBackend(Backend[Placed]):
         try:
             outcome = self.small.compute(stratum, read, statistics, self.session.watch.remaining().max_rows)
         except PassedBound as problem:
-            again = "" if problem.is_known else " again"
-            _log.info("%s: computed%s on Spark, because %s", names, again, problem)
+            self.left_off, self.grown = problem.left_off, str(problem)
+            what = "computed again" if problem.why_lost else "computed" if problem.is_known else "goes on"
+            lost = f"; not gone on with, because {problem.why_lost}" if problem.why_lost else ""
+            _log.info("%s: %s on Spark, because %s%s", names, what, problem, lost)
             self.session.watch.check_time()
-            self.grown = str(problem)
             return None
         if isinstance(stratum.root, Fixpoint):
             rows = counted(sum(map(len, read.values())), "fact")
@@ -274,6 +283,9 @@ class SparkBackend(Backend[Placed]):
         return _placed(self._computed(stratum, refused), _on_spark)
 
     def _computed(self, stratum: PlannedStratum, refused: Refused | None) -> Outcome[DataFrame]:
+        if self.left_off is not None:
+            _log.info("%s: computed again: only workers go on with what was found", ", ".join(stratum.relations))
+            self.left_off = None
         match stratum.root:
             case Definition():
                 return self._define(stratum.root)
@@ -314,11 +326,19 @@ class SparkBackend(Backend[Placed]):
             lambda heard: watch.hear(heard.iteration, heard.changed, heard.total, heard.bytes_sent),
             lambda attempt, reason, since: self.listener(RecursionRetried(index, names, attempt, reason, since)),
             watch.check_time,
+            self._gone_on_with(plan),
         )
-        why = "; ".join(filter(None, (why, self.grown)))
+        why = "; ".join(filter(None, (why, self.grown, launcher.begin)))
+        if self.grown:
+            self.begun[names] = "; ".join(filter(None, (self.grown, launcher.begin)))
         self.listener(ExecutorChosen(index, names, "cyclic", launcher.how, why))
         with timed(Part.WORKERS):
             return _placed(launcher.run(), _on_spark)
+
+    def _gone_on_with(self, plan: WorkerPlan) -> LeftOff | None:
+        """Returns what this process found of the recursion at hand, once: workers may be called again for it."""
+        found, self.left_off = self.left_off, None
+        return found if plan.main.is_recursive else None
 
     def take(self, stratum: PlannedStratum, outcome: Outcome[Placed]) -> None:
         self.fields.update(relation_columns(stratum.root))

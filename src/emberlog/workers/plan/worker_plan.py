@@ -154,6 +154,8 @@ class WorkerPlanner:
         self._plans: dict[tuple[str, ...], tuple[CyclicProgram, WorkerPlan]] = {}
         self.elsewhere: dict[tuple[str, ...], str] = {}
         """By their relations: strata that were not computed as they are planned here, and how they were."""
+        self.begun: dict[tuple[str, ...], str] = {}
+        """Those that were, after another process had begun with them: what became of that."""
 
     @property
     def strata(self) -> list[PlannedStratum]:
