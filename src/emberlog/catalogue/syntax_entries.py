@@ -169,10 +169,10 @@ SYNTAX_ENTRIES = (
     Entry(
         "DL123",
         "a part of Soufflé's language that is not there",
-        "Emberlog runs programs of Soufflé, but not all of its language: records, algebraic types, lattices and "
-        "functors with a state are missing.",
+        "Emberlog runs programs of Soufflé, but not all of its language: lattices and functors with a state are "
+        "missing, among others.",
         "The hint says what to write instead; docs/souffle.md lists what is there.",
-        ".decl p(x: number)\np(x) :- q([x, 1]).\n",
+        ".decl p(x: number)\np(autoinc()).\n",
     ),
     Entry(
         "DL124",

@@ -33,6 +33,7 @@ from emberlog.datatypes import (
 )
 from emberlog.diagnostics import fail
 from emberlog.language.conversions import row_by_row
+from emberlog.language.records import LONGEST
 from emberlog.language.spark_types import spark_type
 from emberlog.language.values import NOT_FINITE, OVERFLOW, CellValue
 
@@ -409,12 +410,13 @@ def _order_of_numbers(left: Typed, right: Typed) -> Column:
 # --- Python ---------------------------------------------------------------------------------------------------------
 
 
-_COMPLAINTS = {
-    "matches": "` is not a regular expression",
-    "regex_extract": "` cannot be used here",
-    "regex_replace": "` cannot be used here",
+_COMPLAINTS: dict[str, tuple[str, str, int | None]] = {
+    "matches": ("DL503", "` is not a regular expression", 1),
+    "regex_extract": ("DL503", "` cannot be used here", 1),
+    "regex_replace": ("DL503", "` cannot be used here", 1),
+    "record!": ("DL518", f"this value has more than {LONGEST:,} characters as text", None),
 }
-"""What is said of a pattern where a function has no value."""
+"""What is said where a function has no value, and which of its arguments is shown before it."""
 
 
 def through_python(scope: Scope, function: Function, operands: list[Typed]) -> Typed:
@@ -429,8 +431,9 @@ def through_python(scope: Scope, function: Function, operands: list[Typed]) -> T
     is_total = not function.fails(types, [one.constant if one.is_simple else None for one in held])
     made = (from_operands if is_total else opened)(column, result, held)
     if function.name in _COMPLAINTS:
-        shown = F.concat(F.lit("`"), held[1].column)
-        check = Check(F.lit(True), "DL503", _COMPLAINTS[function.name], shown)
+        code, message, place = _COMPLAINTS[function.name]
+        shown = None if place is None else F.concat(F.lit("`"), held[place].column)
+        check = Check(F.lit(True), code, message, shown)
         made = replace(made, checks=(*made.checks, check))
     return scope.held(made)
 

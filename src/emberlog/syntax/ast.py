@@ -326,7 +326,7 @@ class BranchDeclaration:
     name: str
     fields: tuple[ColumnDeclaration, ...]
     span: Span = _span()
-    opening: str = ""
+    opening: str = field(default="", compare=False, repr=False)
     """How its values begin as text, if that is not `$Node(`: records of Soufflé are `[1, 2]`, and `nil`."""
 
 

@@ -247,8 +247,6 @@ def _call(function: str, arguments: tuple[ast.Expression, ...]) -> str:
             return f"{print_expression(value)}.{_name_of_field(opening, place)}"
         case "record!", (ast.Constant(str() as opening), _, *values):
             return f"{opening}{', '.join(map(print_expression, values))}{ending(opening)}"
-        case _, () if function.startswith("$"):
-            return function
         case "text!", (value, _):
             return f"string({print_expression(value)})"
         case (("timestamp!" | "whole_day!"), (value,)):

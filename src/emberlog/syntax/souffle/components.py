@@ -117,16 +117,22 @@ def _with_name(named: Named, rename: Renaming) -> Named:
     return replace(named, name=rename(named.name))
 
 
+def _with_types(attributes: Sequence[Attribute], rename: Renaming) -> tuple[Attribute, ...]:
+    return tuple(Attribute(one.name, _with_name(one.type, rename)) for one in attributes)
+
+
 def _renamed(item: Item, rename: Renaming) -> Item:
     """Returns the item with other names of relations, types, instances and components."""
     match item:
-        case TypeDeclaration(name, _, members):
+        case TypeDeclaration(name, _, members, branches):
             return replace(
-                item, name=_with_name(name, rename), members=tuple(_with_name(one, rename) for one in members)
+                item,
+                name=_with_name(name, rename),
+                members=tuple(_with_name(one, rename) for one in members),
+                branches=tuple(replace(one, fields=_with_types(one.fields, rename)) for one in branches),
             )
         case RelationDeclaration(name, attributes):
-            own = tuple(Attribute(one.name, _with_name(one.type, rename)) for one in attributes)
-            return replace(item, name=_with_name(name, rename), attributes=own)
+            return replace(item, name=_with_name(name, rename), attributes=_with_types(attributes, rename))
         case Directive(_, relation):
             return replace(item, relation=_with_name(relation, rename))
         case Override(relation):

@@ -16,6 +16,7 @@ from emberlog.syntax.ast import BinaryOperator, ComparisonOperator, Expression
 from emberlog.syntax.lexer import Token, TokenKind
 from emberlog.syntax.souffle.tree import (
     Attribute,
+    Branch,
     Clause,
     Component,
     Directive,
@@ -38,6 +39,9 @@ COMPARISONS = {operator.value: operator for operator in ComparisonOperator}
 AGGREGATES = {"count": "count", "sum": "sum", "min": "min", "max": "max", "mean": "avg"}
 TESTS = {"match": "matches", "contains": "contains"}
 """Constraints whose second argument is the text that they look at."""
+
+RECORD, NIL = "[", "nil"
+"""What `[a, b]` and `nil` are calls of, until it is known of which type they are."""
 
 _LEVELS: tuple[dict[str, str], ...] = (
     {"lor": "lor"},
@@ -216,14 +220,25 @@ class SouffleParser(TokenReader):
             return TypeDeclaration(name, TypeKind.SUBTYPE, (Named("symbol", name.span),))
         kind = TypeKind(self.take().text)
         if self.peek().is_symbol("["):
-            raise self._refused("a record", self.peek().span, "give its fields columns of their own, or write a list")
+            return TypeDeclaration(name, kind, (), (Branch(None, self._fields("]")),))
         members = [self._named()]
         if self.peek().is_symbol("{"):
-            raise self._refused("an algebraic type", members[0].span, "give what it holds relations of their own")
+            branches = [Branch(members[0], self._fields("}"))]
+            while self.peek().is_symbol("|"):
+                self.take()
+                branches.append(Branch(self._named(), self._fields("}")))
+            return TypeDeclaration(name, kind, (), tuple(branches))
         while self.peek().is_symbol("|"):
             self.take()
             members.append(self._named())
         return TypeDeclaration(name, kind, tuple(members))
+
+    def _fields(self, end: str) -> tuple[Attribute, ...]:
+        """Reads what stands in the brackets of a record or a branch."""
+        self.take()
+        fields = [] if self.peek().is_symbol(end) else self.separated(self._attribute)
+        self.expect(end)
+        return tuple(fields)
 
     def _directives(self, kind: Named) -> list[Directive]:
         names = self.separated(self._named)
@@ -500,9 +515,11 @@ class SouffleParser(TokenReader):
                 self.expect(")")
                 return inner
             case _ if token.is_symbol("["):
-                raise self._refused("a record", token.span, "give its fields columns of their own, or write a list")
+                self.take()
+                fields = () if self.peek().is_symbol("]") else tuple(self.separated(self.expression))
+                return ast.Call(RECORD, fields, token.span.to(self.expect("]").span))
             case _ if token.is_symbol("$"):
-                raise self._refused("an algebraic type", token.span, "give what it holds relations of their own")
+                return self._branch()
             case _ if token.is_symbol("@"):
                 self.take()
                 return self._functor_call()
@@ -529,7 +546,7 @@ class SouffleParser(TokenReader):
         if token.text == "_":
             return ast.Wildcard(token.span)
         if token.text == "nil":
-            raise self._refused("a record", token.span, "give its fields columns of their own, or write a list")
+            return ast.Call(NIL, (), token.span)
         if token.text in AGGREGATES and self._at_aggregate():
             return self._aggregate(token)
         if token.text == "as" and self.peek().is_symbol("("):
@@ -545,6 +562,16 @@ class SouffleParser(TokenReader):
             end = self.expect(")")
             return ast.Call(token.text, arguments, token.span.to(end.span))
         return ast.Variable(self._plain(token.text), token.span)
+
+    def _branch(self) -> Expression:
+        """Reads `$Node(l, r)` or `$Leaf`."""
+        start, name = self.take(), self._named()
+        fields: tuple[Expression, ...] = ()
+        if self.peek().is_symbol("(") and self.peek().span.start == name.span.end:
+            self.take()
+            fields = () if self.peek().is_symbol(")") else tuple(self.separated(self.expression))
+            self.expect(")")
+        return ast.Call(f"${name.name}", fields, start.span.to(self.previous().span))
 
     def _plain(self, name: str) -> str:
         """Returns the name as a variable of ours has one."""

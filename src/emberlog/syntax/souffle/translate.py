@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, repeat
 from typing import assert_never
 
-from emberlog.datatypes import FLOAT, INT, STRING, DataType
+from emberlog.datatypes import FLOAT, INT, STRING, DataType, join_types
 from emberlog.diagnostics import Diagnostics, nearest
 from emberlog.source import Source, Span
 from emberlog.syntax import ast
@@ -14,6 +15,7 @@ from emberlog.syntax.ast import BinaryOperator, ComparisonOperator, Expression
 from emberlog.syntax.souffle.components import instantiated
 from emberlog.syntax.souffle.including import read_tokens
 from emberlog.syntax.souffle.parser import TESTS, SouffleParser
+from emberlog.syntax.souffle.records import Records, is_value
 from emberlog.syntax.souffle.tree import (
     Clause,
     Component,
@@ -108,6 +110,9 @@ class _Translation:
         for functor in functors.values():
             for argument in functor.arguments:
                 self._base(argument)
+        self.record_types: Mapping[str, DataType] = {}
+        self.records = Records(self.types.values(), self._base, diagnostics)
+        self.record_types = self.records.types
         self.columns = {
             name: tuple(self._base(column.type) for column in one.attributes) for name, one in self.relations.items()
         }
@@ -119,7 +124,7 @@ class _Translation:
             match item:
                 case RelationDeclaration(name, attributes, qualifiers, span):
                     columns = tuple(
-                        ast.ColumnDeclaration(one.name, type_, None, one.type.span)
+                        ast.ColumnDeclaration(one.name, _by_name(type_), None, one.type.span)
                         for one, type_ in zip(attributes, self.columns[name.name], strict=True)
                     )
                     kind = ast.DeclarationKind.RELATION
@@ -145,6 +150,8 @@ class _Translation:
                     directives.append(item)
                 case TypeDeclaration():
                     self._base(item.name)
+                    if item.branches:
+                        statements.append(self.records.declarations[item.name.name])
                 case Component() | Initialisation() | Override():
                     pass
                 case _:
@@ -178,8 +185,10 @@ class _Translation:
         if name.name in above:
             self.diagnostics.error("DL124", f"the type `{name.name}` is made of itself", declared.name.span)
             return INT
+        if declared.branches:
+            return self.record_types.get(name.name) or DataType(name.name)
         bases = [self._base(one, above | {name.name}) for one in declared.members]
-        if any(one != bases[0] for one in bases):
+        if any(one != bases[0] or join_types(one, bases[0]) is None for one in bases):
             hint = "the members of a union are of one of them"
             self.diagnostics.error("DL124", f"`{name.name}` is made of different kinds of values", name.span, hint)
         return bases[0]
@@ -222,14 +231,14 @@ class _Translation:
             if head.predicate not in self.relations:
                 self._unknown(Named(head.predicate, head.name_span))
 
-        def translated(expression: Expression) -> Expression:
-            return self._expression(expression, types)
+        def translated(expression: Expression, wanted: DataType | None = None) -> Expression:
+            return self._expression(expression, types, wanted)
 
-        def terms(given: Iterable[Expression]) -> tuple[Expression, ...]:
-            return tuple(translated(term) for term in given)
+        def terms(given: Iterable[Expression], columns: Iterable[DataType] = ()) -> tuple[Expression, ...]:
+            return tuple(map(translated, given, chain(columns, repeat(None))))
 
         def head_of(head: ast.Head) -> ast.Head:
-            return replace(head, terms=tuple(self._head_term(term, translated) for term in head.terms))
+            return replace(head, terms=terms(map(_plain_term, head.terms), self.columns.get(head.predicate, ())))
 
         def body_of(body: ast.Conjunction) -> ast.Conjunction:
             return replace(body, parts=tuple(map(part_of, body.parts)))
@@ -243,9 +252,10 @@ class _Translation:
                         and predicate not in TESTS.values()
                     ):
                         self._unknown(Named(predicate, part.name_span))
-                    return replace(part, terms=terms(own))
+                    return replace(part, terms=terms(own, self.columns.get(predicate, ())))
                 case ast.Comparison(_, left, right):
-                    return replace(part, left=translated(left), right=translated(right))
+                    of_left, of_right = self._type(left, types), self._type(right, types)
+                    return replace(part, left=translated(left, of_right), right=translated(right, of_left))
                 case ast.Disjunction(alternatives):
                     return replace(part, alternatives=tuple(map(body_of, alternatives)))
                 case ast.Negation(body):
@@ -260,15 +270,11 @@ class _Translation:
         body = None if rule.body is None else body_of(rule.body)
         return replace(rule, head=heads[0], others=tuple(heads[1:]), body=body)
 
-    def _head_term(self, term: ast.HeadTerm, translated: Callable[[Expression], Expression]) -> ast.HeadTerm:
-        assert not isinstance(term, ast.AggregateTerm), "the parser makes parts of a body of them"
-        return translated(term)
-
     def _typed_variables(self, places: Iterable[ast.Atom | ast.Head]) -> Iterator[tuple[str, DataType]]:
         for place in places:
             for term, type_ in zip(place.terms, self.columns.get(place.predicate, ()), strict=False):
-                if isinstance(term, ast.Variable):
-                    yield term.name, type_
+                if not isinstance(term, ast.AggregateTerm):
+                    yield from self.records.variables(term, type_)
 
     def _assigned(self, parts: Iterable[ast.BodyPart], types: Mapping[str, DataType]) -> Iterator[tuple[str, DataType]]:
         """Yields the types that equations give variables."""
@@ -276,8 +282,7 @@ class _Translation:
             match part:
                 case ast.Comparison(ComparisonOperator.EQUAL, left, right):
                     for one, other in ((left, right), (right, left)):
-                        if isinstance(one, ast.Variable) and (found := self._type(other, types)) is not None:
-                            yield one.name, found
+                        yield from self.records.variables(one, self._type(other, types))
                 case ast.Aggregation(value=ast.Variable(name), aggregate=aggregate):
                     of = [self._type(one, types) for one in aggregate.arguments]
                     if aggregate.function == "avg":
@@ -300,6 +305,8 @@ class _Translation:
             case ast.Binary(_, left, right):
                 both = {self._type(left, types), self._type(right, types)}
                 return FLOAT if FLOAT in both else INT if INT in both else None
+            case ast.Call() if is_value(expression):
+                return self.records.type_of(expression)
             case ast.Call(name, arguments):
                 if name.startswith("@"):
                     return self.functors.get(name[1:])
@@ -313,9 +320,14 @@ class _Translation:
             case _:
                 return None
 
-    def _expression(self, expression: Expression, types: Mapping[str, DataType]) -> Expression:
-        """Returns the expression with our functions: division of numbers cuts off the fraction."""
+    def _expression(
+        self, expression: Expression, types: Mapping[str, DataType], wanted: DataType | None = None
+    ) -> Expression:
+        """Returns the expression with our functions: division of numbers cuts off the fraction, and a record is of the
+        type that is `wanted` where it stands."""
         match expression:
+            case ast.Call() if is_value(expression):
+                return self.records.value(expression, wanted, lambda one, of: self._expression(one, types, of))
             case ast.Binary(operator, left, right):
                 is_whole = operator is BinaryOperator.DIVIDE and self._type(expression, types) != FLOAT
                 own = BinaryOperator.INTEGER_DIVIDE if is_whole else operator
@@ -341,6 +353,16 @@ class _Translation:
         if name in _REFUSED:
             self._refuse(f"`{name}`", call.span, _REFUSED[name])
         return name
+
+
+def _by_name(type_: DataType) -> DataType:
+    """Returns the type as a declaration of ours has it, which names what the program declares."""
+    return DataType(str(type_)) if type_.is_record else type_
+
+
+def _plain_term(term: ast.HeadTerm) -> Expression:
+    assert not isinstance(term, ast.AggregateTerm), "the parser makes parts of a body of them"
+    return term
 
 
 def _parts(parts: Iterable[ast.BodyPart]) -> Iterator[ast.BodyPart]:

@@ -25,16 +25,26 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
+class Attribute:
+    name: str
+    type: Named
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A branch of an algebraic type; a record is one without a name."""
+
+    name: Named | None
+    fields: tuple[Attribute, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TypeDeclaration:
     name: Named
     kind: TypeKind
     members: tuple[Named, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Attribute:
-    name: str
-    type: Named
+    branches: tuple[Branch, ...] = ()
+    """Those of a record or an algebraic type, which has no members."""
 
 
 @dataclass(frozen=True, slots=True)
