@@ -1,5 +1,5 @@
 """The command line of the benchmarks: python -m benchmarks run | report | compare | list | install | record |
-ablate | streams | soak | recovery | scale | growth | editor | studio | live."""
+ablate | streams | soak | recovery | scale | growth | editor | studio | live | souffle."""
 
 from __future__ import annotations
 
@@ -128,6 +128,11 @@ def _parser() -> argparse.ArgumentParser:
     scale.add_argument("--output", type=Path, required=True, metavar="DIR")
     scale.set_defaults(command=_scale)
 
+    souffle = commands.add_parser("souffle", help="analyses of over a hundred rules in Soufflé's language")
+    souffle.add_argument("--only", nargs="+", default=[], metavar="ANALYSIS", help="points_to access data_flow")
+    souffle.add_argument("--rows", type=int, default=1_000_000, metavar="N", help="facts, about (1,000,000)")
+    souffle.add_argument("--engine", choices=("local", "spark"), default="local")
+    souffle.set_defaults(command=_souffle)
     growth = commands.add_parser("growth", help="time against derived facts, over three sizes, in this process")
     growth.add_argument("--only", nargs="+", default=[], metavar="PROGRAM", help="tc cc andersen")
     growth.add_argument("--repeat", type=int, default=3, metavar="N", help="timed runs of each size (3)")
@@ -287,6 +292,14 @@ def _studio(arguments: argparse.Namespace) -> int:
     for line in keys(arguments.rules, arguments.keys) if arguments.rules else ():
         print(line, flush=True)
     for line in first_page(arguments.facts) if arguments.facts else ():
+        print(line, flush=True)
+    return 0
+
+
+def _souffle(arguments: argparse.Namespace) -> int:
+    from benchmarks.souffle.measure import run
+
+    for line in run(arguments.only, arguments.rows, arguments.engine):
         print(line, flush=True)
     return 0
 
