@@ -69,9 +69,9 @@ MOST_MODULES = 20
 MAY_HOLD_MORE = {"optimize": "a file is a pass", "cli": "a file is a command", "language": "a file is a kind of value"}
 
 HEAVY = {
-    "lsprotocol": ("editor/server",),
+    "lsprotocol": ("editor/server", "editor/document", "editor/messages"),
     "prompt_toolkit": ("cli/interactive/prompt", "editor/pygments_lexer"),
-    "pygls": ("editor/server",),
+    "pygls": ("editor/server", "editor/document"),
     "pygments": ("editor/pygments_lexer",),
     "cryptography": ("engines/spark", "workers/store"),
     "deltalake": ("io/table_formats",),

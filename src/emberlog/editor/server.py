@@ -8,7 +8,7 @@ import gc
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from operator import attrgetter
 from pathlib import Path
 from typing import IO, BinaryIO, cast
@@ -16,19 +16,24 @@ from typing import IO, BinaryIO, cast
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
-from pygls.uris import to_fs_path
 
 from emberlog import __version__
 from emberlog.diagnostics import Diagnostic, EmberlogError, Severity
-from emberlog.editor.completion import Proposal, proposals
+from emberlog.editor.completion import proposals
 from emberlog.editor.data_files import rows_text
-from emberlog.editor.edits import RENAMED, Edit, actions, formatted, renamed
+from emberlog.editor.document import Document
+from emberlog.editor.edits import RENAMED, actions, formatted, renamed
 from emberlog.editor.hover import hover_text
-from emberlog.editor.positions import Positions
+from emberlog.editor.messages import (
+    DEFINITION,
+    LEGEND,
+    LIBRARY,
+    completion_item,
+    outline,
+    packed_words,
+    parameter_range,
+)
 from emberlog.editor.symbols import Symbol, SymbolKind
-from emberlog.editor.view import ProgramView
-from emberlog.source import Source, Span
-from emberlog.syntax import ast
 
 DELAY = 0.01
 """Seconds after a key before a program is checked: keys that follow at once are waited for."""
@@ -38,58 +43,6 @@ FactFiles = Callable[[Path], Mapping[str, Path]]
 
 Explanations = Callable[[], Mapping[str, str]]
 """Gives the address where each code of a diagnostic is explained."""
-
-
-class Document:
-    """One open program: its text as the editor has it, and what is known of it."""
-
-    def __init__(self, uri: str, version: int, text: str, encoding: str) -> None:
-        self.uri = uri
-        self.encoding = encoding
-        path = to_fs_path(uri)
-        self.path = Path(path) if path and uri.startswith("file:") else None
-        self.take(version, text)
-
-    def take(self, version: int, text: str) -> None:
-        self.version = version
-        self.positions = Positions(text, self.encoding)
-        self.view = ProgramView(Source(str(self.path or self.uri), text))
-
-    def change(self, version: int, changes: Iterable[lsp.TextDocumentContentChangeEvent]) -> None:
-        text, positions = self.view.text, self.positions
-        for change in changes:
-            if isinstance(change, lsp.TextDocumentContentChangePartial):
-                start, end = self._offsets(positions, change.range)
-                text = text[:start] + change.text + text[max(start, end) :]
-            else:
-                text = change.text
-            positions = Positions(text, self.encoding)
-        self.take(version, text)
-
-    @staticmethod
-    def _offsets(positions: Positions, range_: lsp.Range) -> tuple[int, int]:
-        start, end = range_.start, range_.end
-        return positions.offset(start.line, start.character), positions.offset(end.line, end.character)
-
-    def offset(self, position: lsp.Position) -> int:
-        return self.positions.offset(position.line, position.character)
-
-    def range(self, span: Span) -> lsp.Range:
-        return self.range_of(span.start, span.end)
-
-    def range_of(self, start: int, end: int) -> lsp.Range:
-        return lsp.Range(
-            lsp.Position(*self.positions.position(start)), lsp.Position(*self.positions.position(max(start, end)))
-        )
-
-    def location(self, symbol: Symbol) -> lsp.Location:
-        return lsp.Location(self.uri, self.range(symbol.span))
-
-    def symbol_at(self, position: lsp.Position) -> Symbol | None:
-        return self.view.at(self.offset(position))
-
-    def edits(self, edits: Iterable[Edit]) -> list[lsp.TextEdit]:
-        return [lsp.TextEdit(self.range_of(one.start, one.end), one.text) for one in edits]
 
 
 class EmberlogServer(LanguageServer):
@@ -280,15 +233,15 @@ def make_server(fact_files: FactFiles, explanations: Explanations) -> EmberlogSe
         client = server.client_capabilities.text_document
         options = client.completion.completion_item if client and client.completion else None
         has_snippets = bool(options and options.snippet_support)
-        items = [_completion(one, has_snippets=has_snippets) for one in found]
+        items = [completion_item(one, has_snippets=has_snippets) for one in found]
         for item in items:
             if item.label.startswith("$"):  # which is a part of a word for some editors only
-                item.text_edit = lsp.TextEdit(_parameter_range(document, params.position), item.label)
+                item.text_edit = lsp.TextEdit(parameter_range(document, params.position), item.label)
         return lsp.CompletionList(False, items)
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def document_symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
-        return list(_outline(server.document(params.text_document.uri)))
+        return list(outline(server.document(params.text_document.uri)))
 
     @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
     def formatting(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
@@ -314,119 +267,12 @@ def make_server(fact_files: FactFiles, explanations: Explanations) -> EmberlogSe
         ]
 
     @server.feature(
-        lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, lsp.SemanticTokensLegend(list(_LEGEND), [_DEFINITION, _LIBRARY])
+        lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, lsp.SemanticTokensLegend(list(LEGEND), [DEFINITION, LIBRARY])
     )
     def semantic_tokens(params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
-        return lsp.SemanticTokens(_semantic_tokens(server.document(params.text_document.uri)))
+        return lsp.SemanticTokens(packed_words(server.document(params.text_document.uri)))
 
     return server
-
-
-_ITEM_KINDS = {
-    SymbolKind.RELATION: lsp.CompletionItemKind.Class,
-    SymbolKind.VARIABLE: lsp.CompletionItemKind.Variable,
-    SymbolKind.PARAMETER: lsp.CompletionItemKind.Constant,
-    SymbolKind.FUNCTION: lsp.CompletionItemKind.Function,
-    SymbolKind.AGGREGATE: lsp.CompletionItemKind.Method,
-    SymbolKind.ANNOTATION: lsp.CompletionItemKind.Property,
-    SymbolKind.TYPE: lsp.CompletionItemKind.TypeParameter,
-    SymbolKind.KEYWORD: lsp.CompletionItemKind.Keyword,
-}
-
-_SORTED = (SymbolKind.VARIABLE, SymbolKind.RELATION, SymbolKind.AGGREGATE, SymbolKind.FUNCTION)
-
-
-def _completion(one: Proposal, *, has_snippets: bool) -> lsp.CompletionItem:
-    rank = _SORTED.index(one.kind) if one.kind in _SORTED else len(_SORTED)
-    is_snippet = has_snippets and one.snippet is not None
-    return lsp.CompletionItem(
-        one.label,
-        kind=_ITEM_KINDS[one.kind],
-        detail=one.detail or None,
-        documentation=lsp.MarkupContent(lsp.MarkupKind.Markdown, one.documentation) if one.documentation else None,
-        sort_text=f"{rank}{one.label}",
-        insert_text=one.snippet if is_snippet else None,
-        insert_text_format=lsp.InsertTextFormat.Snippet if is_snippet else None,
-    )
-
-
-def _parameter_range(document: Document, position: lsp.Position) -> lsp.Range:
-    """Returns the place of the parameter that is being written, with its sign."""
-    offset = document.offset(position)
-    written = re.search(r"\$\w*$", document.view.text[:offset])
-    return document.range_of(written.start() if written else offset, offset)
-
-
-def _outline(document: Document) -> Iterable[lsp.DocumentSymbol]:
-    for statement in document.view.program.statements:
-        match statement:
-            case ast.Rule():
-                kind = lsp.SymbolKind.Function if statement.body is not None else lsp.SymbolKind.Constant
-                for head in statement.heads:
-                    detail = statement.label or ("" if statement.body is not None else "fact")
-                    yield _outlined(document, head.span.text, kind, statement.span, head.name_span, detail)
-            case ast.Query(atom):
-                yield _outlined(document, f"{atom.span.text}?", lsp.SymbolKind.Event, statement.span, atom.name_span)
-            case ast.Declaration():
-                detail = statement.kind.value
-                place = statement.name_span
-                name = document.view.text[place.start : statement.span.end].removesuffix(".")
-                yield _outlined(document, name, lsp.SymbolKind.Class, statement.span, place, detail)
-            case ast.Subsumption(worse):
-                name = statement.span.text.removesuffix(".")
-                yield _outlined(document, name, lsp.SymbolKind.Function, statement.span, worse.name_span, "subsumption")
-            case ast.TypeDeclaration(name=name, name_span=place):
-                yield _outlined(document, name, lsp.SymbolKind.Enum, statement.span, place, "type")
-            case ast.ProgramOption(annotation):
-                place = annotation.span
-                yield _outlined(document, place.text, lsp.SymbolKind.Property, statement.span, place)
-
-
-def _outlined(
-    document: Document, name: str, kind: lsp.SymbolKind, whole: Span, place: Span, detail: str = ""
-) -> lsp.DocumentSymbol:
-    # The range of a word has to lie within that of its statement, or editors refuse the whole outline.
-    start, end = min(whole.start, place.start), max(whole.end, place.end)
-    shown = re.sub(r"\s+", " ", name)
-    return lsp.DocumentSymbol(shown, kind, document.range_of(start, end), document.range(place), detail or None)
-
-
-_DEFINITION, _LIBRARY = "definition", "defaultLibrary"
-_LEGEND = {
-    "class": SymbolKind.RELATION,
-    "variable": SymbolKind.VARIABLE,
-    "parameter": SymbolKind.PARAMETER,
-    "function": SymbolKind.FUNCTION,
-    "macro": SymbolKind.AGGREGATE,
-    "decorator": SymbolKind.ANNOTATION,
-    "property": SymbolKind.COLUMN,
-    "type": SymbolKind.TYPE,
-    "keyword": SymbolKind.KEYWORD,
-    "label": SymbolKind.LABEL,
-}
-
-
-def _semantic_tokens(document: Document) -> list[int]:
-    """Returns the words as the protocol packs them: five numbers each, places relative to the word before."""
-    kinds = {kind: index for index, kind in enumerate(_LEGEND.values())}
-    packed: list[int] = []
-    last_line = last_start = 0
-    for one in document.view.symbols:
-        if one.kind not in kinds:
-            continue
-        (line, start), (last, end) = (
-            document.positions.position(one.span.start),
-            document.positions.position(one.span.end),
-        )
-        if line != last:
-            continue
-        modifiers = (1 if one.is_definition else 0) | (
-            2 if one.kind in (SymbolKind.FUNCTION, SymbolKind.AGGREGATE) else 0
-        )
-        packed += (line - last_line, start - last_start if line == last_line else start, end - start)
-        packed += (kinds[one.kind], modifiers)
-        last_line, last_start = line, start
-    return packed
 
 
 # --- running --------------------------------------------------------------------------------------------------------
