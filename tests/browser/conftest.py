@@ -93,7 +93,7 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
             java_script_enabled=scripts,
         )
         contexts.append(context)
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(60_000)
         context.route("**/*", guard)
         page = context.new_page()
         page.on("pageerror", lambda error: complaints.append(f"failed: {error}"))

@@ -16,6 +16,8 @@ from tests.browser.conftest import OpenPage
 from tests.browser.eyes import hard_to_read, overlaps, sticks_out
 from tests.notebooks import executed
 
+pytestmark = pytest.mark.slow
+
 PAGE = """\
 <!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>notebook</title>

@@ -18,6 +18,8 @@ from emberlog.syntax.parser import parse
 from tests.browser.conftest import OpenPage
 from tests.browser.eyes import hard_to_read, overlaps, sticks_out
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LARGEST = 120_000
 
