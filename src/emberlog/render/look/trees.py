@@ -7,7 +7,6 @@ own, to which a link leads.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from emberlog.render.look.html import Html, element, joined
@@ -67,7 +66,3 @@ def _item(branch: Branch, level: int, cut: _Cut) -> Html:
     summary = element("summary", branch.line, data_rule=branch.rule)
     below = element("ul", *(_item(child, level + 1, cut) for child in branch.children))
     return element("li", element("details", summary, below, open=branch.is_open), id=branch.anchor)
-
-
-def forest(roots: Sequence[Branch], *, name: str) -> Html:
-    return joined(tree(root, name=f"{name}{number}") for number, root in enumerate(roots, 1))
