@@ -106,6 +106,7 @@ def test_a_plan_folds_and_has_rows_counted(tmp_path: Path, page: Page) -> None:
         fold = plan.locator(".em-fold").first
         inside = fold.locator(".em-tree").first
         assert inside.is_visible()
+        assert fold.locator("summary").first.evaluate("one => getComputedStyle(one).display") == "list-item"
         fold.locator("summary").first.click()
         assert not inside.is_visible()
         page.keyboard.press("Enter")

@@ -86,15 +86,17 @@ def _relations(examined: Examination, data: Data, counted: Mapping[str, int]) ->
             kind = _kind(relation, is_data=is_data, only_facts=name in only_facts)
             if name in data.headers:
                 kind += "; the first line of its file is taken as the names of columns"
-            columns = ", ".join(f"{one.name}: {one.type}" for one in relation.columns)
+            columns = ", ".join(
+                f"{one.name}: {one.type}" if one.type.is_known else one.name for one in relation.columns
+            )
             yield Shown(name, columns, kind, count, is_data)
 
 
 def _kind(relation: Relation, *, is_data: bool, only_facts: bool) -> str:
-    if relation.is_stream:
-        return "stream" if is_data else "stream without data"
     if relation.is_derived:
         return "written in the program" if only_facts else "derived"
+    if relation.is_stream:
+        return "stream" if is_data else "stream without data"
     return "input" if is_data else "input without data"
 
 

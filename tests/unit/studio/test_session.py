@@ -72,6 +72,8 @@ def test_relations_have_types_kinds_and_counts(session: Session) -> None:
 def test_data_that_nothing_reads_is_listed_even_beside_a_mistake(session: Session) -> None:
     put_file(session, "other.tsv", "1\ta\n")
     assert [one.name for one in session.check("broken(").relations] == ["other"]
+    known = {one.name: one.columns for one in session.check("a(1).\nb(X) :- a(X).\nc(X, Y) :- a(X).\n").relations}
+    assert known == {"other": "c1: int, c2: string", "a": "c1: int", "b": "X: int", "c": "c1, c2"}
     session.data.forget("other")
     assert session.check("broken(").relations == ()
 

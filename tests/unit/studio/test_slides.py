@@ -40,6 +40,7 @@ def test_slides_close_one_after_the_other_until_the_window_is_empty(session: Ses
     session.begin_stream()
     assert session.slides is not None
     assert session.slides.waiting == 3
+    assert [(one.name, one.kind) for one in session.check().relations] == [("reach", "derived"), ("edge", "stream")]
     known: set[tuple[int, int]] = set()
     seen = {}
     while (slide := session.slides.advance()) is not None:

@@ -92,6 +92,6 @@ def _options() -> dict[str, Any]:
         "tooltip": {"trigger": "axis", "renderMode": "richText"},
         "color": ["#5b8fc7", "#d9762b", "#4c9a6a", "#8a6bc2", "#c25a62"],
         "xAxis": {"type": "value", "minInterval": 1, "name": "", "axisLabel": grey, "splitLine": {"show": False}},
-        "yAxis": {"type": "value", "name": "new facts", "nameTextStyle": grey, "axisLabel": grey},
+        "yAxis": {"type": "value", "name": "new facts", "nameTextStyle": {**grey, "align": "left"}, "axisLabel": grey},
         "series": [],
     }

@@ -8,6 +8,7 @@ from functools import partial
 from nicegui import run, ui
 
 from emberlog.diagnostics import EmberlogError
+from emberlog.logical.summary import counted
 from emberlog.render.answer_text import python_text
 from emberlog.studio.answers import LocalAnswer, View
 from emberlog.studio.session import Session
@@ -103,7 +104,7 @@ class Stream:
             return
         last = slides.shown[-1] if slides.shown else None
         parts = [] if last is None else [f"slide {last.at}", f"window {_window(last)}"]
-        parts += [f"{slides.waiting:,} rows wait", f"{slides.late:,} came too late"]
+        parts += [f"{counted(slides.waiting, 'row')} waiting", f"{slides.late:,} came too late"]
         if slides.next_slide is None:
             parts.append("nothing is left to advance")
         self._told.text = " · ".join(parts)
@@ -113,7 +114,7 @@ class Stream:
         with self._changes:
             for name, answer in last.answers.items():
                 with ui.element("div").classes("st-panel"):
-                    ui.label(f"{name}: {answer.total:,} facts").style("font-weight: 600")
+                    ui.label(f"{name}: {counted(answer.total, 'fact')}").style("font-weight: 600")
                     if slides.schedule.gap is None:
                         self._show_facts("+", "st-good", last.added.get(name), "why")
                         self._show_facts("−", "st-bad", last.removed.get(name), "why not")

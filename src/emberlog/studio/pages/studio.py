@@ -135,7 +135,7 @@ class Studio:
     def _questions(self) -> None:
         with ui.element("div").classes("st-row"):
             self._asked = (
-                ui.input(label="a fact, as in reach(1, 3); _ is any value")
+                ui.input(label='a fact, as in reach(1, "Oslo"); _ is any value')
                 .props('dense outlined autocomplete="off"')
                 .classes("st-grow")
                 .props('data-part="asked"')
