@@ -47,6 +47,7 @@ from emberlog.semantics.model import CheckedProgram, Column, Match, Relation
 from emberlog.shown import Shown
 from emberlog.source import Source
 from emberlog.syntax import ast
+from emberlog.syntax.declared_types import with_declared_types
 from emberlog.timing import Part, measured, timed
 from emberlog.workers.plan.worker_plan import WorkerPlanner
 
@@ -601,6 +602,7 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
     def _input_columns(self, program: ast.Program) -> dict[str, Sequence[Column]]:
         """The columns of the registered data that a program speaks of."""
         columns: dict[str, Sequence[Column]] = {}
+        program, _ = with_declared_types(program)
         declarations = {one.predicate: one for one in program.statements if isinstance(one, ast.Declaration)}
         for name in mentioned_relations(program):
             if name not in self:

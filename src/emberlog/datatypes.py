@@ -76,6 +76,14 @@ class DataType:
         return self.named is not None and bool(self.named.branches)
 
     @property
+    def bounds(self) -> tuple[int, int] | None:
+        """Returns the least and the greatest value of a declared type of ints that has not all of them."""
+        if self.named is None or (self.named.least is None and self.named.greatest is None):
+            return None
+        least, greatest = self.named.least, self.named.greatest
+        return INT_MIN if least is None else least, INT_MAX if greatest is None else greatest
+
+    @property
     def underlying(self) -> DataType:
         """Returns the type without the name that a program gives it; that of a record is a part of what it is."""
         if self.named is None or self.is_record:
@@ -136,6 +144,11 @@ INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 FIRST, SECOND = "first", "second"
 """The fields of a struct that is a pair, in Spark and in Arrow."""
 
+UNSIGNED = DataType("int", named=Named("unsigned", (), 0))
+INT32 = DataType("int", named=Named("int32", (), -(2**31), 2**31 - 1))
+UNSIGNED32 = DataType("int", named=Named("unsigned32", ("unsigned",), 0, 2**32 - 1))
+"""Ints within bounds: a value for such a column that is outside of them is an error."""
+
 TYPE_NAMES = {
     "int": INT,
     "integer": INT,
@@ -150,6 +163,9 @@ TYPE_NAMES = {
     "timestamp": TIMESTAMP,
     "date": DATE,
     "duration": DURATION,
+    "unsigned": UNSIGNED,
+    "int32": INT32,
+    "unsigned32": UNSIGNED32,
 }
 """Every spelling of a type that a declaration accepts, in lower case."""
 

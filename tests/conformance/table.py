@@ -5,6 +5,7 @@ A cell is one entry on one backend with one row of arguments. A new entry is in 
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -323,6 +324,7 @@ def rows() -> Iterator[Row]:
         (number,) = _variables((wide,))
         yield _row("unscaled!", INTERNAL["unscaled!"], (wide,), scaled(number, wide, narrow))
     yield from _rows_of_records()
+    yield from _rows_of_data()
     for symbol in ComparisonOperator:
         assert symbol.value in COMPARISONS
         for pair in (*product((INT, FLOAT), (INT, FLOAT)), *_COMPARED):
@@ -351,6 +353,76 @@ def _rows_of_records() -> Iterator[Row]:
         yield Row("field!", (STRING,), Call("field!", inside), (*nested, ("$Other",)))
         of_branch = Call("branch!", (value, opening))
         yield Row("branch!", (STRING,), of_branch, (*texts, *nested, ("$Other",), ("$Of",), ("$Off(1)",)))
+
+
+def _rows_of_data() -> Iterator[Row]:
+    """Yields what data of declared types and of types with bounds goes through."""
+    (text,), (number,) = _variables((STRING,)), _variables((INT,))
+    yield Row("read!", (STRING,), Call("read!", (text, Constant(GRAMMAR))), tuple((one,) for one in WRITTEN))
+    for least, greatest in ((0, 2**63 - 1), (-(2**31), 2**31 - 1)):
+        limits = (Constant(least), Constant(greatest), Constant("unsigned"))
+        yield Row("bounded!", (INT,), Call("bounded!", (number, *limits)), _arguments("", (INT,)))
+
+
+GRAMMAR = json.dumps(
+    [
+        "T",
+        {
+            "T": [
+                ["$A(", ["int", "string"]],
+                ["$Ab", []],
+                ["$F(", ["float", "bool"]],
+                ["$R(", ["=P", "=T"]],
+                ["$D(", ["date"]],
+            ],
+            "P": [["[", ["int", "=P"]], ["nil", []]],
+        },
+    ]
+)
+WRITTEN: tuple[CellValue, ...] = (
+    *(
+        "$A(1, x)",
+        '$A( -7 ,"a, (\\"b\\") \\\\ \\n")',
+        '$A(1, "")',
+        "$A(1,)",
+        "$A(1, a b )",
+        "$A(1)",
+        "$A(1, a, b)",
+        "$A(1, a",
+        "$A",
+    ),
+    *(
+        "$Ab",
+        " $Ab ",
+        "$Ab()",
+        "$Ab( )",
+        "$Ab(1)",
+        "$Abc",
+        "Ab",
+        "",
+        "null",
+        "$F(1, true)",
+        "$F(-0.0, false)",
+        "$F(1e400, true)",
+    ),
+    *(
+        "$F(x, true)",
+        "$F(1, 1)",
+        '$F("1", true)',
+        "$R(nil, $Ab)",
+        "$R([1,[2, nil]],$R( [ 3 , nil ] , $A(1, [x)))",
+        "$R([1], $Ab)",
+    ),
+    *(
+        "$R([1, nil], nil)",
+        "$R($Ab, $Ab)",
+        "$D(2026-01-05)",
+        "$D(2026-02-30)",
+        "$A(9223372036854775808, x)",
+        "$A(1.5, x)",
+        None,
+    ),
+)
 
 
 OF_TIME = (DATE, TIMESTAMP, DURATION)

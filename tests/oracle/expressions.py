@@ -250,6 +250,10 @@ def _call(name: str, scalars: Scalars, values: Sequence[CellValue]) -> CellValue
     if name in records.FUNCTIONS:
         try:
             return records.FUNCTIONS[name](*values)  # type: ignore[no-any-return]
+        except records.NoValue as error:
+            raise Fault("DL519", *error.args) from None
+        except records.OutOfBounds as error:
+            raise Fault("DL507", *error.args) from None
         except records.TooLong:
             raise Fault("DL518", "this value has more than 32,768 characters as text") from None
     result = _of_types(known[name], name, values) if name in known else _FUNCTIONS[name](*values)

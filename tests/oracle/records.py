@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
@@ -64,7 +66,7 @@ def _field_text(value: Any, kind: str) -> str:
     if kind == "bool":
         return "true" if value else "false"
     if kind == "float":
-        return repr(float(value))
+        return repr(float(value) + 0.0)
     return str(value) if kind == "int" else str((times.FUNCTIONS | decimals.FUNCTIONS)["text!"](value, kind))
 
 
@@ -117,4 +119,83 @@ def _field(text: str, opening: str, place: int, kind: str, otherwise: Any) -> An
     return _field_value(_tree(text)[1][place], kind, otherwise)
 
 
-FUNCTIONS: Mapping[str, Callable[..., Any]] = {"record!": _record, "branch!": _branch, "field!": _field}
+class NoValue(Exception):
+    pass
+
+
+def _of_type(text: str, types: Any, kind: str) -> tuple[str, str]:
+    """The value of a kind at the beginning of a text, in full, and the rest of the text."""
+    text = text.lstrip()
+    if not kind.startswith("="):
+        quoted = re.match(r'"(?:[^"\\]|\\.)*"', text, re.DOTALL)
+        if quoted:
+            if kind != "string":
+                raise NoValue
+            return _field_text(_field_value(quoted[0], kind, None), kind), text[quoted.end() :].lstrip()
+        end = min((text.index(mark) for mark in ",])" if mark in text), default=len(text))
+        plain = text[:end].strip()
+        if kind == "bool" and plain not in ("true", "false"):
+            raise NoValue
+        try:
+            value = plain if kind == "string" else _field_value(plain, kind, None)
+        except (ValueError, times.NoMoment):
+            raise NoValue from None
+        if kind == "float" and abs(float(plain)) == float("inf"):
+            raise NoValue
+        if kind == "int" and int(plain) not in range(-(2**63), 2**63):
+            raise NoValue
+        return _field_text(value, kind), text[end:]
+    for opening, kinds in sorted(types[kind[1:]], reverse=True):
+        name = opening.rstrip("(")
+        rest = text[len(name) :].lstrip()
+        if not text.startswith(name) or (name[-1] not in "[]" and re.match(r"\w", text[len(name) :])):
+            continue
+        if not kinds:
+            return opening, re.sub(r"^\(\s*\)", "", rest).lstrip()
+        if name != "[":
+            if not rest.startswith("("):
+                raise NoValue
+            rest = rest[1:]
+        fields: list[str] = []
+        for place, one in enumerate(kinds):
+            field, rest = _of_type(rest, types, one)
+            fields.append(field)
+            expected = "," if place < len(kinds) - 1 else "]" if name == "[" else ")"
+            if not rest.startswith(expected):
+                raise NoValue
+            rest = rest[1:].lstrip()
+        return _written((opening, fields)), rest
+    raise NoValue
+
+
+def _read_value(text: str, grammar: str) -> str:
+    name, types = json.loads(grammar)
+    try:
+        value, rest = _of_type(text, types, f"={name}")
+    except NoValue:
+        value, rest = "", text
+    if rest or not value:
+        shown = text if len(text) <= 60 else f"{text[:60]}…"
+        closings = {"(": "…)", "[": "…]"}
+        known = ", ".join(opening + closings.get(opening[-1], "") for opening, _ in types[name])
+        raise NoValue(f"`{shown}` is no value of the type `{name}`", f"values are written {known}")
+    return value
+
+
+class OutOfBounds(Exception):
+    pass
+
+
+def _bounded(value: int, least: int, greatest: int, name: str) -> int:
+    if value not in range(least, greatest + 1):
+        raise OutOfBounds(f"{value:,} is no {name}", f"they go from {least:,} to {greatest:,}")
+    return value
+
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "record!": _record,
+    "branch!": _branch,
+    "field!": _field,
+    "read!": _read_value,
+    "bounded!": _bounded,
+}

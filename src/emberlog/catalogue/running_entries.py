@@ -59,6 +59,15 @@ RUNNING_ENTRIES = (
         FoundBy.RUN,
     ),
     Entry(
+        "DL507",
+        "a value outside the bounds of its type",
+        "A rule or the data gives a column that is declared unsigned, int32 or unsigned32 a value that is none. "
+        "Nothing wraps around.",
+        "Keep such values out with a condition, or declare the column int.",
+        "declare left(n: unsigned).\nstock(3). sold(5).\nleft(S - N) :- stock(S), sold(N).\n",
+        FoundBy.RUN,
+    ),
+    Entry(
         "DL508",
         "an option that does not exist",
         "An engine, an executor, a mode or a number of workers is none that there is, or does not go with the engine.",
@@ -148,6 +157,14 @@ RUNNING_ENTRIES = (
         "Give the recursion a condition that stops it: a depth, or a length.",
         "type Tree = Leaf | Node(left: Tree, right: Tree).\ntree($Leaf).\ntree($Node(T, T)) :- tree(T).\n",
         FoundBy.RUN,
+    ),
+    Entry(
+        "DL519",
+        "a text that is no value of a declared type",
+        "Data for a column of a declared type is text such as `$Leaf(1)`. This one is written otherwise.",
+        "Correct the data, or the declaration of the type.",
+        "`$Lef(1)` in a file for `declare tree(t: Tree).`",
+        FoundBy.OTHER,
     ),
     Entry(
         "DL520",

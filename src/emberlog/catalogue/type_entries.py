@@ -6,6 +6,16 @@ from emberlog.catalogue.entry import Entry
 
 TYPE_ENTRIES = (
     Entry(
+        "DL297",
+        "two subtypes that have nothing to do with each other",
+        "A variable is of two declared subtypes, of which neither is below the other. Their values are compared all "
+        "the same; often two columns are confused.",
+        "Correct the rule. If it is meant, declare both below one type, and columns of that.",
+        "type city <: string.\ntype person <: string.\ndeclare lives(who: person, where: city).\n"
+        'lives("a", "b").\nodd(X) :- lives(X, X).\n',
+        is_warning=True,
+    ),
+    Entry(
         "DL270",
         "a declaration of a type that clashes",
         "Two types, two branches or two fields of a branch have the same name, or a type has that of a type of the "
@@ -48,5 +58,12 @@ TYPE_ENTRIES = (
         "The branch declares a type for the field, and the value or the variable here has another one.",
         "Convert it, or declare the field otherwise.",
         'type Point = Point(x: int, y: int).\npoint($Point(1, "two")).\n',
+    ),
+    Entry(
+        "DL276",
+        "a number outside the bounds of its type",
+        "The column is declared unsigned, int32 or unsigned32, or of a subtype of one, and the number is none.",
+        "Correct the number, or declare the column int.",
+        "declare level(n: unsigned).\nlevel(-1).\n",
     ),
 )

@@ -6,10 +6,12 @@ compared, joined, exchanged and written as texts are, on every engine: workers c
 
 from __future__ import annotations
 
+import json
 import re
+from math import isfinite
 from typing import TYPE_CHECKING
 
-from emberlog.datatypes import BOOL, FLOAT, INT, STRING, DataType
+from emberlog.datatypes import BOOL, FLOAT, INT, INT_MAX, INT_MIN, STRING, DataType
 from emberlog.language.entry import ANY, Function, always, sometimes
 from emberlog.language.faults import Fault
 from emberlog.language.spellings import (
@@ -24,6 +26,8 @@ from emberlog.language.values import CellValue
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
+
+    from emberlog.language.entry import Bad, Vector
 
 LONGEST = 32_768
 """Characters of a value: a recursion that wraps its own values ends there."""
@@ -146,6 +150,109 @@ def _is_of_column(value: Column, opening: Column) -> Column:
     return F.when(F.right(opening, F.lit(1)).isin("(", "["), F.startswith(value, opening)).otherwise(value == opening)
 
 
+# --- reading what comes from outside ---------------------------------------------------------------------------------
+
+
+def grammar_of(type_: DataType) -> str:
+    """Returns what `read!` has to know of a type: its branches, and those of all types that are in its fields."""
+    found: dict[str, list[list[object]]] = {}
+    pending = [type_]
+    while pending:
+        one = pending.pop()
+        if one.named is None or one.named.name in found:
+            continue
+        found[one.named.name] = [
+            [branch.opening, [f"={of}" if of.is_record else kind_of_field(of) for _, of in branch.fields]]
+            for branch in one.named.branches
+        ]
+        pending += [of for branch in one.named.branches for _, of in branch.fields if of.is_record]
+    return json.dumps([str(type_), found])
+
+
+_BRANCH = re.compile(r"\s*(\[\]|\[|\$?[^\W\d][\w.]*)\s*(\(\s*\)|\()?")
+_SCALAR = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^,\])]*)\s*', re.DOTALL)
+
+
+def read_value(text: str, grammar: str) -> str:
+    """Returns the text of the value that another text means: with or without blanks, and with texts that need no
+    quotation marks."""
+    name, types = json.loads(grammar)
+    try:
+        value = _read(text, types, f"={name}")
+    except (ValueError, IndexError):
+        shown = text if len(text) <= 60 else f"{text[:60]}…"
+        openings = ", ".join(f"{one}{'…' + ending(one) if ending(one) else ''}" for one, _ in types[name])
+        raise Fault("DL519", f"`{shown}` is no value of the type `{name}`", f"values are written {openings}") from None
+    if len(value) > LONGEST:
+        raise Fault("DL518", f"this value has more than {LONGEST:,} characters as text")
+    return value
+
+
+def _read(text: str, types: dict[str, list[tuple[str, list[str]]]], kind: str) -> str:
+    begun: list[tuple[str, list[str], list[str]]] = []
+    """The values that are being read, the outermost first: their beginnings, and the kinds and texts of fields."""
+    place = 0
+    while True:
+        if kind[0] == "=":
+            found = _BRANCH.match(text, place)
+            if found is None:
+                raise ValueError(text)
+            opening, kinds = next((one for one in types[kind[1:]] if one[0].removesuffix("(") == found[1]), ("", []))
+            if not opening or (found[2] == "(") != opening.endswith("("):
+                raise ValueError(text)
+            place = found.end()
+            if kinds:
+                begun.append((opening, kinds, []))
+                kind = kinds[0]
+                continue
+            value = opening
+        else:
+            scalar = _SCALAR.match(text, place)
+            assert scalar is not None, "it fits any text"
+            value, place = _scalar(scalar[1].strip(), kind), scalar.end()
+        while begun:
+            opening, kinds, fields = begun[-1]
+            fields.append(value)
+            place += len(text[place:]) - len(text[place:].lstrip())
+            if text[place] != ("," if len(fields) < len(kinds) else ending(opening)):
+                raise ValueError(text)
+            place += 1
+            if len(fields) < len(kinds):
+                kind = kinds[len(fields)]
+                break
+            begun.pop()
+            value = f"{opening}{', '.join(fields)}{ending(opening)}"
+        else:
+            if text[place:].strip():
+                raise ValueError(text)
+            return value
+
+
+def _scalar(text: str, kind: str) -> str:
+    is_quoted = text.startswith('"')
+    if kind == "string":
+        return spelled_field(read_field(text, kind) if is_quoted else text, kind)
+    if is_quoted or (kind == "bool" and text not in ("true", "false")):
+        raise ValueError(text)
+    value = read_field(text, kind)
+    if isinstance(value, float) and not isfinite(value):
+        raise ValueError(text)
+    if isinstance(value, int) and not INT_MIN <= value <= INT_MAX:
+        raise ValueError(text)
+    return spelled_field(value if not isinstance(value, float) else value + 0.0, kind)
+
+
+def _bounded(value: int, least: int, greatest: int, name: str) -> int:
+    if least <= value <= greatest:
+        return value
+    raise Fault("DL507", f"{value:,} is no {name}", f"they go from {least:,} to {greatest:,}")
+
+
+def _bounded_vector(values: Vector, least: Vector, greatest: Vector, _names: Vector) -> tuple[Vector, Bad]:
+    bad = (values < least) | (values > greatest)
+    return values, bad if bad.any() else None
+
+
 RECORD = Function(
     name="record!",
     parameters=(STRING, STRING, ANY),
@@ -187,4 +294,27 @@ def otherwise(type_: DataType) -> int | float | str | bool:
     return False if type_ == BOOL else 0.0 if type_ == FLOAT else 0
 
 
-INTERNAL = (RECORD, BRANCH, FIELD)
+READ = Function(
+    name="read!",
+    parameters=(STRING, STRING),
+    result=lambda types: types[1],
+    signature="read!(S, Type)",
+    meaning="the value of a declared type that a text from outside means",
+    python=read_value,
+    fails=sometimes,
+)
+"""What data of a declared type goes through. The last argument has the type, and says what it is made of."""
+
+BOUNDED = Function(
+    name="bounded!",
+    parameters=(INT, INT, INT, STRING),
+    result=always(INT),
+    signature="bounded!(X, Least, Greatest, Type)",
+    meaning="X, which is within the bounds of its type",
+    python=_bounded,
+    vector=_bounded_vector,
+    fails=sometimes,
+)
+"""What a value for a column of a type with bounds goes through."""
+
+INTERNAL = (RECORD, BRANCH, FIELD, READ, BOUNDED)

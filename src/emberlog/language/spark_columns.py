@@ -415,6 +415,8 @@ _COMPLAINTS: dict[str, tuple[str, str, int | None]] = {
     "regex_extract": ("DL503", "` cannot be used here", 1),
     "regex_replace": ("DL503", "` cannot be used here", 1),
     "record!": ("DL518", f"this value has more than {LONGEST:,} characters as text", None),
+    "read!": ("DL519", "` is no value of its declared type", 0),
+    "bounded!": ("DL507", "` is outside the bounds of its type", 0),
 }
 """What is said where a function has no value, and which of its arguments is shown before it."""
 
@@ -432,7 +434,7 @@ def through_python(scope: Scope, function: Function, operands: list[Typed]) -> T
     made = (from_operands if is_total else opened)(column, result, held)
     if function.name in _COMPLAINTS:
         code, message, place = _COMPLAINTS[function.name]
-        shown = None if place is None else F.concat(F.lit("`"), held[place].column)
+        shown = None if place is None else F.concat(F.lit("`"), held[place].column.cast("string"))
         check = Check(F.lit(True), code, message, shown)
         made = replace(made, checks=(*made.checks, check))
     return scope.held(made)

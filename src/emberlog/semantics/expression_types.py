@@ -13,7 +13,7 @@ from emberlog.language.decimals import DECIMAL, decimal_literal
 from emberlog.language.entry import ANY, LIST, NUMBER, OF_TIME, ORDERED, PAIR, TEXT_OR_LIST, Function, arithmetic_type
 from emberlog.language.lists import MAKE, MEMBER, element_of
 from emberlog.language.moments import FORMAT_TIME, PARSE_DATE, PARSE_TIME, TRUNCATE, UNITS_OF_CALENDAR
-from emberlog.language.records import BRANCH, FIELD, RECORD
+from emberlog.language.records import BRANCH, FIELD, READ, RECORD
 from emberlog.language.registry import Functions
 from emberlog.language.spellings import DAY, LARGEST_SCALE, format_error
 from emberlog.language.text_parts import REGULAR
@@ -146,6 +146,8 @@ class ExpressionTyper:
 
     def _call(self, call: ast.Call) -> DataType:
         function = self.functions.find(call.function)
+        if function is READ:
+            return self.type_of(call.arguments[1])
         if function in (RECORD, BRANCH, FIELD):
             return self._record(call)
         types = [self.type_of(argument) for argument in call.arguments]

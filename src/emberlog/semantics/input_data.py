@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from emberlog.datatypes import UNKNOWN, DataType
 from emberlog.diagnostics import Diagnostics, nearest
+from emberlog.language.records import READ, grammar_of
 from emberlog.semantics.model import CheckedProgram, Column
 from emberlog.semantics.plain_rules import body_atoms
 from emberlog.source import NOWHERE
@@ -53,6 +55,16 @@ def with_data_beside_rules(
     for statement in program.statements:
         if isinstance(statement, ast.Rule) and statement.head.predicate in inputs:
             heads.setdefault(statement.head.predicate, statement.head)
+    checked = {
+        one.predicate: _checking_head(one)
+        for one in program.statements
+        if isinstance(one, ast.Declaration)
+        and one.predicate in inputs
+        and not one.predicate.endswith(data_of(""))
+        and one.kind is not DeclarationKind.STREAM
+        and any(column.type.is_record or column.type.bounds for column in one.columns)
+    }
+    heads = {**checked, **heads}
     if not heads:
         return program, dict(inputs), {}
     ruled = {one.head.predicate for one in program.statements if isinstance(one, ast.Rule) and one.body is not None}
@@ -69,7 +81,9 @@ def with_data_beside_rules(
             )
             continue
         if declaration is not None:
-            columns = tuple(replace(column, aggregate=None) for column in declaration.columns)
+            columns = tuple(
+                replace(column, aggregate=None, type=as_given(column.type)) for column in declaration.columns
+            )
             added.append(replace(declaration, predicate=data_of(name), columns=columns))
         elif name in ruled:
             diagnostics.warning(
@@ -80,7 +94,7 @@ def with_data_beside_rules(
                 f'if the data is what an earlier run gave, take it away: del db["{name}"]',
             )
         if len(inputs[name]) == len(head.terms):
-            added.append(copying_rule(name, len(inputs[name]), head))
+            added.append(copying_rule(name, len(inputs[name]), head, declaration))
         else:
             message = f"`{name}` has {len(head.terms)} columns in the program; the data has {len(inputs[name])}"
             diagnostics.error("DL402", message, head.span)
@@ -89,11 +103,29 @@ def with_data_beside_rules(
     return whole, renamed, {data_of(name): name for name in heads}
 
 
-def copying_rule(name: str, arity: int, head: ast.Head) -> ast.Rule:
-    """Returns the rule that copies registered data into a relation; `head` says where the relation stands."""
+def as_given(type_: DataType) -> DataType:
+    """Returns the type of data for a column whose values are checked: texts, and ints without bounds."""
+    return DataType(type_.name) if type_.is_record or type_.bounds else type_
+
+
+def _checking_head(declaration: ast.Declaration) -> ast.Head:
+    terms = tuple(ast.Variable(column.name, declaration.span) for column in declaration.columns)
+    return ast.Head(declaration.predicate, terms, None, declaration.name_span, declaration.name_span)
+
+
+def copying_rule(name: str, arity: int, head: ast.Head, declaration: ast.Declaration | None = None) -> ast.Rule:
+    """Returns the rule that copies registered data into a relation; `head` says where the relation stands. Texts become
+    values of the types that the relation declares."""
     variables = tuple(ast.Variable(f"C{index + 1}", head.span) for index in range(arity))
     atom = ast.Atom(data_of(name), variables, False, head.span, head.name_span)
-    copied = ast.Head(name, variables, None, head.span, head.name_span)
+    types = [column.type for column in declaration.columns] if declaration else [UNKNOWN] * len(variables)
+    terms = tuple(
+        ast.Call(READ.name, (one, ast.Constant(grammar_of(type_), head.span, type_)), head.span)
+        if type_.is_record
+        else one
+        for one, type_ in zip(variables, types, strict=False)
+    )
+    copied = ast.Head(name, terms, None, head.span, head.name_span)
     return ast.Rule(copied, ast.Conjunction((atom,), head.span), data_of(name), span=head.span)
 
 

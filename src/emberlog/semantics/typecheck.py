@@ -10,11 +10,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar, assert_never
 
-from emberlog.datatypes import BOOL, DATE, DURATION, FLOAT, INT, TIMESTAMP, UNKNOWN, DataType, join_types, list_of
+from emberlog.datatypes import (
+    BOOL,
+    DATE,
+    DURATION,
+    FLOAT,
+    INT,
+    INT_MAX,
+    INT_MIN,
+    TIMESTAMP,
+    TYPE_NAMES,
+    UNKNOWN,
+    DataType,
+    join_types,
+    list_of,
+)
 from emberlog.deadline import check_time
 from emberlog.diagnostics import Diagnostics, Note
 from emberlog.language.conversions import NARROW, WIDEN
 from emberlog.language.faults import Fault
+from emberlog.language.records import BOUNDED
 from emberlog.language.registry import Functions
 from emberlog.semantics.elaborate import decimal_constant, elaborated, elaborated_comparison, scaled
 from emberlog.semantics.expression_types import ExpressionTyper, SettledTyper
@@ -90,7 +105,9 @@ class TypeTable:
         if column is None or column.is_fixed or found == UNKNOWN:
             return False
         joined = join_types(column.type, found)
-        if joined is None or joined.depth > DEEPEST_TYPE or joined == column.type:
+        if joined is None or joined.depth > DEEPEST_TYPE:
+            return False
+        if joined == column.type and joined.named == column.type.named:
             return False
         column.type, column.span = joined, span
         self.time += 1
@@ -358,6 +375,14 @@ class _RuleChecker:
             return
         earlier, place = self.first_use.setdefault(variable.name, (found, span))
         is_same = earlier == found and join_types(earlier, found) is not None
+        if is_same and join_types(earlier, found).named is None and _are_declared(earlier, found):  # type: ignore[union-attr]
+            self.diagnostics.warning(
+                "DL297",
+                f"`{_shown(variable)}` is {earlier.described} in one place and {found.described} in another",
+                span,
+                Note(f"here it is {earlier.described}", place),
+                "neither is a subtype of the other; declare both below one type if that is meant",
+            )
         if is_same or (earlier.is_numeric and found.is_numeric and join_types(earlier, found) is not None):
             return
         hint = "join on values of one type; float(X) and to_string(X) convert"
@@ -394,7 +419,24 @@ class _RuleChecker:
             value = decimal_constant(value, column) or value
         found = self.typer.type_of(value)
         self._fits(index, column, found)
-        return self._widened(self._elaborated(value), found, column)
+        return self._within_bounds(self._widened(self._elaborated(value), found, column), found, column)
+
+    def _within_bounds(self, value: Expression, found: DataType, column: DataType) -> Expression:
+        """Returns an int for a column of a type with bounds: known to be within them, or asked whether it is."""
+        bounds = column.bounds
+        if bounds is None or found != INT:
+            return value
+        least, greatest = bounds
+        own = found.bounds or (INT_MIN, INT_MAX)
+        if isinstance(value, Variable) and least <= own[0] and own[1] <= greatest:
+            return value
+        if isinstance(value, Constant) and isinstance(value.value, int):
+            if not least <= value.value <= greatest:
+                hint = f"they go from {least:,} to {greatest:,}"
+                self.diagnostics.error("DL276", f"{value.value:,} is no {column}", value.span, hint)
+            return value
+        limits = (Constant(least), Constant(greatest), Constant(str(column)))
+        return ast.Call(BOUNDED.name, (value, *limits), value.span)
 
     def _widened(self, value: Expression, found: DataType, column: DataType) -> Expression:
         if column.is_decimal and found.is_numeric:
@@ -429,6 +471,9 @@ class _RuleChecker:
             )
         self._fits(index, column, function.result(types))
         value = replace(value, arguments=tuple(map(self._elaborated, value.arguments)))
+        if column.bounds and types and function.result(types) == INT and aggregated == INT:
+            *others, last = value.arguments
+            value = replace(value, arguments=(*others, self._within_bounds(last, aggregated, column)))
         if value.function == "avg" and aggregated == DURATION:
             return replace(value, arguments=(ast.Call("seconds", value.arguments, span),))
         if aggregated.is_decimal and function.result(types) == FLOAT:
@@ -613,6 +658,11 @@ def whole_constant(constant: Constant, column: DataType) -> Constant:
     if column == INT and isinstance(value, float) and value.is_integer() and abs(value) < 2.0**63:
         return Constant(int(value), constant.span)
     return constant
+
+
+def _are_declared(*types: DataType) -> bool:
+    """Tells whether all of these are subtypes that the program declares."""
+    return all(one.named is not None and one.named.name not in TYPE_NAMES for one in types)
 
 
 def _shown(variable: Variable) -> str:

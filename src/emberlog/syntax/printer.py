@@ -243,6 +243,8 @@ def _call(function: str, arguments: tuple[ast.Expression, ...]) -> str:
             return print_expression(ast.Binary(_MOMENTS[function], moment, duration))
         case "branch!", (value, ast.Constant(str() as opening)):
             return f"{print_expression(value)} = {opening}{'…' + ending(opening) if ending(opening) else ''}"
+        case (("read!" | "bounded!"), (value, *_)):
+            return print_expression(value)
         case "field!", (value, opening, ast.Constant(int() as place), *_):
             return f"{print_expression(value)}.{_name_of_field(opening, place)}"
         case "record!", (ast.Constant(str() as opening), _, *values):

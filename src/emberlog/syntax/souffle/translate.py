@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain, repeat
 from typing import assert_never
 
-from emberlog.datatypes import FLOAT, INT, STRING, DataType, join_types
+from emberlog.datatypes import FLOAT, INT, STRING, UNSIGNED, DataType, join_types
 from emberlog.diagnostics import Diagnostics, nearest
 from emberlog.source import Source, Span
 from emberlog.syntax import ast
@@ -29,7 +29,7 @@ from emberlog.syntax.souffle.tree import (
     TypeDeclaration,
 )
 
-BASE_TYPES = {"number": INT, "unsigned": INT, "float": FLOAT, "symbol": STRING}
+BASE_TYPES = {"number": INT, "unsigned": UNSIGNED, "float": FLOAT, "symbol": STRING}
 
 FUNCTIONS = {
     "cat": "cat",

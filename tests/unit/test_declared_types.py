@@ -1,0 +1,80 @@
+"""Values of declared types go in as text and come out as text, from Python as from files."""
+
+from __future__ import annotations
+
+import pytest
+
+import emberlog
+from emberlog.diagnostics import EmberlogError
+from emberlog.source import Source
+from emberlog.syntax.canonical_form import canonical_text
+
+TREES = """
+    type Tree = Leaf(value: int) | Node(left: Tree, right: Tree) | Empty.
+    declare tree(id: int, t: Tree).
+    part(T) :- tree(_, T).
+    part(L) :- part($Node(L, _)).
+    part(R) :- part($Node(_, R)).
+    total(sum<V>) :- part($Leaf(V)).
+"""
+
+
+@pytest.fixture
+def db() -> emberlog.Database[emberlog.LocalRelation]:
+    return emberlog.Database(engine="local")
+
+
+def test_data_is_read_and_answers_are_data_again(db: emberlog.Database[emberlog.LocalRelation]) -> None:
+    db["tree"] = [(1, "$Node($Leaf(1),$Leaf( 2 ))"), (2, "$Empty")]
+    parts = db.datalog(TREES)
+    expected = {("$Node($Leaf(1), $Leaf(2))",), ("$Leaf(1)",), ("$Leaf(2)",), ("$Empty",)}
+    assert set(parts["part"].collect()) == expected
+    assert parts["total"].collect() == [(3,)]
+    db["tree"] = [(number, text) for number, (text,) in enumerate(sorted(expected))]
+    assert set(db.datalog(TREES)["part"].collect()) == expected
+
+
+def test_what_is_no_value_is_told(db: emberlog.Database[emberlog.LocalRelation]) -> None:
+    db["tree"] = [(1, "$Leaf(one)")]
+    with pytest.raises(EmberlogError) as caught:
+        db.datalog(TREES)["total"].collect()
+    assert "DL519" in str(caught.value)
+
+
+def test_questions_ask_for_values(db: emberlog.Database[emberlog.LocalRelation]) -> None:
+    db["tree"] = [(1, "$Node($Leaf(1), $Empty)")]
+    asked = db.datalog(f"{TREES} part($Leaf(1))? part($Empty)?", provenance=True)
+    assert set(asked["part"].collect()) == {("$Leaf(1)",), ("$Empty",)}
+    proof = str(asked.why("part", ("$Leaf(1)",)))
+    assert "part($Leaf(1))" in proof
+    assert "tree(1, $Node($Leaf(1), $Empty))" in proof
+
+
+def test_a_live_view_follows_values(db: emberlog.Database[emberlog.LocalRelation]) -> None:
+    db["tree"] = [(1, "$Leaf(1)")]
+    live = db.live(TREES)
+    with live.transaction() as change:
+        change.insert("tree", [(2, "$Node($Leaf(5), $Empty)")])
+    assert live["total"].collect() == [(6,)]
+
+
+def test_data_is_within_bounds(db: emberlog.Database[emberlog.LocalRelation]) -> None:
+    db["level"] = [(3,), (0,)]
+    program = "declare level(n: unsigned). declare next(n: unsigned). next(N - 1) :- level(N), N > 0."
+    assert db.datalog(program)["next"].collect() == [(2,)]
+    db["level"] = [(-1,)]
+    with pytest.raises(EmberlogError) as caught:
+        db.datalog(program)["next"].collect()
+    assert "DL507" in str(caught.value)
+
+
+def test_declarations_are_printed_as_they_are_read() -> None:
+    text = (
+        "type Tree = Leaf(value: int, at: date) | Node(left: Tree, right: Tree) | Empty.\n"
+        "type city <: string.\n"
+        "type `a b` = One(`of x`: decimal(2)).\n"
+        "declare p(t: Tree, c: city).\n"
+        'p($Node($Empty, $Leaf(1, date "2026-01-05")), "Basel").\n'
+        "q(X) :- p($Node(_, $Leaf(X, _)), _), !p($Node(X, _), _).\n"
+    )
+    assert canonical_text(Source("types.dl", text)) == text
