@@ -135,7 +135,7 @@ def access(rows: int, seed: int = 0) -> Facts:
         add("group_role", one, dice.randrange(roles))
     for one in range(1, roles):
         if dice.random() < 0.5:
-            add("includes", one, dice.randrange(max(one - 20, 0), one))
+            add("includes", one, dice.randrange(one))
         if dice.random() < 0.1:
             add("conflict", one, dice.randrange(one))
     for first, second in ((4, 3), (3, 2), (2, 1)):

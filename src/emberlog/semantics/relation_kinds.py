@@ -174,10 +174,10 @@ class _Rewriting:
             return
         if self._is_refused(name, "a subsumption", span):
             return
-        best = _best_column(rules[0]) if len(rules) == 1 else None
-        if best is not None:
+        column = _best_column(rules[0]) if len(rules) == 1 else None
+        if column is not None:
             self._let_data_be_copied(name, span)
-            self._aggregate(name, *best)
+            self._aggregate(name, *column)
             return
         hint = "in a recursion one column decides, with all others the same: `p(X, C1) <= p(X, C2) :- C2 < C1.`"
         other = f"or let a relation that is not in the recursion read `{name}`, and give that one the subsumption"
@@ -186,13 +186,30 @@ class _Rewriting:
         arity = len(_pairs(rules[0]))
         whole = self._set_apart(name, span)
         gone = f"{name} (gone)"
-        if len(rules) == 1 and (parts := _one_way(rules[0])) is not None:
+        if len(rules) == 1 and (best := _best_of_key(rules[0])) is not None:
+            self._leave_best(name, gone, whole, best, arity, span)
+        elif len(rules) == 1 and (parts := _one_way(rules[0])) is not None:
             worse = rules[0].head.terms[:arity]
             self._rule(gone, worse, _reading(parts, name, whole), span)
         else:
             self._leave_smallest(name, gone, whole, rules, span)
         own = _variables("X", arity, span)
         self._rule(name, own, (_atom(whole, own, span), _atom(gone, own, span, negated=True)), span)
+
+    def _leave_best(
+        self, name: str, gone: str, whole: str, best: tuple[int, ComparisonOperator], arity: int, span: Span
+    ) -> None:
+        """Compares facts with the best value of their key, and not with each other."""
+        place, operator = best
+        keys = [index for index, (one, other) in enumerate(_pairs(self.subsumed[name][0])) if one == other]
+        own, value = _variables("X", arity, span), Variable("Best", span)
+        aggregate = ast.AggregateTerm(_STRICT[operator], (own[place],), span)
+        kept = f"{name} (best)"
+        terms = tuple(one if index in (*keys, place) else ast.Wildcard(span) for index, one in enumerate(own))
+        self._rule(kept, (*(own[index] for index in keys), aggregate), (_atom(whole, terms, span),), span)
+        known = _atom(kept, (*(own[index] for index in keys), value), span)
+        better = ast.Comparison(operator, value, own[place], span)
+        self._rule(gone, own, (_atom(whole, own, span), known, better), span)
 
     def _leave_smallest(self, name: str, gone: str, whole: str, rules: Sequence[ast.Rule], span: Span) -> None:
         """Where two facts subsume each other, the smaller one stays."""
@@ -403,6 +420,18 @@ def _best_column(rule: ast.Rule) -> tuple[int, str] | None:
     if len({*plain, *pairs[place]}) < len(pairs) + 1:
         return None
     return place, {**_STRICT, **_LOOSE}[operator]
+
+
+def _best_of_key(rule: ast.Rule) -> tuple[int, ComparisonOperator] | None:
+    """Returns the one column that a subsumption compares, and how, if every other one is the same or may be anything;
+    facts that tie stay."""
+    assert rule.body is not None
+    orders, pairs = list(_orders(rule)), _pairs(rule)
+    if len(orders) != 1 or len(rule.body.parts) != 3 or orders[0][1] not in _STRICT:
+        return None
+    terms = [*(one for one, _ in pairs), *(other for one, other in pairs if one != other)]
+    is_free = all(isinstance(one, Variable) for one in terms) and len(set(terms)) == len(terms)
+    return orders[0] if is_free else None
 
 
 def _one_way(rule: ast.Rule) -> tuple[ast.BodyPart, ...] | None:
