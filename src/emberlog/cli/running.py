@@ -20,7 +20,7 @@ from emberlog.config import Execution, Limits
 from emberlog.diagnostics import Diagnostics, fail, nearest
 from emberlog.dialects import parse_tolerantly
 from emberlog.events import both
-from emberlog.io.paths import KINDS, is_text, kind_of
+from emberlog.io.paths import is_text
 from emberlog.logical.build import build
 from emberlog.logical.needed_strata import needed_inputs
 from emberlog.logical.summary import counted, program_summary
@@ -110,6 +110,7 @@ def carry_out(task: Task, arguments: argparse.Namespace, *, form: str, limits: L
 
                 launch_java(arguments.master, conf=dict(arguments.conf))
             from emberlog.cli.databases import computed_once, open_database, read_answers, register_files
+            from emberlog.cli.described_inputs import register_described
 
         with open_database(arguments) as database:
             started = time.monotonic()
@@ -117,7 +118,7 @@ def carry_out(task: Task, arguments: argparse.Namespace, *, form: str, limits: L
             for relation, path in task.inputs.items():
                 line.begin(f"  reading {path}")
                 if (described := task.named.get(relation)) is not None:
-                    database.register(relation, path, **_text_options(described))
+                    register_described(database, described, path, task.checked.relations[relation])
                 else:
                     register_files(database, relation, path, arguments)
             profile = None if arguments.profile is None else RunProfile()
@@ -200,12 +201,6 @@ def _with_queries(program: ast.Program, queries: Sequence[str]) -> ast.Program:
         asked += statements
     others = tuple(one for one in program.statements if not isinstance(one, ast.Query))
     return replace(program, statements=(*others, *asked))
-
-
-def _text_options(file: ast.FactFile) -> dict[str, Any]:
-    """Returns how the program says that a file is spelled; its name may end in anything."""
-    as_csv = {} if kind_of(file.path) in KINDS else {"format": "csv"}
-    return {"delimiter": file.delimiter, "header": file.header, "quote": file.quote, **as_csv}
 
 
 def _check_inputs(

@@ -372,6 +372,8 @@ class FactFile:
     header: bool
     quote: str
     span: Span = _span()
+    kind: str = "file"
+    """Of text, or `sqlite`, where the table is called like the relation, or `json`."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -62,6 +62,7 @@ _SPELLINGS = {
     "≥": ">=",
     "≠": "!=",
     "<>": "!=",
+    "~=": "!=",
     "==": "=",
     "¬": "!",
     "~": "!",
@@ -80,7 +81,7 @@ _TOKEN = re.compile(
     | (?P<parameter>\$[^\W\d]\w*)
     | (?P<quoted_name>`)
     | (?P<string>["'])
-    | (?P<symbol>:-|<-|<=|>=|!=|<>|==|[←⇐⟨⟩〈〉‹›≤≥≠¬~.,;:?()<>=!+\-*/%\#@{}\[\]])
+    | (?P<symbol>:-|<-|<=|>=|!=|<>|~=|==|[←⇐⟨⟩〈〉‹›≤≥≠¬~.,;:?()<>=!+\-*/%\#@{}\[\]])
     """,
     re.VERBOSE,
 )
@@ -221,7 +222,9 @@ class _Lexer:
             fits = value <= INT_MAX + 1
         if not fits:
             what = "float" if is_float else "64-bit int"
-            self.diagnostics.error("DL105", f"this number does not fit into a {what}", self._span(start, self.offset))
+            hints = () if is_float else ("write it as a float, `1e20`, or as text if nothing is computed with it",)
+            place = self._span(start, self.offset)
+            self.diagnostics.error("DL105", f"this number does not fit into a {what}", place, *hints)
             value = 0
         self._add(TokenKind.FLOAT if is_float else TokenKind.INT, start, text, value)
 

@@ -21,7 +21,7 @@ def test_a_full_stop_behind_a_number_ends_the_statement() -> None:
 
 
 def test_every_arrow_and_comparison_has_one_spelling() -> None:
-    assert texts("← ≤ ≥ ≠ <> == ¬ ~ ⟨ ⟩") == [":-", "<=", ">=", "!=", "!=", "=", "!", "!", "<", ">"]
+    assert texts("← ≤ ≥ ≠ <> ~= == ¬ ~ ⟨ ⟩") == [":-", "<=", ">=", "!=", "!=", "!=", "=", "!", "!", "<", ">"]
 
 
 def test_percent_and_hash_begin_a_comment_only_at_the_start_of_a_line() -> None:

@@ -1,12 +1,15 @@
-"""Files that programs of Soufflé include, the C preprocessor, and functors that are functions of Python."""
+"""Files that programs of Soufflé include and read, the C preprocessor, and functors that are functions of Python."""
 
 from __future__ import annotations
 
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from emberlog.__main__ import main
 from emberlog.database import Database
 from emberlog.diagnostics import EmberlogError
 from emberlog.dialects import parse_tolerantly
@@ -97,3 +100,55 @@ def test_a_functor_is_a_registered_function() -> None:
             database.datalog(text.replace("@twice", "@thrice"))
         with pytest.raises(EmberlogError, match=r"DL124.*takes 1 argument, and gets 2"):
             database.datalog(text.replace("@twice(n)", "@twice(n, n)"))
+
+
+FROM_ELSEWHERE = """
+.decl edge(x: number, name: symbol)
+.input edge(IO={kind}, filename="{name}")
+.decl far(name: symbol)
+far(n) :- edge(x, n), x > 1.
+.output far
+"""
+
+
+def shown_answer(folder: Path, kind: str, name: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    (folder / "main.dl").write_text(FROM_ELSEWHERE.format(kind=kind, name=name))
+    code = main(["run", str(folder / "main.dl"), "--engine", "local"])
+    captured = capsys.readouterr()
+    return code, captured.err if code else captured.out
+
+
+def test_a_table_of_sqlite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with closing(sqlite3.connect(tmp_path / "facts.db")) as connection:
+        connection.execute("CREATE TABLE edge (x INTEGER, name TEXT)")
+        connection.executemany("INSERT INTO edge VALUES (?, ?)", [(1, "near"), (2, "further")])
+        connection.execute("CREATE TABLE other (x TEXT)")
+        connection.commit()
+    assert shown_answer(tmp_path, "sqlite", "facts.db", capsys) == (0, "far(name): 1 fact\n  further\n")
+    with closing(sqlite3.connect(tmp_path / "facts.db")) as connection:
+        connection.execute("DROP TABLE edge")
+        connection.commit()
+    assert "DL405" in shown_answer(tmp_path, "sqlite", "facts.db", capsys)[1]
+    assert "DL405" in shown_answer(tmp_path, "sqlite", "nowhere.db", capsys)[1]
+    assert not (tmp_path / "nowhere.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('[[1, "near"], [2, "further"]]', ""),
+        ('[{"name": "further", "x": 2}, {"name": "near", "x": 1}]', ""),
+        ('[{"name": "further"}]', "DL405"),
+        ("[[1]]", "DL402"),
+        ('[["a", "b"]]', "DL403"),
+        ("{", "DL405"),
+        ("[1, 2]", "DL405"),
+    ],
+)
+def test_facts_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, code: str) -> None:
+    (tmp_path / "facts.json").write_text(text)
+    found, shown = shown_answer(tmp_path, "jsonfile", "facts.json", capsys)
+    if code:
+        assert found == 1 and code in shown
+    else:
+        assert shown == "far(name): 1 fact\n  further\n"

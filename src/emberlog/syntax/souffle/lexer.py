@@ -72,7 +72,8 @@ def tokenize(source: Source, diagnostics: Diagnostics) -> tuple[list[Token], lis
             case "based" | "int":
                 value = int(found.rstrip("u"), 0) if kind == "based" else int(found.rstrip("u"))
                 if value > INT_MAX + 1:
-                    diagnostics.error("DL105", "this number does not fit into a 64-bit int", span)
+                    hint = "write it as a float, `1.0e20`, or as text if nothing is computed with it"
+                    diagnostics.error("DL105", "this number does not fit into a 64-bit int", span, hint)
                     value = 0
                 add(TokenKind.INT, found, value)
             case "name":

@@ -207,10 +207,14 @@ class _Translation:
         """Returns where the facts of an input are, by the parameters of its directive."""
         given = {name.lower(): value for name, value in directive.parameters}
         span = directive.relation.span
-        kind = given.pop("io", "file")
-        if kind != "file":
+        kind = given.pop("io", "file").removesuffix("file") or "file"
+        if kind not in ("file", "sqlite", "json"):
             self._refuse(f"input by `IO={kind}`", span, "register the data: --input, or db[name] = …")
-        name = given.pop("filename", given.pop("name", f"{directive.relation.name}.facts"))
+        ending = {"sqlite": "sqlite", "json": "json"}.get(kind, "facts")
+        named = given.pop("filename", given.pop("name", None))
+        name = given.pop("dbname", None) or named or f"{directive.relation.name}.{ending}"
+        if kind == "json":
+            given.pop("format", None)  # lists and objects are told apart as they come
         header = given.pop("headers", "false") == "true"
         is_quoted = given.pop("rfc4180", "false") == "true"
         delimiter = given.pop("delimiter", "," if is_quoted else "\t").replace("\\t", "\t")
@@ -218,7 +222,8 @@ class _Translation:
         given.pop("operation", None)
         for other in given:
             self._refuse(f"the parameter `{other}` of an input", span, "leave it out")
-        return ast.FactFile(directive.relation.name, name, delimiter, header, '"' if is_quoted else "", span)
+        quote = '"' if is_quoted else ""
+        return ast.FactFile(directive.relation.name, name, delimiter, header, quote, span, kind)
 
     # --- clauses ----------------------------------------------------------------------------------------------------
 
