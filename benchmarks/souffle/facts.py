@@ -43,7 +43,7 @@ def points_to(rows: int, seed: int = 0) -> Facts:
     locals_of: list[list[int]] = []
     for method in range(methods):
         owner = method % types
-        signature = f"s{dice.randrange(max(types // 4, 3))}"
+        signature = f"s{dice.randrange(max(types // 8, 3))}"
         add("declares", owner, signature, method)
         own = list(range(variable, variable + 8))
         variable += 8
@@ -81,20 +81,20 @@ def points_to(rows: int, seed: int = 0) -> Facts:
             near = min(max(method + dice.randrange(-3, 8), 0), methods - 1)
             chance = dice.random()
             if chance < 0.5:
-                add("virtual_call", site, own[dice.randrange(5)], f"s{dice.randrange(max(types // 4, 3))}")
+                add("virtual_call", site, own[dice.randrange(5)], f"s{dice.randrange(max(types // 8, 3))}")
             elif chance < 0.7:
                 add("special_call", site, own[dice.randrange(4)], near)
             else:
                 add("static_call", site, near)
             site += 1
-    for method in dice.sample(range(methods), max(methods // 20, 1)):
+    for method in dice.sample(range(methods), max(methods // 8, 1)):
         add("entry", method)
     for one in dice.sample(classes, max(types // 20, 1)):
         add("initializer", one, dice.randrange(methods))
     for name in ("source_method", "sanitizer"):
-        for method in dice.sample(range(methods), max(methods // 100, 1)):
+        for method in dice.sample(range(methods), max(methods // 20, 1)):
             add(name, method)
-    for method in dice.sample(range(methods), max(methods // 100, 1)):
+    for method in dice.sample(range(methods), max(methods // 20, 1)):
         add("sink_parameter", method, 0)
     return facts
 
