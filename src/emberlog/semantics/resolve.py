@@ -137,11 +137,13 @@ class _Resolver:
 
     def _head(self, rule: ast.Rule) -> None:
         head = rule.head
-        if head.predicate in PROCEDURES or self.vocabulary.is_test(head.predicate):
-            self.diagnostics.error(
-                "DL213", f"`{head.predicate}` is built in and cannot be defined", head.name_span, "choose another name"
-            )
         signature = self.signatures.get(head.predicate)
+        is_declared = signature is not None and signature.declaration is not None
+        if not is_declared and (head.predicate in PROCEDURES or self.vocabulary.is_test(head.predicate)):
+            hint = f"choose another name, or declare it: `declare {head.predicate}(…).` is a relation of yours then"
+            self.diagnostics.error(
+                "DL213", f"`{head.predicate}` is built in and cannot be defined", head.name_span, hint
+            )
         if signature is None:
             signature = Signature(head.predicate, len(head.terms), head.span)
             self.signatures[head.predicate] = signature
