@@ -292,9 +292,10 @@ SEMANTIC_ENTRIES = (
     Entry(
         "DL245",
         "a range that cannot be listed",
-        "`X in range(First, End)` gives X the ints from First up to, but not including, End, if no atom binds X. They "
-        "are listed before the program runs: so the ends are known, and there are a million values at most.",
-        "Give the ends as constants or parameters, or bind X with an atom: then the range is a test.",
+        "`X in range(First, End)` gives X the ints from First up to, but not including, End, if no atom binds X. "
+        "Between constants they are listed before the program runs, so these are ints, and there are a million values "
+        "at most.",
+        "Give ints as ends, or values that an atom gives, or bind X with an atom: then the range is a test.",
         "big(X) :- X in range(0, 5000000).\n",
     ),
     Entry(

@@ -236,7 +236,7 @@ class _DraftWriter:
                     "DL245",
                     f"nothing but this range gives `{variable.name}` a value, and its ends are not ints that are known",
                     span,
-                    "the ends are constants or parameters; where they are not, bind the variable with an atom",
+                    "the ends are ints, parameters, or values that an atom gives",
                 )
         return True
 

@@ -8,7 +8,7 @@ own reads a relation that has the aggregate in its head.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import is_
 from typing import assert_never
@@ -21,7 +21,7 @@ from emberlog.semantics.model import Column
 from emberlog.source import Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import ComparisonOperator
-from emberlog.syntax.printer import print_aggregation, print_body, print_head
+from emberlog.syntax.printer import print_aggregation, print_body, print_expression, print_head
 
 HOLDS = "holds"
 """The column of a relation without arguments."""
@@ -204,6 +204,7 @@ class _Rewriting:
         if rule.body is not None:
             self._refuse_variables_as_relations(rule)
             parts = self._without_aggregations(rule, rule.body.parts, ())
+            parts = self._without_open_ranges(rule, parts, ())
             plain = replace(rule, body=replace(rule.body, parts=parts))
             parts = self._without_negated_groups(plain, parts, ())
             parts = self._parts(parts)
@@ -447,6 +448,66 @@ class _Rewriting:
         either = (ast.Conjunction((value,), span), ast.Conjunction((nothing, zero), span))
         yield ast.Disjunction(either, span)
 
+    # --- ranges between values of the body ---------------------------------------------------------------------------
+
+    def _without_open_ranges(
+        self, rule: ast.Rule, parts: Sequence[ast.BodyPart], around: Sequence[ast.BodyPart]
+    ) -> tuple[ast.BodyPart, ...]:
+        """Returns the parts with a recursive relation for each `X in range(A, B)` that gives X its values, where the
+        ends depend on the rest of the body."""
+        result: list[ast.BodyPart] = []
+        for index, part in enumerate(parts):
+            beside = (*around, *parts[:index], *parts[index + 1 :])
+            match part:
+                case ast.Atom("range!", (ast.Variable(name), low, high), False) if any(
+                    _term_variables((low, high))
+                ) and name not in self._in_atoms(beside):
+                    result.append(self._range(rule, part, (name, low, high), beside))
+                case ast.Disjunction(alternatives):
+                    new = [
+                        replace(one, parts=self._without_open_ranges(rule, one.parts, beside)) for one in alternatives
+                    ]
+                    result.append(replace(part, alternatives=tuple(new)))
+                case _:
+                    result.append(part)
+        return tuple(result)
+
+    def _in_atoms(self, parts: Sequence[ast.BodyPart]) -> set[str]:
+        atoms = (one for one in parts if isinstance(one, ast.Atom) and _is_positive(one))
+        terms = (term for atom in atoms if not self.is_builtin(atom.predicate) for term in atom.terms)
+        return {term.name for term in terms if isinstance(term, ast.Variable)}
+
+    def _range(
+        self,
+        rule: ast.Rule,
+        part: ast.Atom,
+        ends: tuple[str, ast.Expression, ast.Expression],
+        beside: Sequence[ast.BodyPart],
+    ) -> ast.Atom:
+        """Returns the atom of a relation that counts from one end to the other, for all ends that the body gives."""
+        name, low, high = ends
+        span, taken = part.span, _all_variables(rule)
+        first, behind, before = (_unlike(f"{name}_{one}", taken) for one in ("from", "to", "before"))
+        value, start, end, last = (ast.Variable(one, span) for one in (name, first, behind, before))
+
+        def compared(operator: ComparisonOperator, left: ast.Expression, right: ast.Expression) -> ast.Comparison:
+            return ast.Comparison(operator, left, right, span)
+
+        equal, is_below = ComparisonOperator.EQUAL, compared(ComparisonOperator.LESS, value, end)
+        whole = ast.Call("ceil", (start,), span)  # the first whole number, if the end is none
+        context = tuple(one for one in _givers(beside) if name not in body_variables((one,)))
+        begun = (*context, compared(equal, start, low), compared(equal, end, high), compared(equal, value, whole))
+        text = f"{name} in range({print_expression(low)}, {print_expression(high)})"
+        relation = _unlike(f"({text})", self.added)
+        one_more = ast.Binary(ast.BinaryOperator.ADD, last, ast.Constant(1, span), span)
+        further = (ast.Atom(relation, (start, end, last), False, span, span), compared(equal, value, one_more))
+        either = tuple(ast.Conjunction((*parts, is_below), span) for parts in (begun, further))
+        body = ast.Conjunction((ast.Disjunction(either, span),), span)
+        head = ast.Head(relation, (start, end, value), None, span, span)
+        elsewhere = frozenset(taken.keys())
+        self.added[relation] = ast.Rule(head, body, relation, (), span, elsewhere=elsewhere)
+        return ast.Atom(relation, (low, high, value), False, span, span)
+
     # --- negated conjunctions ---------------------------------------------------------------------------------------
 
     def _without_negated_groups(
@@ -602,6 +663,15 @@ def _head_variables(head: ast.Head) -> Iterator[str]:
 
 def _term_variables(terms: Iterable[ast.HeadTerm]) -> Iterator[str]:
     return (variable.name for term in terms for variable in ast.variables_of(term))
+
+
+def _unlike(name: str, taken: Container[str]) -> str:
+    """Returns the name, or one that begins like it if it is taken."""
+    found, number = name, 1
+    while found in taken:
+        number += 1
+        found = f"{name} {number}" if name.startswith("(") else f"{name}{number}"
+    return found
 
 
 def _has_open_pattern(atom: ast.Atom, everywhere: Counter[str]) -> bool:
