@@ -6,6 +6,9 @@ import pytest
 
 import emberlog
 from emberlog.diagnostics import EmberlogError
+from emberlog.editor.hover import hover_text
+from emberlog.editor.symbols import SymbolKind
+from emberlog.editor.view import ProgramView
 from emberlog.source import Source
 from emberlog.syntax.canonical_form import canonical_text
 
@@ -78,3 +81,16 @@ def test_declarations_are_printed_as_they_are_read() -> None:
         "q(X) :- p($Node(_, $Leaf(X, _)), _), !p($Node(X, _), _).\n"
     )
     assert canonical_text(Source("types.dl", text)) == text
+
+
+def test_an_editor_knows_branches() -> None:
+    view = ProgramView(
+        Source("types.dl", "type Tree = Leaf(value: int) | Empty.\np(X) :- q($Leaf(X)), r($Empty, $other).\n")
+    )
+    kinds = {one.span.text: one.kind for one in view.symbols}
+    assert kinds["type"] is SymbolKind.KEYWORD
+    assert kinds["Tree"] is SymbolKind.TYPE
+    told = {one.span.text: hover_text(view, one) or "" for one in view.symbols if one.kind is SymbolKind.PARAMETER}
+    assert "$Leaf(value: int)" in told["$Leaf"]
+    assert "A branch of the type `Tree`" in told["$Empty"]
+    assert "A parameter" in told["$other"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from emberlog.editor.hover import ANNOTATION_MEANINGS, quoted, shown_type, signature
+from emberlog.editor.hover import ANNOTATION_MEANINGS, branches_of, quoted, shown_type, signature
 from emberlog.editor.symbols import SymbolKind
 from emberlog.editor.view import ProgramView
 from emberlog.language.registry import AGGREGATES, PROCEDURES, SCALAR_FUNCTIONS
@@ -121,12 +121,18 @@ def _annotations() -> Iterator[Proposal]:
 
 
 def _parameters(view: ProgramView) -> Iterator[Proposal]:
+    branches = dict(branches_of(view.program))
+    for name, text in branches.items():
+        yield Proposal(SymbolKind.PARAMETER, f"${name}", "a branch of a type", text)
     for name in dict.fromkeys(one.name for one in view.symbols if one.kind is SymbolKind.PARAMETER):
+        if name in branches:
+            continue
         yield Proposal(SymbolKind.PARAMETER, f"${name}", "a parameter")
 
 
 def _statement_words() -> Iterator[Proposal]:
     yield Proposal(SymbolKind.KEYWORD, "declare", snippet="declare ${1:name}(${2:column}: ${3:int}).")
+    yield Proposal(SymbolKind.KEYWORD, "type", snippet="type ${1:Name} = ${2:Branch}(${3:field}: ${4:int}).")
     yield Proposal(SymbolKind.KEYWORD, "query", snippet="query ${1:relation}(${2:X}).")
     yield Proposal(SymbolKind.KEYWORD, "STREAM", snippet="STREAM ${1:name}(${2:Ts}: timestamp, ${3:column}: ${4:int}).")
     yield Proposal(SymbolKind.KEYWORD, "RELATION", snippet="RELATION ${1:name}(${2:column}: ${3:int}).")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from emberlog.datatypes import DataType
 from emberlog.editor.symbols import Symbol, SymbolKind
@@ -26,6 +27,8 @@ def hover_text(view: ProgramView, symbol: Symbol, rows: str | None = None) -> st
         case SymbolKind.VARIABLE:
             found = view.type_of(symbol)
             return _code(f"{symbol.name}: {found}") + ("" if found.is_known else "\nIts type is not known yet.")
+        case SymbolKind.PARAMETER if symbol.name in (branches := dict(branches_of(view.program))):
+            return branches[symbol.name]
         case SymbolKind.PARAMETER:
             uses = len(view.occurrences(symbol))
             times = "once" if uses == 1 else f"{uses} times"
@@ -36,6 +39,15 @@ def hover_text(view: ProgramView, symbol: Symbol, rows: str | None = None) -> st
             return ANNOTATION_MEANINGS.get(symbol.name)
         case _:
             return None
+
+
+def branches_of(program: ast.Program) -> Iterator[tuple[str, str]]:
+    """Yields the branches of the types that a program declares, and what an editor says of each."""
+    for one in program.statements:
+        if isinstance(one, ast.TypeDeclaration):
+            for branch in one.branches:
+                place = f"A branch of the type `{one.name}`, declared in line {one.name_span.begin.line}."
+                yield branch.name, f"{_code(f'${branch.span.text}')}\n{place}"
 
 
 def function_text(name: str) -> str | None:

@@ -145,7 +145,12 @@ def _marks(program: ast.Program) -> Mapping[int, _Mark]:
                     marks[head.name_span.start] = SymbolKind.RELATION, head.predicate, False
                     marks.update(_of_expressions(head.terms))
                 marks.update(_of_parts(body.parts if body else (), defined))
-            case ast.TypeDeclaration() | ast.ProgramOption():
+            case ast.TypeDeclaration(name=name):
+                marks[statement.span.start] = SymbolKind.KEYWORD, "type", False
+                marks[statement.name_span.start] = SymbolKind.TYPE, name, True
+                for branch in statement.branches:
+                    marks[branch.span.start] = SymbolKind.TYPE, branch.name, True
+            case ast.ProgramOption():
                 pass
             case _:
                 assert_never(statement)
@@ -185,7 +190,9 @@ def _of_expressions(terms: Iterable[ast.HeadTerm]) -> Iterator[tuple[int, _Mark]
             case ast.Binary(_, left, right):
                 yield from _of_expressions((left, right))
             case ast.Call(name, arguments, span):
-                if span.text.startswith(name):  # `[X, Y]` and conditions are calls, too, and have no name
+                if name.startswith("$"):
+                    yield span.start, (SymbolKind.PARAMETER, name[1:], False)
+                elif span.text.startswith(name):  # `[X, Y]` and conditions are calls, too, and have no name
                     yield span.start, (SymbolKind.FUNCTION, name, False)
                 yield from _of_expressions(arguments)
             case ast.AggregateTerm(name, arguments, span):
