@@ -79,14 +79,18 @@ def test_dynamic_allocation(session: GetSession, cluster: Standalone, ledger: Le
 def test_processes_lost_between_two_steps(spark: SparkSession, cluster: Standalone, ledger: Ledger) -> None:
     """Its state is made again from the checkpoint, by the workers that are left."""
 
+    killed: list[int] = []
+
     def strike(step: int) -> None:
         if step == 2:
             for node in cluster.nodes[:3]:
-                for process in node.processes("emberlog.daemon"):
+                for process in node.processes("pyspark.daemon"):
                     os.kill(process, signal.SIGKILL)
+                    killed.append(process)
 
     began = time.time()
     run = streamed(spark, cluster, strike)
+    assert killed
     trial = Trial(time.time() - began, right=True)
     ledger.add("Python processes of 3 machines killed between two steps of a stream", trial)
     assert any(one.isRebuilt for one in run.recentProgress)
