@@ -7,7 +7,6 @@ of what it derives is its own, and a local fixpoint goes far before anything is 
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
@@ -104,9 +103,9 @@ def ends_counted(arcs: Lanes) -> Lanes:
 
 
 def dealt(ends: Lanes, workers: int) -> Partitioning:
-    """Returns the partitioning that deals groups of values out, those with most values first, and with most arcs of
-    these, each to the worker that has least so far: all have about the same number of values, and about the same arcs.
-    A value may be there several times."""
+    """Returns the partitioning that deals groups of values out in turns, those with most arcs first: in each turn the
+    worker that has fewest values so far gets the group that has most. So all have about the same number of values of
+    each kind, and about the same arcs. A value may be there several times."""
     if not ends.shape[1]:
         return Hashed(workers)
     domain = domain_of([ends[:1]], 1)
@@ -115,10 +114,14 @@ def dealt(ends: Lanes, workers: int) -> Partitioning:
     values = np.bincount(group, minlength=groups)
     arcs = np.bincount(hashed_owners(ends[0], groups), ends[1], groups)
     by_group = (np.arange(groups) % workers).astype(np.int32)  # where values go by their hash
-    least = [(0, 0.0, worker) for worker in range(workers)]
-    for one in np.lexsort((-arcs, -values))[: np.count_nonzero(values)].tolist():
-        has_values, has_arcs, by_group[one] = least[0]
-        heapq.heapreplace(least, (has_values + int(values[one]), has_arcs + float(arcs[one]), least[0][2]))
+    given = np.zeros((2, workers))
+    order = np.lexsort((-values, -arcs))[: np.count_nonzero(values)]
+    for begin in range(0, len(order), workers):
+        turn = order[begin : begin + workers]
+        turn = turn[np.lexsort((-arcs[turn], -values[turn]))]
+        least = np.lexsort((given[1], given[0]))[: len(turn)]
+        by_group[turn] = least
+        given[:, least] += values[turn], arcs[turn]
     return Grouped(by_group)
 
 
