@@ -18,7 +18,7 @@ from emberlog.io.local_relation import LocalRelation, facts_of_table
 from emberlog.language.faults import Fault
 from emberlog.live.maintain.maintainer import Maintainer
 from emberlog.live.methods import maintainers
-from emberlog.live.searches.facts import Facts
+from emberlog.live.searches.facts import Facts, Relations
 from emberlog.semantics.model import Fact, TimeRole
 from emberlog.source import Span
 from emberlog.streams.evaluate.evaluator import Changes
@@ -53,7 +53,7 @@ class LiveEvaluator:
         self._begin()
 
     def _begin(self) -> None:
-        self._facts = {name: Facts(name) for name in self._checked.relations}
+        self._facts = Relations()
         for name, rows in self._statics.items():
             self._facts[name].rows.update(dict.fromkeys(rows, 1))
         self._streams = {name: _Held(self._program.times[name], self._facts[name]) for name in self._program.streams}
@@ -119,8 +119,8 @@ class LiveEvaluator:
 
     def state_bytes(self) -> int:
         return sum(
-            len(facts) * (_BYTES_OF_A_FACT + _BYTES_OF_A_VALUE * self._checked.relations[name].arity)
-            for name, facts in self._facts.items()
+            len(facts) * (_BYTES_OF_A_FACT + _BYTES_OF_A_VALUE * len(next(iter(facts), ())))
+            for facts in self._facts.values()
         )
 
     @property

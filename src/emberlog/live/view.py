@@ -16,7 +16,7 @@ from emberlog.io.local_relation import LocalRelation
 from emberlog.live.maintain.maintainer import Maintainer
 from emberlog.live.methods import maintainers
 from emberlog.live.rows import read_rows, rows_with_repeats
-from emberlog.live.searches.facts import Facts
+from emberlog.live.searches.facts import Facts, Relations
 from emberlog.provenance.asked import Asked
 from emberlog.provenance.explanation import Proof, Refutation
 from emberlog.result import Result
@@ -67,7 +67,7 @@ class LiveView(Mapping[str, LocalRelation]):
         self._transaction: Transaction | None = None
         self._is_closed = False
         self._subscribers: list[Subscriber] = []
-        self._facts = _Relations()
+        self._facts = Relations()
         with within(limits.timeout):
             for name, relation in inputs.items():
                 rows = self._facts[name].rows
@@ -269,14 +269,6 @@ class LiveView(Mapping[str, LocalRelation]):
         columns = self._checked.relations[name].columns
         names, types = [column.name for column in columns], [column.type for column in columns]
         return LocalRelation(names, types, frozenset(facts), plain_times=self._plain_times)
-
-
-class _Relations(dict[str, Facts]):
-    """Holds the facts of relations, which are empty at first."""
-
-    def __missing__(self, name: str) -> Facts:
-        self[name] = Facts(name)
-        return self[name]
 
 
 class Transaction:

@@ -149,6 +149,14 @@ class Facts:
             gone.clear()
 
 
+class Relations(dict[str, Facts]):
+    """Holds the facts of relations, which are empty at first."""
+
+    def __missing__(self, name: str) -> Facts:
+        self[name] = Facts(name)
+        return self[name]
+
+
 def _indexed(rows: Iterable[Fact], key: Callable[[Fact], Key]) -> Index:
     found: Index = {}
     for fact in rows:
