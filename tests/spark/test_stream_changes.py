@@ -104,3 +104,36 @@ def test_what_is_no_stream_of_changes(spark: SparkSession, database: Database, t
             database.register("link", frame, changes=form)
     with pytest.raises(EmberlogError, match=r"DL343.*only a streaming frame"):
         database.register("link", [(1, 2, 3)], changes="op")
+
+
+def test_counts_of_many_slides_follow_tuples(
+    spark: SparkSession, database: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    put(tmp_path / "links", 0, [(1, 1, 2), (2, 1, 3), (2, 2, 1), (1001, 1, 4)])
+    put(tmp_path / "links", 1, [(1003, 5, 5)])
+    reader = spark.readStream.schema("Ts long, A int, B int").option("maxFilesPerTrigger", 1)
+    database["link"] = reader.csv(str(tmp_path / "links"))
+    result = database.datalog(
+        "STREAM link(Ts: timestamp, A: int, B: int).\n"
+        "degree(A, count<B>) :- link(_, A, B).  leaf(B) :- link(_, _, B), !link(_, B, _).\n"
+        "query degree(A, N), WINDOW(1000, 1).  query leaf(A), WINDOW(1000, 1)."
+    )
+    assert "degree: follows its changes tuple by tuple" in str(result.explain())
+    with caplog.at_level("INFO", logger="emberlog"):
+        run = result.start(
+            tmp_path / "out",
+            checkpointLocation=tmp_path / "checkpoint",
+            outputMode="changes",
+            availableNow=True,
+            closes=True,
+        )
+        run.awaitTermination()
+    assert "tuple by tuple" in caplog.text
+    degree = facts(spark.read.parquet(str(tmp_path / "out" / "degree")).drop("batch"))
+    assert degree == {
+        (1, "added", 1, 1), (2, "added", 1, 2), (2, "removed", 1, 1), (2, "added", 2, 1),
+        (1001, "added", 1, 3), (1001, "removed", 1, 2), (1002, "added", 1, 2), (1002, "removed", 1, 3),
+        (1003, "added", 1, 1), (1003, "removed", 1, 2), (1003, "removed", 2, 1), (1003, "added", 5, 1),
+    }  # fmt: skip
+    leaf = facts(spark.read.parquet(str(tmp_path / "out" / "leaf")).drop("batch"))
+    assert leaf >= {(1, "added", 2), (2, "added", 3), (2, "removed", 2), (1001, "added", 4)}

@@ -42,6 +42,20 @@ def test_notes_say_what_is_done_with_each_relation_and_why() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("window", "note"),
+    [
+        ("", "follows its changes tuple by tuple; nothing leaves"),
+        (", WINDOW(1 hour, 2 seconds)", "follows its changes tuple by tuple; a tuple is in 1,800 slides"),
+        (", WINDOW(1 hour, 1 minute)", "computed anew at every slide; n is aggregated with count"),
+        (", SESSION(1 hour)", "computed anew at every slide; n is aggregated with count"),
+    ],
+)
+def test_counts_follow_tuples_where_these_are_in_many_slides(window: str, note: str) -> None:
+    program = checked(f"STREAM e(T: timestamp, X: int). n(X, count<_>) :- e(_, X). query n(X, N){window}.")
+    assert plan_maintenance(program).notes[1] == f"n: {note}"
+
+
 def test_a_minimum_that_changes_all_over_is_repaired() -> None:
     """Every slide brings all edges again, at other prices, and lets others go: on a cycle, so that nothing may be
     derived from what it was lost with."""

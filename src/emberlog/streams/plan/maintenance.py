@@ -6,6 +6,7 @@ holds exactly as long as one of its derivations does. Everything else is compute
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -28,7 +29,14 @@ from emberlog.streams.plan.batch_program import BatchProgram, batch_program
 from emberlog.streams.plan.best_tuples import with_best_tuples
 from emberlog.streams.plan.expiring_program import expiring_fixpoint, leads_everywhere, with_earliest_times
 from emberlog.streams.plan.needed_columns import needed_columns
+from emberlog.streams.plan.windows import slides_in_window
 from emberlog.workers.plan.capabilities import MEETS, obstacles_to_keeping
+
+MANY_SLIDES = 1_000
+"""In a window of so many, less changes from slide to slide than is worth computing anew."""
+
+_TAKEN_BACK = frozenset({"count", "countd", "sum", "avg", "min", "max", "argmin", "argmax"})
+"""Aggregates from which a contribution can be taken back."""
 
 
 class Method(Enum):
@@ -56,6 +64,8 @@ class Maintenance:
     """The columns of each input, as it arrives, that no rule reads: there a null does nothing."""
     choices: Mapping[str, Choice]
     """The choice for every relation that the outputs need, in the order of evaluation, streams first."""
+    slides: float
+    """How many slides a tuple is in."""
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -64,7 +74,29 @@ class Maintenance:
     @property
     def notes(self) -> tuple[str, ...]:
         """Says what is done with each relation, and why, a line each."""
+        by_tuples = self.why_by_tuples
+        if by_tuples is not None:
+            anew = self.names(Method.ANEW)
+            return tuple(
+                f"{name}: follows its changes tuple by tuple; {by_tuples}"
+                if name in anew
+                else f"{name}: {choice.method.value}; {choice.why}"
+                for name, choice in self.choices.items()
+            )
         return tuple(f"{name}: {choice.method.value}; {choice.why}" for name, choice in self.choices.items())
+
+    @property
+    def why_by_tuples(self) -> str | None:
+        """Says why the program is evaluated as a live view, tuple by tuple, where nothing forbids that: what would be
+        computed anew at each slide follows the few tuples that come and go. None if that would be slower."""
+        anew = self.names(Method.ANEW)
+        aggregates = {column.aggregate for name in anew for column in self.checked.relations[name].columns}
+        strata = [stratum for stratum in self.checked.strata if self.choices.keys() & set(stratum.relations)]
+        if not anew or aggregates - _TAKEN_BACK - {None} or any(stratum.recursion for stratum in strata):
+            return None
+        if self.slides < MANY_SLIDES:
+            return None
+        return "nothing leaves" if math.isinf(self.slides) else f"a tuple is in {self.slides:,.0f} slides"
 
     @property
     def why_one_partition(self) -> str | None:
@@ -90,12 +122,15 @@ def plan_maintenance(checked: CheckedProgram) -> Maintenance:
         name: frozenset(range(checked.relations[name].arity)) - needed
         for name, needed in needed_columns(checked).items()
     }
-    return _Planner(program, with_best_tuples(asked, program.streams), unread).plan()
+    return _Planner(program, with_best_tuples(asked, program.streams), unread, slides_in_window(checked)).plan()
 
 
 class _Planner:
-    def __init__(self, program: BatchProgram, checked: CheckedProgram, unread: Mapping[str, frozenset[int]]) -> None:
+    def __init__(
+        self, program: BatchProgram, checked: CheckedProgram, unread: Mapping[str, frozenset[int]], slides: float
+    ) -> None:
         self.program = program
+        self.slides = slides
         self.unread = unread
         self.checked = checked
         self.choices: dict[str, Choice] = {}
@@ -115,7 +150,7 @@ class _Planner:
                 choice = self._choose(stratum)
                 self.choices.update(dict.fromkeys(stratum.relations, choice))
         choices = {name: one for name, one in self.choices.items() if name in needed}
-        return Maintenance(self.program, self.checked, self.unread, choices)
+        return Maintenance(self.program, self.checked, self.unread, choices, self.slides)
 
     def _choose(self, stratum: Stratum) -> Choice:
         relations = self.checked.relations

@@ -18,20 +18,10 @@ import numpy as np
 
 from emberlog.diagnostics import fail
 from emberlog.semantics.model import CheckedProgram
+from emberlog.streams.plan.windows import MICROSECONDS
 from emberlog.syntax import ast
 from emberlog.syntax.vocabulary import TIME_UNITS
 from emberlog.workers.kernels.lanes import Lane
-
-_MICROSECONDS = {
-    "milliseconds": 1_000,
-    "seconds": 1_000_000,
-    "minutes": 60_000_000,
-    "hours": 3_600_000_000,
-    "days": 86_400_000_000,
-    "weeks": 7 * 86_400_000_000,
-    "months": 30 * 86_400_000_000,
-    "years": 365 * 86_400_000_000,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +155,7 @@ def _duration(duration: ast.Duration, *, plain_clock: bool) -> int:
             duration.span,
             "write a plain number, in the unit of the times, or give the stream real timestamps",
         )
-    return duration.amount * _MICROSECONDS[duration.unit]
+    return duration.amount * MICROSECONDS[duration.unit]
 
 
 def _length(name: str, given: int | str, *, plain_clock: bool) -> int:
@@ -182,7 +172,7 @@ def _length(name: str, given: int | str, *, plain_clock: bool) -> int:
 
 def seconds_of(name: str, given: str) -> float:
     """Reads a length of time by the clock on the wall, such as `30 seconds`."""
-    return _length(name, given, plain_clock=False) / _MICROSECONDS["seconds"]
+    return _length(name, given, plain_clock=False) / MICROSECONDS["seconds"]
 
 
 @dataclass(frozen=True, slots=True)

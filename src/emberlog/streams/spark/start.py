@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -41,6 +42,9 @@ from emberlog.workers.store.folders import folder_at
 
 _FORM = 3
 """The form of what a checkpoint holds; another one is that of another version of Emberlog."""
+
+
+_log = logging.getLogger("emberlog")
 
 
 class StreamAnswers(Outputs[DataFrame]):
@@ -124,7 +128,7 @@ class StreamAnswers(Outputs[DataFrame]):
             plain_clock=self._plain_times,
         )
         options = self._with_sessions(options) if schedule.gap is not None else options
-        options = self._with_changes(options) if self._changing else options
+        options = self._with_changes(options) if self._changing else self._by_tuples(options)
         if options.idle is not None:
             seconds_of("idle", options.idle)
         ground = self._ground(options) if options.workers > 1 else None
@@ -193,6 +197,14 @@ class StreamAnswers(Outputs[DataFrame]):
             names = ", ".join(sorted(self._changing))
             raise fail("DL508", f"`{names}` is a stream of changes: it has no sessions and no early answers")
         return options if options.evaluation == "simple" else replace(options, evaluation="live")
+
+    def _by_tuples(self, options: StreamOptions) -> StreamOptions:
+        """Lets few tuples change what would be computed anew at each slide, where that is faster."""
+        why = self._maintenance.why_by_tuples
+        if why is None or options.evaluation != "incremental" or options.early or options.workers > 1:
+            return options
+        _log.info("evaluated tuple by tuple, as a live view: %s", why)
+        return replace(options, evaluation="live")
 
     def _ground(self, options: StreamOptions) -> Ground:
         """Returns what is known of the session; raises an error if that is not enough for the workers, or if there can
