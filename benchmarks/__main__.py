@@ -1,5 +1,6 @@
 """The command line of the benchmarks: python -m benchmarks run | report | compare | list | install | record |
-ablate | streams | soak | recovery | scale | growth | editor | studio | live | souffle."""
+ablate | streams | soak | recovery | scale | growth | editor | studio | live | souffle |
+transactions."""
 
 from __future__ import annotations
 
@@ -154,6 +155,9 @@ def _parser() -> argparse.ArgumentParser:
     live.add_argument("--only", nargs="+", default=[], metavar="CASE", help="tc-sparse tc-dense cc andersen")
     live.add_argument("--output", type=Path, required=True, metavar="DIR")
     live.set_defaults(command=_live)
+    ten = commands.add_parser("transactions", help="ten rows at a time into a live view, beside DuckDB and Pathway")
+    ten.add_argument("--output", type=Path, required=True, metavar="DIR")
+    ten.set_defaults(command=_transactions)
     return parser
 
 
@@ -312,6 +316,14 @@ def _growth(arguments: argparse.Namespace) -> int:
         print(f"no such program: {', '.join(sorted(unknown))}; there are {' '.join(CASES)}", file=sys.stderr)
         return 2
     for line in run(arguments.only or list(CASES), arguments.repeat, arguments.output):
+        print(line, flush=True)
+    return 0
+
+
+def _transactions(arguments: argparse.Namespace) -> int:
+    from benchmarks.transactions import run
+
+    for line in run(arguments.output):
         print(line, flush=True)
     return 0
 

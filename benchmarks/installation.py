@@ -15,9 +15,11 @@ from benchmarks import locations
 FLINK = "apache-flink-libraries==1.20.5"
 """Flink 2 has no DataSet API any more, and with it no delta iteration."""
 
+PATHWAY = "pathway==0.33.0"
+
 _FLINK_JARS = ("flink-dist-", "log4j-api-", "log4j-core-", "log4j-slf4j-impl-")
 IN_PEERS_ENVIRONMENT = ("clingo", "duckdb", "igraph", "nemo", "networkit", "scipy")
-INSTALLABLE = (*IN_PEERS_ENVIRONMENT, "flink")
+INSTALLABLE = (*IN_PEERS_ENVIRONMENT, "flink", "pathway")
 
 
 class InstallationFailed(Exception):
@@ -32,6 +34,8 @@ def install(engines: Iterable[str]) -> list[str]:
         done.append(_install_packages())
     if "flink" in wanted:
         done.append(_install_flink())
+    if "pathway" in wanted:
+        done.append(_install_pathway())
     return done
 
 
@@ -40,6 +44,14 @@ def _install_packages() -> str:
         venv.create(locations.peers_environment(), with_pip=True)
     _pip(locations.peers_python(), "install", "--requirement", str(locations.PACKAGE / "requirements.txt"))
     return f"DuckDB, Nemo, clingo, scipy, NetworKit and igraph are in {locations.peers_environment()}"
+
+
+def _install_pathway() -> str:
+    python = locations.pathway_python()
+    if not python.exists():
+        venv.create(python.parents[1], with_pip=True)
+    _pip(python, "install", PATHWAY)
+    return f"Pathway is in {python.parents[1]}"
 
 
 def _install_flink() -> str:

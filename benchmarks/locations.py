@@ -27,6 +27,11 @@ def peers_python() -> Path:
     return peers_environment() / "bin" / "python"
 
 
+def pathway_python() -> Path:
+    """The interpreter of an environment that Pathway has to itself: it asks for other versions of what peers share."""
+    return cache() / "pathway" / "bin" / "python"
+
+
 def flink_jars() -> Path:
     return cache() / "flink"
 
