@@ -20,6 +20,9 @@ KEPT = {
     "best(X, max<R>) :- rank(X, _, R).",
     "two relations in a stage": "a(X, 1, sum<X>) :- node(X).\nb(Y, I, max<N>) :- a(X, I, N), edge(X, Y).\n"
     "a(Y, I + 2, sum<N>) :- b(X, I, N), edge(X, Y), I <= 5.\na(3, 2, 7).",
+    "one relation read before the other is told": "a(X, 0, sum<N>) :- node(X), N = 1.\n"
+    "a(Y, I + 1, sum<N>) :- b(X, I, N), edge(X, Y), I < 3.\nb(X, I, N) :- a(X, I, N).\n"
+    "p(X, Y) :- edge(X, Y).\np(X, Z) :- a(X, Y, _), q(Y, Z).\nq(X, Y) :- p(X, Y), node(X).\nq(_, 1)?\nb(2, _, N)?",
     "as many stages as the query asks for": "rank(X, 0, sum<R>) :- node(X), R = 1.\n"
     "rank(Y, I + 1, sum<R>) :- rank(X, I, R), edge(X, Y).\nrank(X, 3, R)?",
 }

@@ -12,7 +12,6 @@ from emberlog.live.maintain.loading import Loader
 from emberlog.live.maintain.maintainer import Maintainer
 from emberlog.live.maintain.members import Member
 from emberlog.live.maintain.recomputing import Recomputing
-from emberlog.live.maintain.rounds import Rounds
 from emberlog.live.maintain.supporting import Supporting
 from emberlog.live.searches.bodies import MOST_LOOPS, Body
 from emberlog.live.searches.facts import Facts
@@ -41,17 +40,11 @@ def maintainers(checked: CheckedProgram, facts: Mapping[str, Facts], limits: Lim
     checked = join_by_computed_keys(linearise(unrolled.checked, NO_STATISTICS).checked, NO_STATISTICS).checked
     whole = build(checked)
     loader = Loader(whole, facts, limits, {rule.name: rule.span for rule in checked.rules if rule.span is not NOWHERE})
-    needed = needed_strata(whole)[0]
-    rounds: dict[tuple[str, ...], list[Maintainer]] = {}
-    recursions = [unrolled.rounds.get(planned.relations[0]) for planned in needed]
-    for place, (planned, recursion) in enumerate(zip(needed, recursions, strict=True)):
+    for planned in needed_strata(whole)[0]:
         maintainer = _maintainer(checked, planned, facts, limits, loader)
-        if recursion is None:
-            yield maintainer
-            continue
-        rounds.setdefault(recursion, []).append(maintainer)
-        if recursion not in recursions[place + 1 :]:
-            yield Rounds(facts, recursion, rounds[recursion])
+        if planned.relations[0] in unrolled.rounds:
+            maintainer.method = "each round or stage is kept, and follows the changes of those before it"
+        yield maintainer
 
 
 def _maintainer(

@@ -32,8 +32,8 @@ MOST_ROUNDS = 32
 @dataclass(frozen=True, slots=True)
 class Unrolled:
     checked: CheckedProgram
-    rounds: Mapping[str, tuple[str, ...]]
-    """For each relation that is a round or a stage, and each that they make up, the relations of its recursion."""
+    rounds: frozenset[str]
+    """The relations that are rounds or stages, and those that they make up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def unroll(checked: CheckedProgram) -> Unrolled:
     """Returns the program with recursions of a few rounds or stages written as these."""
     relations, facts = dict(checked.relations), dict(checked.facts)
     rules: list[CoreRule] = []
-    rounds: dict[str, tuple[str, ...]] = {}
+    rounds: set[str] = set()
     for stratum in checked.strata:
         parts = _parts(checked, stratum)
         if parts is None:
@@ -60,9 +60,9 @@ def unroll(checked: CheckedProgram) -> Unrolled:
             facts.pop(name, None)
         relations |= parts.relations
         facts |= parts.facts
-        rounds |= dict.fromkeys((*parts.relations, *stratum.relations), stratum.relations)
+        rounds |= {*parts.relations, *stratum.relations}
     unrolled = with_rules(checked, rules, relations=relations, facts=facts) if rounds else None
-    return Unrolled(checked, {}) if unrolled is None else Unrolled(unrolled, rounds)
+    return Unrolled(checked, frozenset()) if unrolled is None else Unrolled(unrolled, frozenset(rounds))
 
 
 def _parts(checked: CheckedProgram, stratum: Stratum) -> _Parts | None:

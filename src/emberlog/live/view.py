@@ -116,7 +116,8 @@ class LiveView(Mapping[str, LocalRelation]):
         """How each relation follows changes, and why some are computed anew."""
         kept = "each row once" if self._sets else "rows counted"
         lines = [f"  {name}: input, {kept}" for name in self._inputs]
-        lines += [f"  {', '.join(one.relations)}: {one.method}" for one in self._maintainers]
+        written = [one for one in self._maintainers if one.relations[0] in self._checked.relations]  # no rounds
+        lines += [f"  {', '.join(one.relations)}: {one.method}" for one in written]
         return "\n".join(("how it follows changes", *lines))
 
     # --- provenance -------------------------------------------------------------------------------------------------
