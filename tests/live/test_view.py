@@ -228,6 +228,21 @@ def test_explain_tells_what_is_computed_anew_and_why() -> None:
     assert facts(view["c"]) == {(3,)}
 
 
+def test_values_that_a_better_one_replaces_at_once_support_nothing() -> None:
+    view = live(
+        "best(X, min<V>) :- first(X, V).  best(X, min<V>) :- again(X), better(X, V).  again(X) :- best(X, V), V < 100.",
+        first=[(9, 50)],
+        better=[(1, 2)],
+    )
+    with view.transaction() as t:
+        t.insert("first", [(1, 10)])  # so again(1), which makes 2 of 10, and then has only that to rest on
+    assert facts(view["best"]) == {(9, 50), (1, 2)}
+    with view.transaction() as t:
+        t.delete("first", [(1, 10)])
+    assert facts(view["best"]) == {(9, 50)}
+    assert facts(view["again"]) == {(9,)}
+
+
 def test_a_view_that_begins_empty_looks_things_up() -> None:
     [rule] = checked("c(Y, Z) :- p(X, Z), q(X, Y).", params={}).rules
     empty = {name: Facts(name) for name in ("p", "q")}

@@ -27,6 +27,8 @@ class Reranking:
         """Facts that came in this transaction, or came back."""
         self._replaced: set[tuple[str, Fact]] = set()
         """Those of before that a better one replaced."""
+        self._passing: set[tuple[str, Fact]] = set()
+        """Those that came in this transaction, and were replaced in it."""
         self._shaken: set[tuple[str, Fact]] = set()
         """Those that have a better cost and the same value."""
 
@@ -49,8 +51,8 @@ class Reranking:
             self.is_due = True
             self._accepted.discard((member.name, old))
             self._shaken.discard((member.name, old))
-            if old not in member.facts.come:
-                self._replaced.add((member.name, old))
+            passed = self._passing if old in member.facts.come else self._replaced
+            passed.add((member.name, old))
             member.facts.remove(old)
         member.facts.add(fact, rank)
         self._accepted.add((member.name, fact))
@@ -62,6 +64,9 @@ class Reranking:
         for name, fact in self._replaced:
             if not self._members[name].facts.has(fact):
                 self._support.doubt_derived(self._members[name], fact, State.OLD, doubts)
+        for name, fact in self._passing:
+            if not self._members[name].facts.has(fact):
+                self._support.doubt_derived(self._members[name], fact, State.NEW, doubts)
         for name, fact in self._shaken:
             doubts.push(self._members[name].facts.rows[fact], self._members[name], fact)
         pending = dict.fromkeys(self._accepted)
@@ -93,6 +98,7 @@ class Reranking:
         """Ends the transaction."""
         self._accepted.clear()
         self._replaced.clear()
+        self._passing.clear()
         self._shaken.clear()
         self.is_due = False
 

@@ -282,7 +282,8 @@ class SearchWriter:
             self.line(f"{rank} = {rows}.get({row})")
             self.line(f"if {rank} is None: {rank} = {self.given('gone', facts.gone)}[{row}]")
         else:
-            self.line(f"{rank} = {rows}[{row}]")
+            # A value that another has replaced since has none, and counts as the lowest.
+            self.line(f"{rank} = {rows}.get({row}, {-GAP})")
 
 
 def _kept(rows: Iterable[Fact], come: set[Fact]) -> list[Fact]:
