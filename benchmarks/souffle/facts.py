@@ -141,13 +141,14 @@ def access(rows: int, seed: int = 0) -> Facts:
     for first, second in ((4, 3), (3, 2), (2, 1)):
         add("implies", first, second)
     for kind in ("document", "service", "device"):
-        for one in range(things if kind == "document" else things // 4):
+        count = things if kind == "document" else things // 4
+        for one in range(count):
             add(f"{kind}.thing", one)
             if one:
                 add(f"{kind}.inside", one, dice.randrange(one))
             if dice.random() < 0.3:
                 add(f"{kind}.owner", one, dice.randrange(people))
-            if dice.random() < 0.02:
+            if dice.random() < 0.02 and one > count // 10:  # what is near the top holds nearly everything
                 add(f"{kind}.grant", dice.randrange(roles), dice.randrange(1, 5), one)
             if kind != "device" and dice.random() < 0.01:
                 add(f"{kind}.deny", dice.randrange(roles), dice.randrange(1, 5), one)
@@ -230,7 +231,8 @@ def data_flow(rows: int, seed: int = 0) -> Facts:
                 add("releases", node, dice.randrange(locks))
             if dice.random() < 0.03:
                 add("calls", node, min(procedure + dice.randrange(1, 20), procedures - 1))
-    add("is_main", 0)
+    for one in range(max(procedures // 20, 1)):
+        add("is_main", one)
     return facts
 
 
