@@ -11,6 +11,7 @@ from emberlog.editor.symbols import SymbolKind
 from emberlog.editor.view import ProgramView
 from emberlog.source import Source
 from emberlog.syntax.canonical_form import canonical_text
+from emberlog.syntax.parser import parse
 
 TREES = """
     type Tree = Leaf(value: int) | Node(left: Tree, right: Tree) | Empty.
@@ -94,3 +95,10 @@ def test_an_editor_knows_branches() -> None:
     assert "$Leaf(value: int)" in told["$Leaf"]
     assert "A branch of the type `Tree`" in told["$Empty"]
     assert "A parameter" in told["$other"]
+
+
+def test_a_type_that_was_declared_before_is_known() -> None:
+    text = Source("input 2", "declare tree(t: Tree).")
+    assert len(parse(text, frozenset({"Tree"})).statements) == 1
+    with pytest.raises(EmberlogError, match="DL115"):
+        parse(text)

@@ -20,19 +20,22 @@ MISSING_FULL_STOP = "DL111"
 """The error that leaves no doubt what the statement says."""
 
 
-def parse(source: Source) -> ast.Program:
-    """Returns the syntax tree of a program; raises EmberlogError with every syntax error."""
-    program = parse_tolerantly(source)
+def parse(source: Source, types: frozenset[str] = frozenset()) -> ast.Program:
+    """Returns the syntax tree of a program; raises EmberlogError with every syntax error. `types` are those that are
+    declared elsewhere."""
+    program = parse_tolerantly(source, types)
     if program.problems:
         raise EmberlogError(program.problems)
     return program
 
 
-def parse_tolerantly(source: Source) -> ast.Program:
+def parse_tolerantly(source: Source, types: frozenset[str] = frozenset()) -> ast.Program:
     """Returns the statements that could be read, and what is wrong with the others; the analysis raises it."""
     diagnostics = Diagnostics()
     tokens, comments = tokenize(source, diagnostics)
     parser = _Parser(tokens, diagnostics)
+    if types:
+        parser.declared_types |= types
     statements = tuple(parser.program())
     return ast.Program(source, statements, tuple(comments), diagnostics.in_order(), frozenset(parser.unread))
 

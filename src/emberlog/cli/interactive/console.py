@@ -118,7 +118,8 @@ class Console:
 
     def _statements(self, text: str) -> None:
         self._texts_read += 1
-        self.keep(parse(Source(f"input {self._texts_read}", text)).statements)
+        types = frozenset(one.name for one in self.workbook.statements if isinstance(one, ast.TypeDeclaration))
+        self.keep(parse(Source(f"input {self._texts_read}", text), types).statements)
 
     def _checked(self, program: ast.Program, files: Mapping[str, Path]) -> CheckedProgram:
         return self._engine.check(program, self.workbook.params_of(program), files)
