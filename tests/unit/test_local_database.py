@@ -211,7 +211,8 @@ def test_explain_says_who_evaluates_what(db: Local) -> None:
     db["next"] = [("a", "b")]
     told = str(db.check(text))
     assert "reach: 1 worker in this process; every recursive rule keeps reach[1]" in told
-    assert "n: the plan interpreter, or workers where it reads more than 20,000 facts" in told
+    many = "it reads more than 20,000 facts, or makes more than 200,000 rows of them"
+    assert f"n: the plan interpreter, or workers where {many}" in told
     assert "s: 1 worker in this process; no column is handed through" in told
     assert "m: the plan interpreter; m.min aggregates text" in told
     assert "stays with the plan interpreter" in told

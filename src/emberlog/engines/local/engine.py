@@ -20,6 +20,7 @@ from emberlog.engines.local.kept import KeptInputs
 from emberlog.engines.local.run import (
     FEW_APART,
     FEW_DERIVED,
+    FEW_HANDLED,
     FEW_HANDLED_LOADED,
     FEW_READ,
     MANY_READ,
@@ -107,7 +108,8 @@ class LocalEngine(Engine[LocalRelation]):
         for stratum in planner.strata:
             names = ", ".join(stratum.relations)
             if not isinstance(stratum.root, Fixpoint):
-                lines.append(f"{names}: {INTERPRETER}, or workers where it reads more than {MANY_READ:,} facts")
+                many = f"it reads more than {MANY_READ:,} facts, or makes more than {FEW_HANDLED:,} rows of them"
+                lines.append(f"{names}: {INTERPRETER}, or workers where {many}")
             elif reasons := planner.compiled(stratum, plan.statistics).obstacles:
                 lines.append(f"{names}: {INTERPRETER}; {'; '.join(reasons)}")
             else:

@@ -30,10 +30,11 @@ from emberlog.events import ExecutorChosen, IterationFinished, Listener, ignore
 from emberlog.io.local_relation import LocalRelation
 from emberlog.logical.classes import links_of_classes
 from emberlog.logical.needed_strata import needed_strata
-from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, Plan, PlannedStratum
+from emberlog.logical.nodes import Definition, Field, Fixpoint, Join, LogicalPlan, Plan, PlannedStratum
 from emberlog.logical.repeated_rows import inputs_that_must_be_sets
 from emberlog.logical.statistics import Statistics
-from emberlog.logical.traverse import relation_columns, relations_read
+from emberlog.logical.traverse import relation_columns, relations_read, walk
+from emberlog.optimize.cardinality import NotKnown, estimate
 from emberlog.semantics.model import Fact
 from emberlog.source import Span
 from emberlog.syntax.ast import Variable
@@ -221,14 +222,19 @@ class LocalBackend(Backend[LocalRelation]):
         self.watch.enter(stratum.index, stratum.relations)
 
     def why_workers(self, stratum: PlannedStratum, planner: WorkerPlanner, statistics: Statistics) -> str | None:
-        few = MANY_READ if self.interpret_small else 0
         assert isinstance(stratum.root, Definition)
-        if self._read_rows(stratum.root) <= few or not stratum.root.plan.columns:
+        read = self._read_rows(stratum.root)
+        if not stratum.root.plan.columns or not read:
             return None
+        why = f"it reads more than {MANY_READ:,} facts"
+        if self.interpret_small and read <= MANY_READ:
+            if not _makes_many(stratum.root.plan, statistics):
+                return None
+            why = f"it is expected to make more than {FEW_HANDLED:,} rows"
         planner.tell_nulls(self._nulls(stratum.root))
         if planner.compiled(stratum, statistics).program is None:
             return None
-        return f"it reads more than {MANY_READ:,} facts"
+        return why
 
     def obstacles(self, stratum: PlannedStratum, planner: WorkerPlanner) -> tuple[str, ...]:
         planner.tell_nulls(self._nulls(stratum.root))
@@ -353,6 +359,15 @@ class LocalBackend(Backend[LocalRelation]):
         self.progress.handled += rows
         if self.progress.most_facts is not None and self.progress.handled > self.watch.most_rows:
             raise NotSmall
+
+
+def _makes_many(plan: Plan, statistics: Statistics) -> bool:
+    """Tells whether a node of a plan is expected to give more rows than the interpreter should handle: a product of
+    two small relations is large."""
+    try:
+        return any(estimate(node, statistics).rows > FEW_HANDLED for node in walk(plan) if isinstance(node, Join))
+    except NotKnown:
+        return False
 
 
 def _relation(columns: tuple[Field, ...], facts: frozenset[Fact]) -> LocalRelation:

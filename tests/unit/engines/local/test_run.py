@@ -282,3 +282,20 @@ def test_a_recursion_that_was_not_small_goes_to_workers_when_it_runs_again(monke
         assert set(database.datalog(TC, listener=events.append)["tc"]) == closure(rows)
         assert chosen(events) == [executor]
         assert any(why in event.why for event in events if isinstance(event, ExecutorChosen))
+
+
+def test_what_small_relations_make_together_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_run, "FEW_HANDLED", 30)
+    events: list[Event] = []
+    for program, executors in (
+        ("pair(X, Y) :- arc(X, _), arc(Y, _).", ["cyclic"]),
+        ("near(X, Y) :- arc(X, Z), arc(Z, Y).", []),
+    ):
+        database = Database(engine="local")
+        database["arc"] = CHAIN
+        events.clear()
+        result = database.datalog(program, listener=events.append)
+        assert set(result["pair" if executors else "near"]) == (
+            {(x, y) for x, _ in CHAIN for y, _ in CHAIN} if executors else {(x, x + 2) for x, _ in CHAIN[:-1]}
+        )
+        assert chosen(events) == executors
