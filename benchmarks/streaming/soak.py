@@ -29,7 +29,9 @@ from emberlog.streams.plan.maintenance import plan_maintenance
 from emberlog.streams.plan.slides import schedule_of
 from emberlog.streams.steps.checkpoint import Checkpoint, Record
 from emberlog.streams.steps.exactly_once import ExactlyOnce
-from emberlog.streams.steps.step import Measures, Spec, take_step
+from emberlog.streams.steps.measures import Measures
+from emberlog.streams.steps.spec import Spec
+from emberlog.streams.steps.step import take_step
 from emberlog.syntax.parser import parse
 
 MONTH = 30 * 24 * 3600

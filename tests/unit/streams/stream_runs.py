@@ -13,12 +13,14 @@ from emberlog.config import StreamOptions
 from emberlog.datatypes import INT, TIMESTAMP
 from emberlog.semantics.model import Column
 from emberlog.streams.plan.slides import Schedule
-from emberlog.streams.steps import step as steps_of_workers
+from emberlog.streams.steps import resident_state
 from emberlog.streams.steps.checkpoint import Checkpoint, Record
 from emberlog.streams.steps.culprits import find_culprits
 from emberlog.streams.steps.exactly_once import ExactlyOnce
+from emberlog.streams.steps.measures import Measures
 from emberlog.streams.steps.silence import Silence
-from emberlog.streams.steps.step import Measures, Spec, take_step, with_slides
+from emberlog.streams.steps.spec import Spec
+from emberlog.streams.steps.step import take_step, with_slides
 from emberlog.streams.steps.tables import read_table
 from tests.unit.streams.echo import TUPLES, Echo
 
@@ -101,7 +103,7 @@ def run(
     spec: Spec, source: Source, delivered: Delivered, *, closes: bool, silence: Silence | None = None
 ) -> ExactlyOnce[Batch]:
     """As a fresh process does it: nothing is resident at first."""
-    steps_of_workers._states.clear()
+    resident_state._states.clear()
     steps: ExactlyOnce[Batch] = ExactlyOnce(
         Checkpoint(spec.location),
         lambda step, batch: told_slides(spec, *take_step(spec, step, batch or {})),

@@ -18,7 +18,7 @@ from emberlog.streams.plan.needed_columns import needed_columns
 from emberlog.streams.spark.task import evaluator_of
 from emberlog.streams.steps.checkpoint import Checkpoint
 from emberlog.streams.steps.quarantine import inspect
-from emberlog.streams.steps.step import Spec
+from emberlog.streams.steps.spec import Spec
 from emberlog.streams.steps.tables import TableWriter
 from tests.programs import checked
 from tests.streams import stream_case

@@ -8,7 +8,7 @@ from typing import Any
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 
 from emberlog.streams.spark.coordinator import OwnWorkers
-from emberlog.streams.steps.step import forget_other_states, keep_state, take_state
+from emberlog.streams.steps.resident_state import forget_other_states, keep_state, take_state
 
 
 @dataclass

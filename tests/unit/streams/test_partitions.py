@@ -24,10 +24,12 @@ from emberlog.streams.evaluate.incremental_plan import incremental_plan
 from emberlog.streams.evaluate.methods import slide_evaluator
 from emberlog.streams.plan.maintenance import plan_maintenance
 from emberlog.streams.plan.slides import schedule_of
-from emberlog.streams.steps import step as steps_of_workers
+from emberlog.streams.steps import resident_state
 from emberlog.streams.steps.checkpoint import Checkpoint, Record
 from emberlog.streams.steps.exactly_once import ExactlyOnce
-from emberlog.streams.steps.step import Measures, Spec, Step, merged, take_step, take_step_together
+from emberlog.streams.steps.measures import Measures, merged
+from emberlog.streams.steps.spec import Spec, Step
+from emberlog.streams.steps.step import take_step, take_step_together
 from emberlog.syntax.parser import parse
 from emberlog.workers.wire.messages import Mail
 from tests.unit.streams.stream_runs import Delivered
@@ -129,7 +131,7 @@ def test_partitions_give_what_one_place_gives(count: int, tmp_path: Path) -> Non
     def evaluate(step: Step, batch: pa.Table | None) -> tuple[Record, Measures]:
         chance.shuffle(places)  # Spark gives a task to whichever process is free
         if step.number == 6:
-            del steps_of_workers._states[f"process {places[0]}"]
+            del resident_state._states[f"process {places[0]}"]
         return together.take(spec, step, batch, places)
 
     found = run(spec, batches, evaluate)

@@ -51,9 +51,12 @@ from emberlog.streams.state.copies import held_rows
 from emberlog.streams.steps.answers import bad_name, late_name
 from emberlog.streams.steps.checkpoint import Checkpoint, Record
 from emberlog.streams.steps.exactly_once import ExactlyOnce
+from emberlog.streams.steps.measures import Measures, merged
 from emberlog.streams.steps.progress import ProgressLog
+from emberlog.streams.steps.resident_state import resolved_name
 from emberlog.streams.steps.silence import Silence
-from emberlog.streams.steps.step import Measures, Spec, Step, merged, resolved_name, with_slides
+from emberlog.streams.steps.spec import Spec, Step
+from emberlog.streams.steps.step import with_slides
 from emberlog.workers.kernels.tuning import LAST_WORDS_SECONDS
 from emberlog.workers.plan.faults import told
 from emberlog.workers.plan.mode import Mode

@@ -35,7 +35,7 @@ from emberlog.streams.spark.task import TAG, column_name, evaluator_of
 from emberlog.streams.state.copies import CHANGE
 from emberlog.streams.steps.checkpoint import Checkpoint
 from emberlog.streams.steps.progress import ProgressLog, StreamProgress
-from emberlog.streams.steps.step import Spec
+from emberlog.streams.steps.spec import Spec
 from emberlog.syntax.ast import WindowKind
 from emberlog.syntax.printer import print_program
 from emberlog.workers.store.folders import folder_at

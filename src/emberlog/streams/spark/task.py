@@ -29,7 +29,10 @@ from emberlog.streams.plan.slides import Schedule
 from emberlog.streams.state.copies import CHANGE
 from emberlog.streams.steps.checkpoint import Record
 from emberlog.streams.steps.culprits import find_culprits
-from emberlog.streams.steps.step import Measures, Spec, Step, forget_other_states, take_step, take_step_together
+from emberlog.streams.steps.measures import Measures
+from emberlog.streams.steps.resident_state import forget_other_states
+from emberlog.streams.steps.spec import Spec, Step
+from emberlog.streams.steps.step import take_step, take_step_together
 from emberlog.workers.kernels.tuning import WAIT_SECONDS
 from emberlog.workers.wire.draining import Lost
 from emberlog.workers.wire.exchange import Exchange

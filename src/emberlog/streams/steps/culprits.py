@@ -16,8 +16,10 @@ from emberlog.language.faults import Fault
 from emberlog.streams.plan.slides import Clock
 from emberlog.streams.state.backlog import sort_out, times_of
 from emberlog.streams.steps.checkpoint import Checkpoint
+from emberlog.streams.steps.partitions import Part
 from emberlog.streams.steps.quarantine import with_reason
-from emberlog.streams.steps.step import Part, Spec, State, Step, new_state, restore
+from emberlog.streams.steps.resident_state import State, new_state, restore
+from emberlog.streams.steps.spec import Spec, Step
 
 MOST_TRIALS = 200
 """After so many evaluations a group that gives a fault is put aside as a whole."""

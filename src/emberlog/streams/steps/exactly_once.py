@@ -17,8 +17,9 @@ import pyarrow as pa
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.streams.steps.checkpoint import Checkpoint, Record
 from emberlog.streams.steps.culprits import is_of_values
+from emberlog.streams.steps.measures import Measures
 from emberlog.streams.steps.silence import Silence
-from emberlog.streams.steps.step import Measures, Step
+from emberlog.streams.steps.spec import Step
 
 Batch = TypeVar("Batch")
 

@@ -9,7 +9,8 @@ from datetime import datetime
 
 from emberlog.io.moments import moment_of
 from emberlog.streams.steps.checkpoint import Record
-from emberlog.streams.steps.step import Measures, Spec
+from emberlog.streams.steps.measures import Measures
+from emberlog.streams.steps.spec import Spec
 
 REMEMBERED_STEPS = 100
 REMEMBERED_SLIDES = 1_000
