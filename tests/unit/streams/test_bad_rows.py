@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -12,11 +13,14 @@ from pyspark import cloudpickle
 
 from emberlog.config import StreamOptions
 from emberlog.diagnostics import EmberlogError
+from emberlog.language import faults
+from emberlog.live.slides import LivePlan
 from emberlog.semantics.model import Fact
 from emberlog.streams.evaluate.methods import plan_evaluation
 from emberlog.streams.plan.needed_columns import needed_columns
 from emberlog.streams.spark.task import evaluator_of
 from emberlog.streams.steps.checkpoint import Checkpoint
+from emberlog.streams.steps.culprits import VALUE_FAULTS
 from emberlog.streams.steps.quarantine import inspect
 from emberlog.streams.steps.spec import Spec
 from emberlog.streams.steps.tables import TableWriter
@@ -32,13 +36,21 @@ share(Ts, A, V) :- ride(Ts, A, _, F), V = 100 div F.
 query best(_, A, F), WINDOW(10, 5).
 query share(_, A, V), WINDOW(10, 5).
 """
-Evaluation = Literal["incremental", "simple"]
-EVALUATIONS: tuple[Evaluation, ...] = ("incremental", "simple")
+TYPED = """
+type Place = Place(name: string).
+STREAM ride(Ts: timestamp, From: Place, To: string, Fare: unsigned).
+at(Ts, P, F) :- ride(Ts, P, _, F).
+twice(Ts, $Place(T2)) :- ride(Ts, _, T, _), T2 = cat(T, T).
+query at(_, P, F), WINDOW(10, 5).
+query twice(_, P), WINDOW(10, 5).
+"""
+Evaluation = Literal["incremental", "simple", "live"]
+EVALUATIONS: tuple[Evaluation, ...] = ("incremental", "simple", "live")
 
 
 def spec_of(folder: Path, text: str, evaluation: Evaluation = "incremental", bad: str = "keep") -> Spec:
     case = stream_case(text, {"hub": [("A", None), ("B", "x")]} if "hub" in text else {})
-    plan = cloudpickle.dumps(plan_evaluation(case.maintenance, evaluation))  # type: ignore[no-untyped-call]
+    plan = cloudpickle.dumps(plan_evaluation(case.maintenance, evaluation, live=LivePlan))  # type: ignore[no-untyped-call]
     checkpoint = Checkpoint(str(folder))
     for name, table in case.static_tables().items():
         writer = TableWriter(checkpoint.static(name), "all.parquet", table.schema)
@@ -123,6 +135,32 @@ def test_a_tuple_that_a_rule_has_no_value_for_is_put_aside(evaluation: Evaluatio
     again = Source([*batches, batch([(45, "A", "B", 20)])], done=len(batches))
     run(spec, again, delivered, closes=True)
     assert (45, "A", 5) in delivered.rows("share")
+
+
+@pytest.mark.parametrize("evaluation", EVALUATIONS)
+def test_what_is_no_value_of_a_declared_type_is_put_aside(evaluation: Evaluation, tmp_path: Path) -> None:
+    spec = spec_of(tmp_path, TYPED, evaluation)
+    delivered = Delivered(spec)
+    rows: list[Fact] = [
+        (1, '$Place("A")', "x", 5),
+        (2, "A", "x", 6),
+        (3, '$Place("B")', "x", -7),
+        (4, "$Place( C )", "x", 8),  # written in another way
+        (5, '$Place("D")', "x" * 20_000, 9),
+    ]
+    run(spec, Source([batch(rows)]), delivered, closes=True)
+    assert delivered.rows("at") == [(5, '$Place("A")', 5), (5, '$Place("C")', 8)]
+    reasons = {row[0]: str(row[4]) for row in delivered.quarantined()}
+    assert reasons[2] == "`A` is no value of the type `Place`"
+    assert reasons[3] == "-7 is no unsigned"
+    assert reasons[5].startswith("DL518: this value has more than")
+    assert set(reasons) == {2, 3, 5}
+
+
+def test_every_fault_of_the_language_can_be_that_of_a_tuple() -> None:
+    folder = Path(faults.__file__).parent
+    codes = {code for file in folder.glob("*.py") for code in re.findall(r'Fault\(\s*"(DL\d+)"', file.read_text())}
+    assert {"DL501", "DL507", "DL518"} <= codes <= VALUE_FAULTS
 
 
 def test_a_fault_without_a_tuple_is_an_error(tmp_path: Path) -> None:

@@ -23,7 +23,8 @@ from emberlog.streams.steps.spec import Spec, Step
 
 MOST_TRIALS = 200
 """After so many evaluations a group that gives a fault is put aside as a whole."""
-_VALUE_FAULTS = frozenset({"DL403", "DL501", "DL502", "DL503", "DL504", "DL505", "DL506", "DL515", "DL516", "DL517"})
+VALUE_FAULTS = frozenset({"DL403", *(f"DL{number}" for number in (*range(501, 508), *range(515, 520)))})
+"""What an operation has no value for; other errors of a run are limits, and mistakes of the program."""
 
 Tuple = tuple[str, int]
 """The stream of a tuple, and its place among those that wait."""
@@ -31,7 +32,7 @@ Tuple = tuple[str, int]
 
 def is_of_values(error: EmberlogError) -> bool:
     """Tells whether an error says that a rule has no value for what it read."""
-    return error.diagnostics[0].code in _VALUE_FAULTS
+    return error.diagnostics[0].code in VALUE_FAULTS
 
 
 @dataclass
