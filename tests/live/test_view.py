@@ -182,6 +182,39 @@ def test_subscribers_hear_of_changes() -> None:
     assert [facts(one["reach"].added) for one in heard] == [{(2, 3), (1, 3)}]
 
 
+def test_every_subscriber_hears_of_transactions_in_their_order() -> None:
+    view = live(edge=[(1, 2)])
+    first, second = list[int](), list[int]()
+
+    def follow(changes: Mapping[str, Change]) -> None:
+        first.append(len(changes["reach"].added))
+        if len(first) < 3:
+            with view.transaction() as t:
+                t.insert("edge", [(len(first) + 1, len(first) + 2)])
+
+    view.subscribe(follow)
+    view.subscribe(lambda changes: second.append(len(changes["reach"].added)))
+    with view.transaction() as t:
+        t.insert("edge", [(0, 1)])
+    assert first == second == [2, 3, 4]
+
+
+def test_a_subscriber_that_fails_hears_of_later_transactions() -> None:
+    view, heard = live(edge=[(1, 2)]), list[int]()
+
+    def fail_once(changes: Mapping[str, Change]) -> None:
+        heard.append(len(changes["reach"].added))
+        if len(heard) == 1:
+            raise KeyError
+
+    view.subscribe(fail_once)
+    with pytest.raises(KeyError), view.transaction() as t:
+        t.insert("edge", [(2, 3)])
+    with view.transaction() as t:
+        t.insert("edge", [(3, 4)])
+    assert heard == [2, 3]
+
+
 def test_proofs_are_of_the_facts_as_they_are_now() -> None:
     view = live(edge=[(1, 2)])
     assert "no rule" in str(view.why_not("reach", (1, 3))) or view.why_not("reach", (1, 3)) is not None

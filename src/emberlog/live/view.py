@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -67,6 +68,8 @@ class LiveView(Mapping[str, LocalRelation]):
         self._transaction: Transaction | None = None
         self._is_closed = False
         self._subscribers: list[Subscriber] = []
+        self._untold: deque[Changes] = deque()
+        """The changes of transactions that subscribers have not all heard of."""
         self._facts = Relations()
         with within(limits.timeout):
             for name, relation in inputs.items():
@@ -160,8 +163,21 @@ class LiveView(Mapping[str, LocalRelation]):
             finally:
                 self._transaction = None
                 transaction._is_over = True
-        for subscriber in tuple(self._subscribers):
-            subscriber(changes)
+            self._tell(changes)
+
+    def _tell(self, changes: Changes) -> None:
+        """Tells subscribers of a transaction, in the order of commits: also where threads take turns, and where a
+        subscriber makes a transaction itself."""
+        self._untold.append(changes)
+        if len(self._untold) > 1:
+            return  # who made that transaction is being told of an earlier one, and goes on with this
+        try:
+            while self._untold:
+                for subscriber in tuple(self._subscribers):
+                    subscriber(self._untold[0])
+                self._untold.popleft()
+        finally:
+            self._untold.clear()
 
     def subscribe(self, callback: Subscriber) -> Callable[[], None]:
         """Lets a function hear of the changes of every transaction, once it is committed. Returns what ends that."""
