@@ -22,7 +22,7 @@ from tests.crosscheck.engines import TooLong as NoEnd
 from tests.crosscheck.engines import _raw, in_python, patience, read, without_zone
 from tests.crosscheck.generate import drawn
 from tests.crosscheck.programs import Program
-from tests.live.random_views import LIMITS, Pools, Row, TooLong, check_view
+from tests.live.random_views import LIMITS, Pools, Row, TooLong, check_view, is_limit
 from tests.oracle.evaluate import evaluate
 from tests.programs import checked
 from tests.property.programs import FLOATS, INPUTS, INTS, STRINGS, RandomProgram
@@ -80,7 +80,7 @@ def check_second_generator(seed: int) -> int:
         try:
             return in_python(meaning, evaluate(meaning, raw, ORACLE_LIMITS))
         except EmberlogError as error:
-            if any(one.code.startswith("DL51") for one in error.diagnostics):
+            if is_limit(error):
                 raise TooLong from None
             return None
 
@@ -132,7 +132,7 @@ def test_programs_of_the_first_generator(random_program: RandomProgram, seed: in
         try:
             return evaluate(program, rows, ORACLE_LIMITS)
         except EmberlogError as error:
-            if any(one.code.startswith("DL51") for one in error.diagnostics):
+            if is_limit(error):
                 raise TooLong from None
             return None
 
