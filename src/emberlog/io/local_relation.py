@@ -85,8 +85,9 @@ class LocalRelation(Shown):
     @property
     def table(self) -> pa.Table:
         """Returns the rows as a table, which may hold one twice if it came from outside."""
-        if self._later is not None:
-            self._table, self._later = self._later.table.rename_columns(self._names), None
+        later = self._later  # another thread may have read it meanwhile
+        if later is not None:
+            self._table, self._later = later.table.rename_columns(self._names), None
         if self._table is None:
             rows = list(self.facts)
             types = [known_type(type_, [row[i] for row in rows]) for i, type_ in enumerate(self.types)]
@@ -174,8 +175,9 @@ class LocalRelation(Shown):
 
     @property
     def _data(self) -> frozenset[Fact] | pa.Table | Later:
-        if self._later is not None:
-            return self._later
+        later = self._later
+        if later is not None:
+            return later
         return self.facts if self._table is None else self._table
 
     # --- for people -------------------------------------------------------------------------------------------------
@@ -264,8 +266,9 @@ class LocalRelation(Shown):
         return list(facts_of_table(self.to_arrow()))
 
     def __len__(self) -> int:
-        if self._later is not None:
-            return self._later.count
+        later = self._later
+        if later is not None:
+            return later.count
         return len(self._facts) if self._facts is not None else self.table.num_rows
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:

@@ -48,9 +48,8 @@ def threads_here() -> int:
 
 
 def _pool(threads: int) -> ThreadPoolExecutor:
-    if threads not in _pools:
-        _pools[threads] = ThreadPoolExecutor(threads - 1, "kernels")
-    return _pools[threads]
+    # Two runs may ask at once, and a pool has no thread before it has something to do.
+    return _pools.get(threads) or _pools.setdefault(threads, ThreadPoolExecutor(threads - 1, "kernels"))
 
 
 def in_threads(calls: Sequence[Callable[[], Found]], threads: int | None = None) -> list[Found]:

@@ -98,9 +98,10 @@ class PackedIndex:
     def bytes(self) -> int:
         """Returns what it takes beside the rows."""
         lanes = [self.starts, *self.ordered.values()]
+        # All at once: another run may be making one.
+        reversed_ = [array for one in tuple(self.reversed.values()) for array in (one.starts, one.groups)]
         if not self.dense:
             lanes += [self.numbers, self.table.view(np.int64), self.distinct]
-        reversed_ = [array for one in self.reversed.values() for array in (one.starts, one.groups)]
         return sum(lane.nbytes for lane in (*lanes, *reversed_))
 
     def groups(self, keys: Lanes) -> Lane:
@@ -137,13 +138,15 @@ class PackedIndex:
         if high - low >= max(4 * self.store.count, SMALL_RANGE) or len(self.starts) >= 1 << 31:
             return None
         if column not in self.reversed:
-            claim(20 * self.store.count)
-            keys = np.ascontiguousarray(self.store.all[column])
-            starts = group_starts(keys, low, high - low + 1)
-            groups = in_groups(keys, low, starts, self.numbers)
-            if self.low:
-                groups -= self.low
-            self.reversed[column] = Reverse(low, starts, groups.astype(np.int32))
+            with self._making:
+                if column not in self.reversed:
+                    claim(20 * self.store.count)
+                    keys = np.ascontiguousarray(self.store.all[column])
+                    starts = group_starts(keys, low, high - low + 1)
+                    groups = in_groups(keys, low, starts, self.numbers)
+                    if self.low:
+                        groups -= self.low
+                    self.reversed[column] = Reverse(low, starts, groups.astype(np.int32))
         return self.reversed[column]
 
     def range_of(self, column: int) -> tuple[int, int]:
@@ -278,9 +281,9 @@ class StaticIndexes:
     @property
     def bytes(self) -> int:
         """Returns what the rows and their indexes take."""
-        packed = [*self._packed.values(), *(one.index for one in self._sorted.values())]
-        lists = sum(one.values.nbytes for one in self._sorted.values())
-        return self.store.all.nbytes + lists + sum(one.bytes for one in packed)
+        packed, lists = list(self._packed.values()), list(self._sorted.values())
+        packed += (one.index for one in lists)
+        return self.store.all.nbytes + sum(one.values.nbytes for one in lists) + sum(one.bytes for one in packed)
 
 
 class Intersection:

@@ -105,7 +105,8 @@ class TextCodes(Texts):
         """Returns codes that begin with these, and go on by themselves."""
         copied = TextCodes()
         with self._lock:
-            copied._parts, copied._count, copied.written = list(self._parts), self._count, dict(self.written)
+            parts = [self._all()] if self._count else []
+            copied._parts, copied._count, copied.written = parts, self._count, dict(self.written)
         return copied
 
     @property
