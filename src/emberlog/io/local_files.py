@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,10 +26,10 @@ from emberlog.io.facts import (
     type_of_texts,
     with_inferred_types,
 )
-from emberlog.io.intake import Files, NoRows, Reader, Source, TableSource, TextSource
+from emberlog.io.intake import Files, Glance, NoRows, Reader, Source, TableSource, TextSource
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.matching import half_character
-from emberlog.io.paths import DELIMITERS, JSON_KINDS, partition_values
+from emberlog.io.paths import DELIMITERS, JSON_KINDS, cause_in, file_states, partition_values, unreadable
 from emberlog.io.table_formats import read_table
 from emberlog.semantics.model import Column, Relation
 from emberlog.source import Source as Text
@@ -54,11 +54,7 @@ class LocalReader(Reader[LocalRelation]):
             raise fail("DL405", f"cannot read `{files.path}`", None, "paths with a scheme are for Database() on Spark")
         if files.kind in DELIMITERS:
             return LocalTextSource(files)
-        if files.kind in JSON_KINDS:
-            objects = [one for file in files.found for one in json_objects(file)]
-            return TableSource(files.name, _table_of_objects(files.name, objects)) if objects else NoRows(files.name)
-        whole = pa.concat_tables([_table(files, file) for file in files.found], promote_options="default")
-        return TableSource(files.name, typed_partitions(whole, partition_values(files.path, files.found[0])))
+        return ReadAgain(files, partial(_read, files))
 
     def logged_table(self, files: Files) -> Source[LocalRelation]:
         if not files.is_here:
@@ -74,6 +70,54 @@ class LocalReader(Reader[LocalRelation]):
 
     def held(self, source: Source[LocalRelation]) -> Source[LocalRelation]:
         return source
+
+
+class ReadAgain(Source[LocalRelation]):
+    """Holds what was read from files, and reads them again when they have changed."""
+
+    def __init__(self, files: Files, read: Callable[[], Source[LocalRelation]]) -> None:
+        self._files = files
+        self._read = read
+        self._held = file_states(files.found), read()
+        """What the files were like when they were read, and what they held."""
+
+    @property
+    def _now(self) -> Source[LocalRelation]:
+        try:
+            states = file_states(self._files.found)
+            if self._held[0] != states:
+                self._held = states, self._read()
+        except OSError as error:
+            raise unreadable(self._files.path, error) from None
+        except (pa.ArrowException, ValueError) as error:
+            raise fail("DL405", f"cannot read `{self._files.path}`", None, cause_in(str(error))) from None
+        return self._held[1]
+
+    def columns(self, declared: Sequence[Column] | None) -> Sequence[Column] | None:
+        return self._now.columns(declared)
+
+    def glance(self) -> Glance:
+        return self._held[1].glance()
+
+    def relation(self, relation: Relation) -> LocalRelation:
+        return self._now.relation(relation)
+
+    def original(self) -> LocalRelation:
+        return self._now.original()
+
+    def repeated_rows(self, relation: Relation) -> int | None:
+        return self._now.repeated_rows(relation)
+
+    def chosen(self, columns: Sequence[str]) -> Source[LocalRelation]:
+        return ReadAgain(self._files, lambda: self._now.chosen(columns))
+
+
+def _read(files: Files) -> Source[LocalRelation]:
+    if files.kind in JSON_KINDS:
+        objects = [one for file in files.found for one in json_objects(file)]
+        return TableSource(files.name, _table_of_objects(files.name, objects)) if objects else NoRows(files.name)
+    whole = pa.concat_tables([_table(files, file) for file in files.found], promote_options="default")
+    return TableSource(files.name, typed_partitions(whole, partition_values(files.path, files.found[0])))
 
 
 def _table(files: Files, file: Path) -> pa.Table:
@@ -159,11 +203,21 @@ class LocalTextSource(TextSource[LocalRelation]):
 
     def __init__(self, files: Files) -> None:
         super().__init__(files)
+        self._given = files
         self._read: dict[object, LocalRelation] = {}
         """What was read, by the types that were asked for, and by those that were found."""
-        self._changed: object = None
+        self._made: dict[object, LocalRelation] = {}
+        """The same as programs want it: what is made of it for one run is found by it in the next."""
+        self._states: object = None
 
     def relation(self, relation: Relation) -> LocalRelation:
+        self._notice_changes()
+        wanted = (relation.columns, relation.is_declared, relation.is_stream)
+        if wanted not in self._made:
+            self._made[wanted] = self._converted(relation)
+        return self._made[wanted]
+
+    def _converted(self, relation: Relation) -> LocalRelation:
         if relation.is_declared and len(self._names()) == relation.arity:
             facts = self._facts(self._as_in_file(relation.columns)).selected(self._order(relation.columns))
         else:
@@ -181,22 +235,32 @@ class LocalTextSource(TextSource[LocalRelation]):
     def repeated_rows(self, relation: Relation) -> int | None:
         return self.relation(relation).repeated
 
-    def chosen(self, columns: Sequence[str]) -> TableSource:
-        return TableSource(self._name, self.original().to_arrow()).chosen(columns)
+    def chosen(self, columns: Sequence[str]) -> Source[LocalRelation]:
+        def chosen() -> Source[LocalRelation]:
+            return TableSource(self._name, self.original().to_arrow()).chosen(columns)
+
+        return ReadAgain(self._given, chosen)
 
     def _types(self, columns: Sequence[Column]) -> Sequence[DataType]:
         return self._facts(columns).types
 
     def _facts(self, columns: Sequence[Column]) -> LocalRelation:
-        changed = [file.stat().st_mtime_ns for file in self._files]
-        if self._changed != changed:
-            self._read.clear()
-            self._changed = changed
+        self._notice_changes()
         wanted = tuple(column.type for column in columns)
         if wanted not in self._read:
             found = self._fresh(columns)
             self._read[wanted] = self._read[found.types] = found
         return self._read[wanted].renamed([column.name for column in columns])
+
+    def _notice_changes(self) -> None:
+        try:
+            states = file_states(self._files)
+        except OSError as error:
+            raise unreadable(self._given.path, error) from None
+        if self._states != states:
+            self._read.clear()
+            self._made.clear()
+            self._states = states
 
     def _fresh(self, columns: Sequence[Column]) -> LocalRelation:
         names = [column.name for column in columns]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -82,6 +83,11 @@ def local_files(path: str) -> list[Path]:
             return [here]
     except OSError as error:
         raise unreadable(path, error) from None
+
+
+def file_states(files: Iterable[Path]) -> list[tuple[int, int]]:
+    """Returns what changes about files when somebody writes them."""
+    return [(one.st_mtime_ns, one.st_size) for one in map(os.stat, files)]
 
 
 def partition_values(root: str, file: Path) -> dict[str, str | None]:

@@ -22,6 +22,7 @@ from emberlog.io.arrow_values import arrow_type
 from emberlog.io.intake import Glance, Source, TableSource
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.matching import chosen_places, declared_order, has_plain_times
+from emberlog.io.paths import file_states
 from emberlog.io.spark_conversions import (
     CHANGED,
     CORRUPT,
@@ -169,7 +170,7 @@ class ParquetHere:
     def source(self, most: int | None) -> TableSource | None:
         """Returns the rows, unless they take more than so many bytes."""
         try:
-            state = [(one.st_mtime_ns, one.st_size) for one in map(os.stat, self._files)]
+            state = file_states(self._files)
             if self._read[0] != state:
                 files = [pyarrow.parquet.ParquetFile(file) for file in self._files]
                 if not all(_means_the_same(one.schema_arrow, self._schema) for one in files):

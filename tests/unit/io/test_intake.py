@@ -5,11 +5,14 @@ from __future__ import annotations
 import bz2
 import gzip
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import emberlog
 from emberlog.datatypes import FLOAT, INT, STRING, DataType
 from emberlog.diagnostics import EmberlogError
 from emberlog.io.facts import infer_columns, read_facts
@@ -94,6 +97,40 @@ def test_files_are_read_again_when_they_change(tmp_path: Path) -> None:
     path.write_text("3,4\n")
     os.utime(path, ns=(1, 1))
     assert source.relation(relation(INT, INT)).facts == {(3, 4)}
+
+
+def write_parquet(path: Path, rows: list[tuple[int, int]]) -> None:
+    pq.write_table(pa.table({"a": [one for one, _ in rows], "b": [other for _, other in rows]}), path)
+
+
+def write_lines(path: Path, rows: list[tuple[int, int]]) -> None:
+    path.write_text("".join(f'{{"a": {one}, "b": {other}}}\n' for one, other in rows))
+
+
+def write_text(path: Path, rows: list[tuple[int, int]]) -> None:
+    path.write_text("a,b\n" + "".join(f"{one},{other}\n" for one, other in rows))
+
+
+@pytest.mark.parametrize(("kind", "write"), [(".parquet", write_parquet), (".json", write_lines), (".csv", write_text)])
+def test_a_program_sees_files_as_they_are_when_it_runs(
+    tmp_path: Path, kind: str, write: Callable[[Path, list[tuple[int, int]]], None]
+) -> None:
+    path = tmp_path / f"arc{kind}"
+    write(path, [(1, 2)])
+    db = emberlog.Database(engine="local")
+    header = True if kind == ".csv" else None
+    db.register("arc", path, header=header)
+    db.register("back", path, columns=["b", "a"], header=header)
+    program = "there(X, Y) :- arc(X, Y). back_again(X, Y) :- back(X, Y)."
+    found = db.datalog(program)
+    assert (found["there"].collect(), found["back_again"].collect()) == ([(1, 2)], [(2, 1)])
+    write(path, [(1, 2), (3, 4)])
+    found = db.datalog(program)
+    assert {*found["there"].collect()} == {(1, 2), (3, 4)}
+    assert {*found["back_again"].collect()} == {(2, 1), (4, 3)}
+    path.unlink()
+    with pytest.raises(EmberlogError, match="DL405"):
+        db.datalog(program)
 
 
 def test_folders_patterns_and_compressed_files(tmp_path: Path) -> None:
