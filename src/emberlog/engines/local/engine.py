@@ -71,11 +71,9 @@ class LocalEngine(Engine[LocalRelation]):
         self, name: str, data: object, *, columns: Sequence[str] | None, text: TextOptions, format: str | None
     ) -> None:
         self._registered[name] = register(LocalReader(), name, data, columns=columns, text=text, format=format)
-        self._kept.drop_replaced()
 
     def forget(self, name: str) -> None:
         del self._registered[name]
-        self._kept.drop_replaced()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._registered)

@@ -1,15 +1,15 @@
 """Keeps inputs as workers read them, with their indexes, from one run of a database to the next.
 
-What is kept of a relation goes with it: data that is registered anew is another relation. All of it together takes a
-share of the memory that is free; what was not read for longest goes first.
+What is kept of a relation goes when the relation does: data that is registered anew is another one. All of it together
+takes a share of the memory that is free; what was not read for longest goes first.
 """
 
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
 from weakref import ref
@@ -77,7 +77,7 @@ class Read:
 class KeptInputs:
     most: int | None = None
     """Bytes that may be kept; None for a share of what is free."""
-    _entries: OrderedDict[_Key, _Entry] = field(default_factory=OrderedDict)
+    _entries: dict[_Key, _Entry] = field(default_factory=dict)
     """Those that were read last are last."""
     _lock: Lock = field(default_factory=Lock)
 
@@ -99,7 +99,8 @@ class KeptInputs:
             if entry is None:
                 codes = TextCodes() if group is coded else None
                 found = tuple(_encoded(name, wanted[name], codes or texts, threads) for name in group)
-                entry = _Entry(tuple(ref(wanted[name].relation) for name in group), found, codes)
+                gone = partial(self._drop, key)
+                entry = _Entry(tuple(ref(wanted[name].relation, gone) for name in group), found, codes)
                 if lasting.issuperset(group):
                     with self._lock:
                         self._entries[key] = entry
@@ -115,7 +116,7 @@ class KeptInputs:
             entry = self._entries.get(key)
             if entry is None or not entry.is_there:
                 return None
-            self._entries.move_to_end(key)
+            self._entries[key] = self._entries.pop(key)
             return entry
 
     def known(self, wanted: Mapping[str, Wanted]) -> list[str]:
@@ -126,29 +127,32 @@ class KeptInputs:
 
     @property
     def bytes(self) -> int:
-        with self._lock:
-            return sum(entry.bytes for entry in self._entries.values())
+        return sum(entry.bytes for _, entry in self._there())
 
-    def drop_replaced(self) -> None:
-        """Lets go of what was read of relations that are gone."""
-        with self._lock:
-            for key in [key for key, entry in self._entries.items() if not entry.is_there]:
-                del self._entries[key]
+    def _there(self) -> list[tuple[_Key, _Entry]]:
+        """Lists what is kept; a relation that goes meanwhile takes its entry along."""
+        return [(key, entry) for key in list(self._entries) if (entry := self._entries.get(key)) is not None]
+
+    def _drop(self, key: _Key, _relation: ref[LocalRelation]) -> None:
+        """Lets go of what was read of a relation that is gone. It is called wherever that turns out, so it waits for
+        nobody; an entry of another relation may have the key by now."""
+        entry = self._entries.get(key)
+        if entry is not None and not entry.is_there:
+            self._entries.pop(key, None)
 
     def settle(self) -> None:
-        """Lets go of what nobody can read any more, and of what is too much."""
+        """Lets go of what is too much."""
         from emberlog.workers.kernels.machine_memory import memory_for_each
 
-        self.drop_replaced()
         free = memory_for_each(1)
         with self._lock:
-            sizes = {key: entry.bytes for key, entry in self._entries.items()}
+            sizes = {key: entry.bytes for key, entry in self._there()}
             total = sum(sizes.values())
             most = self.most if self.most is not None or free is None else int((free + total) * KEPT_SHARE)
             for key, size in sizes.items():
                 if most is None or total <= most:
                     break
-                del self._entries[key]
+                self._entries.pop(key, None)
                 total -= size
         if total:
             _log.debug("inputs and indexes kept for later runs take %s bytes", f"{total:,}")

@@ -196,6 +196,8 @@ class LocalBackend(Backend[LocalRelation]):
         self.listener = listener
         self.execution = execution
         self.inputs = inputs
+        self.lasting = frozenset(inputs)
+        """The relations that a later run may read, too."""
         self.must_be_sets = inputs_that_must_be_sets(plan)
         self.relations = recording.relations
         """All that are complete."""
@@ -310,7 +312,7 @@ class LocalBackend(Backend[LocalRelation]):
         outcome = job.run(
             self.relations,
             self.must_be_sets,
-            frozenset(self.inputs),
+            self.lasting,
             self.limits,
             lambda progress: self._heard(progress.iteration, progress.changed, progress.total),
             self.timed_from,

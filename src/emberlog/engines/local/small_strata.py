@@ -28,6 +28,7 @@ from emberlog.source import Span
 from emberlog.workers.plan.faults import Refused
 
 if TYPE_CHECKING:
+    from emberlog.engines.local.kept import KeptInputs
     from emberlog.engines.local.left_off import LeftOff
 
 
@@ -55,9 +56,10 @@ class SmallStrata:
         places: Mapping[str, Span],
         bounds: Bounds | None,
         experience: Experience | None = None,
+        kept: KeptInputs | None = None,
     ) -> None:
         """`bounds` are None where somebody asked for this process, whatever it takes. `experience` is what earlier runs
-        learnt."""
+        learnt, `kept` what they read."""
         own = replace(execution, executor="auto")
         self.bounds = bounds
         self._listener = listener
@@ -65,7 +67,9 @@ class SmallStrata:
         interprets = not execution.asks_for_workers
         self._experience = experience or Experience()
         self._plan = plan
-        self._backend = _BoundedBackend(plan, limits, self._tell, own, places, interprets, bounds, self._experience)
+        self._backend = _BoundedBackend(
+            plan, limits, self._tell, own, places, interprets, bounds, self._experience, kept
+        )
         self._runner = Runner(plan, self._backend, planner_of(plan, own), self._tell, places)
 
     def compute(
@@ -126,11 +130,11 @@ class _BoundedBackend(LocalBackend):
         interpret_small: bool,
         bounds: Bounds | None,
         experience: Experience,
+        kept: KeptInputs | None,
     ) -> None:
         recording: Recording[LocalRelation] = Recording()
-        super().__init__(
-            plan, {}, limits, listener, execution, places, interpret_small, recording, experience=experience
-        )
+        super().__init__(plan, {}, limits, listener, execution, places, interpret_small, recording, kept, experience)
+        self.lasting = frozenset(plan.inputs)
         self.bounds = bounds
         self.rows_left: int | None = None
         self.most_facts = 0

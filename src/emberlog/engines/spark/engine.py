@@ -14,6 +14,7 @@ from emberlog.config import Execution, refuse_options
 from emberlog.datatypes import INT
 from emberlog.engines.engine import Counted, Engine, Inputs, Outputs, Request, RunOutputs
 from emberlog.engines.experience import Experience
+from emberlog.engines.local.kept import KeptInputs
 from emberlog.engines.recording import ITERATION, Recording, is_latest
 from emberlog.engines.spark.description import described, planner_of
 from emberlog.engines.spark.failures import told_as_such
@@ -81,6 +82,7 @@ class SparkEngine(Engine[DataFrame]):
         self.spark: SparkSession = existing or start_session(master, memory=memory, conf=conf)
         self._registered: dict[str, Source[DataFrame]] = {}
         self._experience = Experience()
+        self._kept = KeptInputs()
 
     def register(
         self, name: str, data: object, *, columns: Sequence[str] | None, text: TextOptions, format: str | None
@@ -134,6 +136,7 @@ class SparkEngine(Engine[DataFrame]):
             functions=request.checked.functions,
             places=request.places,
             experience=self._experience,
+            kept=self._kept,
         )
         relations = run_plan(request.plan, listener=request.listener, planner=request.planner)
         return SparkOutputs(self.spark, request, relations, run_plan, plain_times=plain_times)
@@ -179,6 +182,7 @@ class SparkEngine(Engine[DataFrame]):
 
     def close(self) -> None:
         self._registered.clear()
+        self._kept.clear()
         if self._owns_session:
             self.spark.stop()
 

@@ -25,6 +25,7 @@ from emberlog.config import (
 )
 from emberlog.diagnostics import InternalError
 from emberlog.engines.experience import Experience
+from emberlog.engines.local.kept import KeptInputs
 from emberlog.engines.local.small_strata import PassedBound, SmallStrata
 from emberlog.engines.recording import Recording
 from emberlog.engines.runner import Backend, Outcome, Runner
@@ -117,11 +118,12 @@ def run(
     counts: NodeCounts | None = None,
     planner: WorkerPlanner | None = None,
     experience: Experience | None = None,
+    kept: KeptInputs | None = None,
 ) -> SparkRun:
     """Runs a plan. The frame of an input has the columns of its relation in order, in the types of `spark_type`; its
     names do not matter, and it may hold rows twice. `places` say where the rules stand, for errors. With `counts`,
     every relation is computed at once, and the nodes of queries are counted. A `planner` brings an execution of its
-    own; `experience` is what earlier runs learnt."""
+    own; `experience` is what earlier runs learnt, `kept` what they read in this process."""
     places = places or {}
     resources = Resources(spark)
     watch = Watch(spark, limits, listener, places)
@@ -131,7 +133,7 @@ def run(
         with watch.guarded(), coded_errors(places):
             small = None
             if counts is None:
-                small = _small_strata(plan, spark, limits, listener, execution, places, experience)
+                small = _small_strata(plan, spark, limits, listener, execution, places, experience, kept)
             told = planner.elsewhere, planner.begun
             backend = SparkBackend(
                 plan, inputs, spark, functions, resources, watch, listener, execution, counts, small, *told
@@ -158,13 +160,14 @@ def _small_strata(
     execution: Execution,
     places: Places,
     experience: Experience | None,
+    kept: KeptInputs | None,
 ) -> SmallStrata | None:
     """Returns what computes strata in this process; None if all of them are for Spark."""
     if execution.executor == "driver":
-        return SmallStrata(plan, limits, listener, execution, places, None, experience)
+        return SmallStrata(plan, limits, listener, execution, places, None, experience, kept)
     if not runs_small_strata(execution):
         return None
-    return SmallStrata(plan, limits, listener, execution, places, bounds_for(spark), experience)
+    return SmallStrata(plan, limits, listener, execution, places, bounds_for(spark), experience, kept)
 
 
 class SparkBackend(Backend[Placed]):

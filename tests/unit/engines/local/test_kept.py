@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import gc
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from emberlog import Database, EmberlogError, Execution, Limits
+from emberlog.datatypes import INT
 from emberlog.engines.local import encoding, kept, recursion
 from emberlog.engines.local.engine import LocalEngine
-from emberlog.engines.local.kept import KeptInputs
+from emberlog.engines.local.kept import KeptInputs, Wanted
 from emberlog.events import Event, ExecutorChosen
 from emberlog.io.local_relation import LocalRelation
 
@@ -71,8 +73,32 @@ def test_data_that_is_registered_anew_is_read_anew(db: Database[LocalRelation], 
     db["arc"] = [(1, 2)]
     assert answer(db, TC, heard) == {(1, 2)}
     gc.collect()
-    inputs_of(db).drop_replaced()
     assert len(inputs_of(db)._entries) == 1
+
+
+def test_what_is_kept_goes_when_nobody_has_the_relation_any_more() -> None:
+    inputs = KeptInputs()
+    relation = LocalRelation(["a", "b"], [INT, INT], [(1, 2)])
+    inputs.read({"arc": Wanted(relation, (INT, INT), must_be_set=False)}, frozenset({"arc"}), 1)
+    assert inputs.bytes
+    del relation
+    gc.collect()
+    assert not inputs.bytes and not inputs._entries
+
+
+def test_a_file_whose_columns_are_declared_is_kept_until_it_changes(tmp_path: Path) -> None:
+    path = tmp_path / "arc.csv"
+    path.write_text("to,from\n2,1\n3,2\n")
+    db = Database(engine="local")
+    db.register("arc", path, header=True)
+    heard: list[str] = []
+    declared = f"declare arc(from: int, to: int). {TC}"
+    for _ in range(2):
+        assert answer(db, declared, heard) == {(1, 2), (2, 3), (1, 3)}
+    assert "has arc in memory from before" in heard[1]
+    path.write_text("to,from\n2,1\n")
+    assert answer(db, declared, heard) == {(1, 2)}
+    assert "in memory" not in heard[2]
 
 
 def test_rows_that_come_twice_are_kept_as_they_are_asked_for() -> None:

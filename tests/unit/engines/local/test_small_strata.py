@@ -10,8 +10,10 @@ from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, ON_ONE_MACHINE, B
 from emberlog.datatypes import INT
 from emberlog.diagnostics import EmberlogError
 from emberlog.engines.experience import Experience
+from emberlog.engines.local import kept
+from emberlog.engines.local.kept import KeptInputs
 from emberlog.engines.local.small_strata import PassedBound, SmallStrata
-from emberlog.events import Event, ExecutorChosen, IterationFinished
+from emberlog.events import Event, ExecutorChosen, IterationFinished, ignore
 from emberlog.io.local_relation import LocalRelation
 from emberlog.logical.needed_strata import needed_strata
 from emberlog.logical.statistics import NO_STATISTICS
@@ -89,6 +91,17 @@ def test_a_limit_of_the_run_is_an_error_also_where_it_is_below_a_bound() -> None
     with pytest.raises(EmberlogError) as caught:
         computed(TC, SOME, limits=Limits(max_iterations=2))
     assert caught.value.diagnostics[0].code == "DL510"
+
+
+def test_what_was_read_here_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_program(checked(TC, inputs={"arc": [Column("a", INT), Column("b", INT)]})).plan
+    inputs = KeptInputs()
+    known = {"arc": LocalRelation(["a", "b"], [INT, INT], SOME)}
+    for _ in range(2):
+        small = SmallStrata(plan, DEFAULT_LIMITS, ignore, DEFAULT_EXECUTION, {}, PATIENT, None, inputs)
+        (stratum,) = needed_strata(plan)[0]
+        assert small.compute(stratum, known, NO_STATISTICS, None).rows["tc"] == 720_600
+        monkeypatch.setattr(kept, "_encoded", None)
 
 
 def test_what_passed_a_bound_before_is_not_tried_again() -> None:
