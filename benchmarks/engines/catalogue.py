@@ -63,8 +63,10 @@ ENGINES = {entry.name: entry for entry in _ALL}
 """In the order of reports. A new executor or mode of Emberlog is one more line."""
 
 _ON_REQUEST = (
+    _here("emberlog-anew", "emberlog_database", "EmberlogAnew"),
     _here("emberlog-provenance", "emberlog_database", "EmberlogProvenance"),
     _here("emberlog-local", "emberlog_local", "EmberlogLocal"),
+    _here("emberlog-local-anew", "emberlog_local", "EmberlogLocalAnew"),
     _here("emberlog-local-1-thread", "emberlog_local", "EmberlogLocalOneThread"),
     _here("emberlog-local-provenance", "emberlog_local", "EmberlogLocalProvenance"),
     _here("scipy", "floor", "SciPy", is_peer=True),

@@ -21,8 +21,13 @@ class EmberlogLocal(Engine):
     name = "emberlog-local"
     title = "Emberlog, in one process"
     installed_by = "Emberlog itself"
-    timing = "the inputs are registered Parquet files, read before; the time is from there to the count"
+    timing = (
+        "the inputs are registered Parquet files, read before; the time is from there to the count, without what is "
+        "there from the first run: the plan, and inputs as workers have them, with their indexes"
+    )
     provenance = False
+    keeps = True
+    """Whether a run has what a database keeps of those before: the plan, and what it read; no answers."""
     workers: int | None = None
 
     def version(self) -> str:
@@ -31,19 +36,24 @@ class EmberlogLocal(Engine):
         return emberlog.__version__
 
     def prepare(self, workload: Workload, inputs: Mapping[str, Path]) -> None:
-        from emberlog.database import Database
-
         text = workload.program.text("emberlog.dl")
         assert text is not None
         self._text, self._parameters = text, dict(workload.parameters)
         self._output, self._columns = workload.program.output, workload.program.columns
         self._result: Result[LocalRelation] | None = None
+        self._inputs = {relation: str(path) for relation, path in inputs.items()}
+        self._register()
+
+    def _register(self) -> None:
+        from emberlog.database import Database
+
         self._database = Database(engine="local", workers=self.workers)
-        for relation, path in inputs.items():
-            self._database[relation] = str(path)
+        self._database.update(self._inputs)
 
     def reset(self) -> None:
         self._result = None
+        if not self.keeps:
+            self._register()
 
     def run(self) -> Outcome:
         since = time.process_time()
@@ -56,6 +66,15 @@ class EmberlogLocal(Engine):
         batches = self._result[self._output].to_arrow().to_batches(max_chunksize=answer.PART)
         parts = ([column.to_numpy(zero_copy_only=False) for column in batch.columns] for batch in batches)
         return answer.of_parts(self._columns, parts)
+
+
+class EmberlogLocalAnew(EmberlogLocal):
+    name = "emberlog-local-anew"
+    title = "Emberlog, in one process, nothing kept from earlier runs"
+    keeps = False
+    timing = (
+        "the inputs are Parquet files, registered and read anew before each run; the time is from there to the count"
+    )
 
 
 class EmberlogLocalOneThread(EmberlogLocal):

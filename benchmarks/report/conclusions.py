@@ -7,7 +7,7 @@ from math import exp, log
 
 from benchmarks.report import choices
 from benchmarks.report.document import Block, Cell, Section, Table, Text
-from benchmarks.results import EngineRecord, Run
+from benchmarks.results import ANEW, EngineRecord, Run
 
 LOCAL = "emberlog-local"
 
@@ -32,6 +32,10 @@ def section(run: Run, engines: Sequence[EngineRecord]) -> Section | None:
     if LOCAL in own:
         told = 'Emberlog without Spark, `Database(engine="local")`, in one process.'
         blocks += _compared(run, peers, [LOCAL], told)
+    for name in (choices.WHOLE, LOCAL):
+        if f"{name}{ANEW}" in own:
+            told = f"`{name}`, without anything that a database keeps from earlier runs."
+            blocks += _compared(run, peers, [f"{name}{ANEW}"], told)
     return Section("In short", tuple(blocks)) if len(blocks) > 1 else None
 
 

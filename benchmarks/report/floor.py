@@ -34,6 +34,7 @@ def section(run: Run) -> Section | None:
 
 def _times(run: Run, workload: str, engine: str) -> tuple[str, str] | None:
     one = run.measurement(workload, engine)
-    if one is None or not one.is_usable or one.median is None or one.prepare_seconds is None:
+    whole = None if one is None or not one.is_usable else run.with_loading(one)
+    if one is None or one.median is None or whole is None:
         return None
-    return seconds(one.median), seconds(one.median + one.prepare_seconds)
+    return seconds(one.median), seconds(whole)

@@ -27,6 +27,7 @@ def document(run: Run) -> Document:
         scaling.sizes,
         scaling.iterations,
         workers.section,
+        workers.threads,
         floor.section,
         choices.section,
         ablation_tables.section,
@@ -71,9 +72,11 @@ def _matrix(
     run: Run, value: Callable[[Measurement], float | None], show: Callable[[float], str], caption: str
 ) -> Table:
     engines = present(run)
+    names = {engine.name for engine in engines}
     rows = []
     for workload in measured(run):
-        values = {one.engine: value(one) for one in run.of_workload(workload.name) if one.is_usable}
+        usable = [one for one in run.of_workload(workload.name) if one.is_usable and one.engine in names]
+        values = {one.engine: value(one) for one in usable}
         known = [one for one in values.values() if one is not None]
         cells = [Cell(workload.name, hint=f"{workload.title}; {workload.about}")]
         for engine in engines:
@@ -104,15 +107,14 @@ def _times(run: Run) -> Section | None:
 
 
 def _loading(run: Run) -> Section | None:
-    def total(one: Measurement) -> float | None:
-        if one.median is None or one.prepare_seconds is None:
-            return None
-        return one.median + one.prepare_seconds
-
     caption = "Loading or registering the inputs, plus the median run, in seconds."
+    if any(one.engine.endswith(results.ANEW) for one in run.measurements):
+        caption += (
+            f" Of an engine that was measured as `{results.ANEW}`, too, it is that run, for which nothing was kept."
+        )
     first = "The first run of a fresh process, without loading, in seconds: what somebody sees who runs a program once."
     blocks = (
-        _matrix(run, total, seconds, caption),
+        _matrix(run, run.with_loading, seconds, caption),
         _matrix(run, lambda one: one.first_seconds, seconds, first),
     )
     return Section("Time with loading, and the first run", blocks)

@@ -70,6 +70,34 @@ def run() -> Run:
     )
 
 
+def test_time_with_loading_is_that_of_a_run_for_which_nothing_was_kept(run: Run, tmp_path: Path) -> None:
+    anew = replace(
+        run,
+        engines=(engine("emberlog-local"), engine("emberlog-local-anew"), engine("scipy"), engine("duckdb")),
+        measurements=(
+            ran("tc/tree11", "emberlog-local", 0.5),
+            ran("tc/tree11", "emberlog-local-anew", 1.5),
+            ran("tc/tree11", "scipy", 0.25),
+            ran("tc/tree11", "duckdb", 1.0),
+        ),
+    )
+    text = write_report(anew, tmp_path)[0].read_text(encoding="utf-8")
+    assert "| tc/tree11 | **0.500** | 1.50 | 1.00 |" in text
+    assert "| tc/tree11 | 3.50 | 3.50 | **3.00** |" in text  # loading takes 2 s each
+    assert "| tc/tree11 | 0.500 | 3.50 | 0.250 | 2.25 |" in text  # the floor
+    assert "| Duckdb | 1 | 1 | 2.0 × |" in text and "| Duckdb | 1 | 0 | 0.67 × |" in text
+
+
+def test_it_tells_what_threads_gain(run: Run, tmp_path: Path) -> None:
+    both = replace(
+        run,
+        engines=(engine("emberlog-local"), engine("emberlog-local-1-thread")),
+        measurements=(ran("tc/tree11", "emberlog-local", 0.5), ran("tc/tree11", "emberlog-local-1-thread", 0.9)),
+    )
+    text = write_report(both, tmp_path)[0].read_text(encoding="utf-8")
+    assert "| tc/tree11 | 0.900 | 0.500 | 1.80 × |" in text
+
+
 def test_the_markdown_says_it_all(run: Run, tmp_path: Path) -> None:
     text = write_report(run, tmp_path)[0].read_text(encoding="utf-8")
     assert "| tc/tree11 | **2.00** | 4.00 | **timeout** |" in text
