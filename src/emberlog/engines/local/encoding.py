@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -81,30 +81,37 @@ def decoded(
     are the columns that may have nulls. Batches stay apart, as they came: there may be more of them than one wants to
     copy."""
     types = [column.type for column in columns]
-    listed = in_threads([partial(_listed, part, types, codes, nullable) for part in parts], len(parts))
-    batches = [batch for part in listed for batch in part]
+    found = in_threads([partial(_columns, part, types, codes, nullable) for part in parts], len(parts))
+    batches = [batch for part in found for batch in part]
     if not batches:
         batches = [[_column(np.empty(0, np.int64), type_, codes, False) for type_ in types]]
     return _relation(columns, [pa.chunked_array(chunks) for chunks in zip(*batches, strict=True)])
 
 
-def _listed(
+def listed(parts: Sequence[Iterable[Sequence[Lane]]]) -> list[list[Sequence[Lane]]]:
+    """Returns the batches of each part, found by as many threads."""
+    return in_threads([partial(list, _claimed(part)) for part in parts], len(parts))
+
+
+def _columns(
     batches: Iterable[Sequence[Lane]], types: Sequence[DataType], codes: TextCodes, nullable: frozenset[int]
 ) -> list[list[pa.Array]]:
-    found, unclaimed = [], 0
+    return [
+        [_column(lane, type_, codes, i in nullable) for i, (lane, type_) in enumerate(zip(batch, types, strict=True))]
+        for batch in _claimed(batches)
+    ]
+
+
+def _claimed(batches: Iterable[Sequence[Lane]]) -> Iterator[Sequence[Lane]]:
+    """Yields batches for which there is room. Small ones are claimed together: one alone is too small to be looked
+    at."""
+    unclaimed = 0
     for batch in batches:
-        # Small batches are claimed together: one alone is too small to be looked at.
         unclaimed += sum(lane.nbytes for lane in batch)
         if unclaimed >= LARGE_BYTES:
             claim(unclaimed)
             unclaimed = 0
-        found.append(
-            [
-                _column(lane, type_, codes, i in nullable)
-                for i, (lane, type_) in enumerate(zip(batch, types, strict=True))
-            ]
-        )
-    return found
+        yield batch
 
 
 def decoded_history(

@@ -3,25 +3,27 @@ is computed with it, from the facts as they are found, and then nobody lists the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 
 import pyarrow as pa
 
 from emberlog.config import Execution, Limits
 from emberlog.diagnostics import EmberlogError, fail
-from emberlog.engines.local.encoding import decoded, decoded_history
+from emberlog.engines.local.encoding import decoded, decoded_history, listed
 from emberlog.engines.local.kept import KeptInputs, Wanted
 from emberlog.engines.recording import has_history, is_one_with_result
 from emberlog.engines.runner import Outcome
 from emberlog.io.local_relation import Later, LocalRelation
-from emberlog.logical.nodes import PlannedStratum
+from emberlog.logical.nodes import Field, PlannedStratum
 from emberlog.logical.traverse import relation_columns
 from emberlog.workers.fixpoint.definitions import DefinitionWorker
 from emberlog.workers.fixpoint.factored_worker import FactoredWorker
 from emberlog.workers.fixpoint.profile import Profile
 from emberlog.workers.fixpoint.team import arcs_of, run_workers, shares_of, worker_for
 from emberlog.workers.fixpoint.worker import Worker, WorkerTask, spilled_on
+from emberlog.workers.kernels.lanes import Lane
 from emberlog.workers.kernels.machine_memory import load_libraries, memory_for_each
 from emberlog.workers.kernels.memory import TooLarge, allowed
 from emberlog.workers.kernels.threads import in_threads, threads_allowed
@@ -90,7 +92,7 @@ class LocalJob:
         if memory is not None:
             load_libraries()
         try:
-            with allowed(self._memory), threads_allowed(self.threads):
+            with self._budget(), threads_allowed(self.threads):
                 return self._facts(self._wanted(relations, must_be_sets), lasting, limits, tell, began)
         except (TooLarge, MemoryError) as problem:
             self.kept.clear()
@@ -98,10 +100,9 @@ class LocalJob:
         finally:
             self.kept.settle()
 
-    @property
-    def _memory(self) -> int | None:
+    def _budget(self) -> AbstractContextManager[None]:
         memory = self.execution.memory
-        return memory * self.workers if memory is not None else memory_for_each(1)
+        return allowed(memory_for_each(1), is_share=True) if memory is None else allowed(memory * self.workers)
 
     def _too_large(self, problem: Exception) -> EmberlogError:
         names = ", ".join(relation.name for relation in self.worker_plan.main.program.relations)
@@ -237,24 +238,29 @@ class LocalJob:
         return [relation.name for relation in main.program.relations]
 
     def _gathered(self, name: str, team: list[Worker], codes: TextCodes) -> LocalRelation:
-        def listed() -> pa.Table:
-            parts = [worker.results(name) for worker in team]
-            return decoded(self.columns[name], parts, codes, self.worker_plan.nullable.get(name, frozenset())).table
+        """Returns the facts of a relation: bits are listed, and codes become texts, when somebody reads them."""
+        columns, nullable = self.columns[name], self.worker_plan.nullable.get(name, frozenset())
+        if all(isinstance(worker, FactoredWorker) and worker.is_sooner_counted for worker in team):
+            count = sum(in_threads([partial(worker.result_count, name) for worker in team], len(team)))
+            return self._decoded_later(columns, count, [worker.results(name) for worker in team], codes)
+        parts = [worker.results(name) for worker in team]
+        if nullable or not any(column.type.is_coded for column in columns):
+            return decoded(columns, parts, codes, nullable)
+        lanes = listed(parts)
+        return self._decoded_later(columns, sum(len(batch[0]) for part in lanes for batch in part), lanes, codes)
 
-        if not all(isinstance(worker, FactoredWorker) and worker.is_sooner_counted for worker in team):
-            table = listed()
-            return LocalRelation(table.column_names, [column.type for column in self.columns[name]], table)
-
-        def listed_later() -> pa.Table:
+    def _decoded_later(
+        self, columns: Sequence[Field], count: int, parts: Sequence[Iterable[Sequence[Lane]]], codes: TextCodes
+    ) -> LocalRelation:
+        def table() -> pa.Table:
             try:
-                with allowed(self._memory):
-                    return listed()
+                with self._budget():
+                    return decoded(columns, parts, codes, frozenset()).table
             except (TooLarge, MemoryError) as problem:
                 raise self._too_large(problem) from None
 
-        count = sum(in_threads([partial(worker.result_count, name) for worker in team], len(team)))
-        names, types = zip(*((column.name, column.type) for column in self.columns[name]), strict=True)
-        return LocalRelation(names, types, Later(count, listed_later))
+        names, types = zip(*((column.name, column.type) for column in columns), strict=True)
+        return LocalRelation(names, types, Later(count, table))
 
     def _history(self, name: str, team: list[Worker], codes: TextCodes) -> LocalRelation:
         keepers = [worker for worker in team if isinstance(worker, KeepsHistory)]

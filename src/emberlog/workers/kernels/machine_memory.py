@@ -44,7 +44,7 @@ def _left_in_groups() -> Iterator[int]:
             ("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat"),
         ):
             most = _number(folder / limit)
-            used = _number(folder / usage)
+            used = None if most is None else _number(folder / usage)
             if most is not None and used is not None:
                 yield max(most - used + _files_in(folder / statistics), 0)
 

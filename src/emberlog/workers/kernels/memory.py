@@ -65,12 +65,14 @@ def used_memory() -> int:
 
 
 @contextmanager
-def allowed(size: int | None) -> Iterator[None]:
-    """Lets the process use so many bytes more than now while this is entered; None for no limit."""
+def allowed(size: int | None, *, is_share: bool = False) -> Iterator[None]:
+    """Lets the process use so many bytes more than now while this is entered; None for no limit. `is_share` of what is
+    free on the machine: what this process has freed and holds is room then, too, and need not be given back."""
     if size is None:
         yield
         return
-    give_back()  # what is not used any more is not to count as room later
+    if not is_share:
+        give_back()  # what is not used any more is not to count as room later
     budget = _Budget(used_memory() + size, size)
     _budgets.append(budget)
     try:

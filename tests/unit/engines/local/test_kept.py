@@ -125,7 +125,9 @@ def test_what_is_kept_is_bounded(db: Database[LocalRelation]) -> None:
     assert not inputs_of(db)._entries
 
 
-def test_facts_that_are_bits_are_listed_when_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def listed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Gets an element whenever facts of workers become a table."""
     listed: list[int] = []
 
     def counted(*given: Any) -> LocalRelation:
@@ -133,6 +135,23 @@ def test_facts_that_are_bits_are_listed_when_they_are_read(monkeypatch: pytest.M
         return encoding.decoded(*given)
 
     monkeypatch.setattr(recursion, "decoded", counted)
+    return listed
+
+
+@pytest.mark.parametrize("execution", [BY_WORKERS, Execution(executor="cyclic", representation="hash")])
+def test_texts_are_looked_up_when_they_are_read(listed: list[int], execution: Execution) -> None:
+    db = Database(engine="local")
+    db["below"] = [("b", "a"), ("c", "b"), ("d", None)]
+    program = "above(P, Q) :- below(Q, P). above(P, R) :- above(P, Q), below(R, Q)."
+    db["known"] = [("b", "a"), ("c", "b")]
+    result = db.datalog(program.replace("below", "known"), execution=execution)["above"]
+    assert result.count() == 3 and not listed
+    assert set(result.collect()) == {("a", "b"), ("b", "c"), ("a", "c")} and listed == [1]
+    with_null = db.datalog(program, execution=execution)["above"]
+    assert set(with_null.collect()) == {("a", "b"), ("b", "c"), ("a", "c"), (None, "d")}
+
+
+def test_facts_that_are_bits_are_listed_when_they_are_read(listed: list[int]) -> None:
     db = Database(engine="local")
     db["arc"] = [(a, b) for a in range(40) for b in range(a + 1, 40)]
     program = "sg(X, Y) :- arc(P, X), arc(P, Y). sg(X, Y) :- arc(A, X), sg(A, B), arc(B, Y). sg(_, _)?"
