@@ -184,8 +184,7 @@ class Checker:
     def _check_step(self, goal: Goal, step: Step) -> None:
         match step:
             case InputFact():
-                beside = self.inputs.get(data_of(goal.relation), ())
-                assert goal.fact in (*self.inputs.get(goal.relation, ()), *beside)
+                assert goal.fact in self._given(goal.relation)
             case WrittenFact(fact):
                 assert fact == goal.fact
                 assert fact in self.checked.facts[goal.relation]
@@ -241,6 +240,17 @@ class Checker:
                 return bindings if holds is not None and holds is not negated else None
             case _:
                 raise AssertionError(f"{literal} is no condition")
+
+    def _given(self, relation: str) -> Iterator[Fact]:
+        """Yields the data of a relation: its own, and what is registered beside its rules, as its types read that."""
+        yield from self.inputs.get(relation, ())
+        for rule in self.checked.rules:
+            if rule.relation == relation and self.checked.copies_data(rule):
+                (match,) = rule.body
+                assert isinstance(match, Match)
+                for row in self.inputs.get(data_of(relation), ()):
+                    bindings = {one.name: value for one, value in zip(match.terms, row, strict=True)}  # type: ignore[union-attr]
+                    yield tuple(self._value(value, bindings) for value in rule.head)
 
     def _value(self, expression: object, bindings: Mapping[str, CellValue]) -> CellValue:
         return evaluate_expression(expression, bindings, self.checked.functions.scalars)  # type: ignore[arg-type]
