@@ -15,17 +15,25 @@ EMBERLOG = "emberlog"
 SOUFFLE = "souffle"
 DIALECTS = (EMBERLOG, SOUFFLE)
 
-_OF_SOUFFLE = re.compile(
+_DIRECTIVE = (
     r"^[ \t]*(?:\.(?:decl|type|comp|init|input|output|printsize|limitsize|pragma|functor|include|once)\b"
-    r'|#[ \t]*include[ \t]*["<])',
-    re.MULTILINE,
+    r'|#[ \t]*include[ \t]*["<])'
 )
-"""No statement of ours begins with a full stop."""
+"""What no statement of ours begins with."""
+
+_DIRECTIVE_ANYWHERE = re.compile(_DIRECTIVE, re.MULTILINE)
+_TEXT_OR_COMMENT_OR_DIRECTIVE = re.compile(
+    rf'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?(?:\*/|\Z)|(?P<directive>{_DIRECTIVE})', re.MULTILINE | re.DOTALL
+)
 
 
 def dialect_of(text: str) -> str:
-    """Returns the language that a text can only be in."""
-    return SOUFFLE if _OF_SOUFFLE.search(text) else EMBERLOG
+    """Returns the language that a text can only be in: that of Soufflé if a directive of its stands outside of comments
+    and texts."""
+    if not _DIRECTIVE_ANYWHERE.search(text):
+        return EMBERLOG
+    found = _TEXT_OR_COMMENT_OR_DIRECTIVE.finditer(text)
+    return SOUFFLE if any(one["directive"] for one in found) else EMBERLOG
 
 
 def tokenize(source: Source, diagnostics: Diagnostics) -> tuple[list[Token], list[ast.Comment]]:

@@ -34,6 +34,9 @@ reach(x, z) :- reach(x, y), edge(y, z).
 def test_the_language_is_known_by_the_text(path: Path) -> None:
     assert dialect_of(path.read_text(encoding="utf-8")) == SOUFFLE
     assert dialect_of("edge(1, 2).\nedge(X, Y)?\n// .decl in a comment") == EMBERLOG
+    assert dialect_of("/* It was\n.decl edge(x: number)\n*/\nedge(1, 2).") == EMBERLOG
+    assert dialect_of('edge(1, "/* no comment").\n.decl edge(x: number, y: symbol)') == SOUFFLE
+    assert dialect_of("/* a comment without an end\n.decl edge(x: number)\n" + "/*" * 50_000) == EMBERLOG
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.parent.name)
