@@ -103,6 +103,23 @@ def test_a_worker_that_went_on_writes_only_what_is_new(place: Folder) -> None:
     assert found.all.tolist() == [[1, 2, 3]]
 
 
+def test_one_that_its_worker_deletes_while_they_are_read_is_not_missed(
+    place: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SetStore(1)
+    store.add(rows((1,), (2,)))
+    store.advance()
+    save(new(place), 2, store)
+    listed = type(place).sizes
+    monkeypatch.setattr(type(place), "sizes", lambda self, name: {f"{name}/0-1-0.json": 9, **listed(self, name)})
+    assert resumed(place, 1, 1) == Resume(("0-2-0.json",), 2, is_in_step=True)
+
+
+def test_a_list_that_is_not_here_makes_it_stale(place: Folder) -> None:
+    with pytest.raises(Stale, match="the list of the last checkpoint cannot be read"):
+        new(place, resume="0-9-0.json")
+
+
 def test_old_checkpoints_go(place: Folder) -> None:
     checkpoints = new(place)
     for iteration in range(1, 9):

@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
+import pyarrow as pa
 
 from emberlog.config import Recovery
 from emberlog.workers.kernels.lanes import Lanes, no_rows
@@ -144,6 +145,14 @@ class Manifest:
         pieces = {name: [Part.read(part) for part in parts] for name, parts in written["pieces"].items()}
         return Manifest(**{**written, "pieces": pieces})
 
+    @staticmethod
+    def brought(folder: Folder, path: str) -> Manifest:
+        """Reads what the driver has brought to this attempt; raises Stale if that is not what is here."""
+        try:
+            return Manifest.read(folder, path)
+        except (OSError, ValueError, TypeError, KeyError, pa.ArrowException) as error:
+            raise Stale(f"the list of the last checkpoint cannot be read: {error}") from error
+
 
 class Checkpoints:
     """Writes and finds the checkpoints of one worker in one attempt."""
@@ -170,12 +179,12 @@ class Checkpoints:
         self._reached = reached
         # Everyone goes on from the same iteration, whether they had agreed on it or not.
         self._kept = (
-            [replace(Manifest.read(folder, f"{self.place}/{resume}"), is_agreed=True)] if resume is not None else []
+            [replace(Manifest.brought(folder, f"{self.place}/{resume}"), is_agreed=True)] if resume is not None else []
         )
         """Those that are on disk, the oldest first."""
         self._resume = self._last
         place = f"{attempt_folder(attempt)}/{MOVED}"
-        self._moved = [SavedState(folder, Manifest.read(folder, f"{place}/{name}")) for name in moved]
+        self._moved = [SavedState(folder, Manifest.brought(folder, f"{place}/{name}")) for name in moved]
         self._marks: dict[str, int] = {}
         self._pace = Pace(recovery.checkpoint_seconds)
         self._round_of_last = self._last.iteration if self._last is not None else 0
@@ -255,11 +264,11 @@ class Checkpoints:
                 self._texts_saved = self._texts.count
             self._reached()
             self._commit(manifest)
-        except OSError as error:
+        except (OSError, pa.ArrowException) as error:
             self.problem = str(error)
             # The driver is told at the end. A worker whose attempt is over anyway tells nobody.
             _log.debug("worker %d writes no checkpoints any more: %s", self.worker, error)
-            with suppress(OSError):
+            with suppress(OSError, pa.ArrowException):
                 self.folder.delete_files(set(manifest.files) - set(self._last.files if self._last else ()))
             return
         self._pace.saved(time.monotonic() - since, state.rows_written, rows)
@@ -415,8 +424,9 @@ class SavedState:
                         size += file.readinto(data)  # type: ignore[attr-defined]
                         checksum = zlib.crc32(data, checksum)
                 size += len(file.read(1))
-        except OSError as error:
-            raise Stale(f"a file of the last checkpoint cannot be read: {error.strerror}") from error
+        except (OSError, pa.ArrowException) as error:
+            why = error.strerror if isinstance(error, OSError) and error.strerror else error
+            raise Stale(f"a file of the last checkpoint cannot be read: {why}") from error
         if checksum != part.checksum or size != part.bytes:
             raise Stale("a file of the last checkpoint is broken")
 

@@ -73,7 +73,14 @@ def is_bound(folder: Folder, attempt: int, workers: int) -> bool:
 
 def _manifests(folder: Folder, place: str) -> list[Manifest]:
     names = sorted(name for name in folder.sizes(place) if name.endswith(".json"))
-    return folder.each(partial(Manifest.read, folder), names)
+    return [one for one in folder.each(partial(_manifest, folder), names) if one is not None]
+
+
+def _manifest(folder: Folder, name: str) -> Manifest | None:
+    try:
+        return Manifest.read(folder, name)
+    except FileNotFoundError:  # its worker was still at work when they were listed, and has a newer one
+        return None
 
 
 def _that_can_move(chosen: Sequence[Manifest | None]) -> list[Manifest | None] | None:
