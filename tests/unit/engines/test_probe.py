@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import socket
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +18,7 @@ from emberlog import __version__
 from emberlog.engines.spark import probe
 from emberlog.engines.spark.failures import NotHere
 from emberlog.engines.spark.probe import Executor, Findings, is_local
-from emberlog.workers.store.folders import folder_at
+from emberlog.workers.store.folders import LocalFolder, Unopened, folder_at
 
 HERE = Executor("1", "node-1", "3.11.7", __version__, "", 4, "", "")
 BARE = Executor("2", "node-2", "3.11.7", "", "ModuleNotFoundError: No module named 'emberlog'", 2, "", "")
@@ -54,6 +56,14 @@ def test_it_reaches_the_driver() -> None:
         )
 
 
+def test_who_hangs_up_keeps_nobody_from_the_driver() -> None:
+    with probe._front_door("127.0.0.1", "127.0.0.1") as door:
+        for _ in range(50):
+            with socket.create_connection((door.host, door.port)) as stranger:
+                stranger.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        assert told(door)["beyond_reach"] == ""
+
+
 def test_it_tells_why_it_does_not_reach_the_driver() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -69,6 +79,15 @@ def test_it_sees_a_store(tmp_path: Path, scheme: str) -> None:
         assert told(note=probe._Note(note.folder, note.name, "other"))["unseen_store"].endswith("another folder there")
         assert "FileNotFoundError" in told(note=probe._Note(f"{tmp_path}/no", note.name, ""))["unseen_store"]
     assert not list((tmp_path / "new/store").iterdir())
+
+
+def test_a_store_that_the_driver_cannot_write_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(LocalFolder, "write", refuse)
+    with pytest.raises(Unopened, match="Permission denied"), probe._note_in(str(tmp_path)):
+        pytest.fail("there is no note")
 
 
 def test_what_is_wrong_is_named() -> None:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -28,7 +29,7 @@ from emberlog.engines.spark.frames.faults import is_cancelled
 from emberlog.engines.spark.frames.resources import is_connect
 from emberlog.engines.spark.session_settings import ports_for, setting
 from emberlog.workers.kernels.tuning import BACKLOG
-from emberlog.workers.store.folders import folder_at
+from emberlog.workers.store.folders import folder_at, said_why
 from emberlog.workers.wire.handshake import DRIVER, Unreachable
 from emberlog.workers.wire.listener import ANY_PORT, Ports
 
@@ -120,7 +121,8 @@ def is_local(master: str) -> bool:
 
 def probe(spark: SparkSession, tasks: int | None, store: str = "") -> Findings:
     """Returns what the executors say, which is remembered as long as they stay the same. `tasks` of them run at once;
-    None where nobody knows. `store` is a folder, as a path or a URI, that they should read and write."""
+    None where nobody knows. `store` is a folder, as a path or a URI, that they should read and write; raises Unopened
+    if the driver cannot."""
     session = name_of(spark)
     present = executor_ids(spark)
     before = _known.get((session, store))
@@ -342,7 +344,7 @@ def _front_door(bind: str, host: str, ports: Ports = ANY_PORT) -> Iterator[_Door
             with contextlib.suppress(OSError):  # it is closed
                 while True:
                     connection, _ = listener.accept()
-                    with connection:
+                    with connection, contextlib.suppress(OSError):  # whoever came may be gone again
                         connection.sendall(word.encode())
 
         thread = threading.Thread(target=serve, daemon=True, name="emberlog probe")
@@ -358,13 +360,15 @@ def _front_door(bind: str, host: str, ports: Ports = ANY_PORT) -> Iterator[_Door
 
 @contextlib.contextmanager
 def _note_in(folder: str) -> Iterator[_Note]:
-    """Leaves a file in the store that the executors should find, and takes it away with theirs."""
+    """Leaves a file in the store that the executors should find, and takes it away with theirs. Raises Unopened."""
     note = _Note(folder.rstrip("/"), f"probe-{secrets.token_hex(8)}", secrets.token_hex(16))
     store = folder_at(note.folder)
-    store.make("")
-    store.write(note.name, note.text.encode())
+    with said_why(folder):
+        store.make("")
+        store.write(note.name, note.text.encode())
     try:
         yield note
     finally:
-        left = [name.lstrip("/") for name in store.sizes("")]
-        store.delete_files([name for name in left if name.startswith(note.name)])
+        with contextlib.suppress(OSError, pa.ArrowException):  # the store may be gone meanwhile
+            left = [name.lstrip("/") for name in store.sizes("")]
+            store.delete_files([name for name in left if name.startswith(note.name)])

@@ -112,13 +112,12 @@ def _problem_with(spark: SparkSession, slots: Slots, location: str, sees: Sees) 
         folder = folder_at(location)
         with said_why(location):
             folder.make("")
+        is_here = slots.is_classic and is_local(str(spark.sparkContext.master))
+        unseen = None if is_here else sees(folder.location)
     except Unopened as problem:
         return str(problem)
-    is_here = slots.is_classic and is_local(str(spark.sparkContext.master))
-    if not is_here:
-        unseen = sees(folder.location)
-        if unseen is not None:
-            return f"it is not the same folder everywhere: {unseen}"
+    if unseen is not None:
+        return f"it is not the same folder everywhere: {unseen}"
     return None if is_here and isinstance(folder, LocalFolder) else _unread_by_spark(spark, folder)
 
 
