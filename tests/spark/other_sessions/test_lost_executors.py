@@ -30,6 +30,8 @@ class Kill:
 
     above: int = 0
     attempts: int = 1
+    later: int = 0
+    """The same as `above`, in later attempts than the first."""
     reached: int = 0
 
     def at(self, phase: Phase, run: TaskRun) -> None:
@@ -37,7 +39,7 @@ class Kill:
             self.reached += 1
             if self.reached == 4:
                 process = os.getpid()
-                for _ in range(self.above):
+                for _ in range(self.above if run.job.attempt == 1 else self.later):
                     with open(f"/proc/{process}/stat") as file:
                         process = int(file.read().rpartition(")")[2].split()[1])
                 os.kill(process, signal.SIGKILL)
@@ -101,6 +103,14 @@ def test_no_retries_are_none(arcs: Database, monkeypatch: pytest.MonkeyPatch) ->
     assert isinstance(error, EmberlogError)
     assert "error[DL521]: a recursion lost a worker: the process of a worker ended" in str(error)
     assert not retries(events)
+
+
+def test_each_loss_is_told_with_its_own_cause(arcs: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer, events = run(arcs, monkeypatch, Kill(attempts=2, later=2), Recovery())
+    assert answer == CLOSURE
+    first, second = retries(events)
+    assert "the process of a worker ended" in first.reason
+    assert second.reason.startswith("Spark lost executor ")
 
 
 def test_a_killed_executor(arcs: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from emberlog.diagnostics import EmberlogError, fail
-from emberlog.engines.spark.failures import told_as_such
+from emberlog.engines.spark.failures import cause_of_loss, told_as_such
 
 
 class Py4JNetworkError(Exception):
@@ -47,6 +47,44 @@ def test_everything_else_is_let_through() -> None:
         raise ZeroDivisionError
     with pytest.raises(KeyboardInterrupt), told_as_such():
         raise KeyboardInterrupt
+
+
+class Task:
+    """Is one that failed, as the status store of Spark has it."""
+
+    def __init__(self, executor: str, message: str) -> None:
+        self._executor = executor
+        self._message = message
+
+    def errorMessage(self) -> SimpleNamespace:
+        return SimpleNamespace(isDefined=lambda: True, get=lambda: self._message)
+
+    def status(self) -> str:
+        return "FAILED"
+
+    def executorId(self) -> str:
+        return self._executor
+
+    def host(self) -> str:
+        return "node-1"
+
+
+def test_the_cause_of_a_loss_is_that_of_its_own_attempt() -> None:
+    """The jobs of all attempts have one mark."""
+    by_job = {
+        3: Task("1", "Python worker exited unexpectedly (crashed)"),
+        4: Task("2", "ExecutorLostFailure (executor 2 exited) Reason: Command exited with code 137"),
+    }
+    store = SimpleNamespace(
+        job=lambda job: SimpleNamespace(stageIds=lambda: SimpleNamespace(mkString=lambda _: str(job))),
+        taskList=lambda stage, *_: SimpleNamespace(size=lambda: 1, apply=lambda _: by_job[stage]),
+    )
+    context = SimpleNamespace(statusStore=lambda: store)
+    spark = cast(
+        "SparkSession", SimpleNamespace(sparkContext=SimpleNamespace(_jsc=SimpleNamespace(sc=lambda: context)))
+    )
+    assert cause_of_loss(spark, {4}) == "Spark lost executor 2 on node-1: Command exited with code 137"
+    assert str(cause_of_loss(spark, {3})).endswith("(executor 1 on node-1)")
 
 
 def test_a_stopped_session_is_told_as_such() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -61,12 +61,12 @@ def failure_of(error: Exception) -> Exception:
     return error
 
 
-def cause_of_loss(spark: SparkSession, tag: str) -> str | None:
-    """Returns what Spark says of the task of a lost worker, which it may notice a little later than we do; None if it
-    says nothing."""
+def cause_of_loss(spark: SparkSession, jobs: Collection[int]) -> str | None:
+    """Returns what Spark says of the task of a lost worker of these jobs, which it may notice a little later than we
+    do; None if it says nothing."""
     until = time.monotonic() + CAUSE_SECONDS
     while True:
-        for task in _failed_tasks(spark.sparkContext._jsc.sc(), tag):
+        for task in _failed_tasks(spark.sparkContext._jsc.sc(), jobs):
             text = str(task.errorMessage().get())
             if (lost := _EXECUTOR_LOST.search(text)) is not None:
                 reason = text.partition("Reason: ")[2].strip().splitlines()[:1] or [lost[0]]
@@ -79,9 +79,9 @@ def cause_of_loss(spark: SparkSession, tag: str) -> str | None:
         time.sleep(0.1)
 
 
-def _failed_tasks(context: Any, tag: str) -> Iterator[Any]:
+def _failed_tasks(context: Any, jobs: Collection[int]) -> Iterator[Any]:
     store = context.statusStore()
-    for job in context.statusTracker().getJobIdsForTag(tag):
+    for job in jobs:
         stages: str = store.job(job).stageIds().mkString(" ")
         for stage in map(int, stages.split()):
             tasks = store.taskList(stage, 0, MOST_TASKS)

@@ -132,6 +132,7 @@ class WorkerStage:
         self._is_cluster = ground.findings is not None
         self._watchdog = Watchdog(jobs.stop)
         self._lookout: Lookout | None = None
+        self._earlier_jobs: frozenset[int] = frozenset()
         self._tracker: Tracker | None = None
         if ground.through_spark is not None:
             return
@@ -157,14 +158,18 @@ class WorkerStage:
         """Waits until there is room for its workers, and watches them come while it is entered."""
         assert self._tracker is not None, "Spark begins a barrier stage when it has room"
         with ROOM.taken(self._workers, slots, check):
-            earlier = jobs_with(self._spark, self._jobs.name)
-            self._lookout = Lookout(self._tracker, self._workers, lambda: self._situation(earlier), self._jobs.stop)
+            self._earlier_jobs = jobs_with(self._spark, self._jobs.name)
+            self._lookout = Lookout(self._tracker, self._workers, self._situation, self._jobs.stop)
             yield
 
-    def _situation(self, earlier: frozenset[int]) -> Situation:
-        """Looks at Spark while workers come. `earlier` are the jobs of earlier attempts."""
-        ended = ended_tasks(self._spark, jobs_with(self._spark, self._jobs.name) - earlier)
-        return Situation(slots_now(self._spark), ROOM.in_use, ended)
+    @property
+    def _own_jobs(self) -> frozenset[int]:
+        """Returns the jobs of this attempt: earlier ones have the same mark."""
+        return jobs_with(self._spark, self._jobs.name) - self._earlier_jobs
+
+    def _situation(self) -> Situation:
+        """Looks at Spark while workers come."""
+        return Situation(slots_now(self._spark), ROOM.in_use, ended_tasks(self._spark, self._own_jobs))
 
     def reason_for(self, error: Exception) -> Exception:
         """Returns why the job failed: Lost or TooFewSlots where it is tried again."""
@@ -172,7 +177,7 @@ class WorkerStage:
             return self._lookout.problem
         if self._watchdog.reason is not None and is_cancelled(error):
             # On one machine Spark stops the job itself where it knows the cause.
-            cause = cause_of_loss(self._spark, self._jobs.name) if self._is_cluster else None
+            cause = cause_of_loss(self._spark, self._own_jobs) if self._is_cluster else None
             return Lost(cause or self._watchdog.reason)
         return failure_of(error)
 

@@ -307,9 +307,9 @@ class Coordinator:
         jobs = JobTag(self._spark)
         progress = MergedProgress(workers, lambda _: None, Mode.BSP)
         together = WorkerStage(self._spark, jobs, ground, workers, credentials, progress)
-        job = PartitionJob(self.spec, step, workers, credentials.run, together.address, ports_for(self._spark))
         last_words = 0.0
         try:
+            job = PartitionJob(self.spec, step, workers, credentials.run, together.address, ports_for(self._spark))
             jobs.begin()
             with self.own_workers.chosen(self._spark.sparkContext):
                 run = partial(run_partition, job)

@@ -11,6 +11,7 @@ import logging
 import pickle
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -117,9 +118,9 @@ def run_partition(job: PartitionJob, batches: Iterator[pa.RecordBatch]) -> Itera
     def take() -> tuple[Record, Measures]:
         gather = context.allGather if job.tracker is None else no_gathering
         met = presence.begin(credentials_for(context, job.run), job.tracker, gather)
-        exchange = Exchange(number, met.peers, met.routes)
-        share = _by_stream(job.spec, batches)
-        return take_step_together(job.spec, job.step, share, number, workers, exchange.swap)
+        with closing(Exchange(number, met.peers, met.routes)) as exchange:
+            share = _by_stream(job.spec, batches)
+            return take_step_together(job.spec, job.step, share, number, workers, exchange.swap)
 
     try:
         yield _summary(partial(_taken_or_told, take))
