@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 
 from emberlog.config import DEFAULT_LIMITS, Execution
 from emberlog.engines.spark.description import planner_of
-from emberlog.engines.spark.task import Clock, Job, Output, Summary, TaskRun
+from emberlog.engines.spark.job import Job, Output, Summary
+from emberlog.engines.spark.task import Clock, TaskRun
 from emberlog.logical.nodes import Fixpoint
 from emberlog.logical.statistics import ColumnStatistics, RelationStatistics, Statistics
 from emberlog.optimize.pipeline import plan_program

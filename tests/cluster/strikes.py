@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from emberlog.engines.spark.fault_injection import Phase
+from emberlog.engines.spark.job import Phase
 from emberlog.engines.spark.task import TaskRun
 
 

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emberlog.config import Execution
-from emberlog.engines.spark.fault_injection import Phase
+from emberlog.engines.spark.job import Phase
 from emberlog.events import StratumFinished
 from tests.cluster.conftest import GetSession
 from tests.cluster.standalone import MOST_WORKERS, Standalone

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emberlog.config import Execution, Recovery
-from emberlog.engines.spark.fault_injection import Phase
+from emberlog.engines.spark.job import Phase
 from emberlog.events import IterationFinished
 from tests.cluster.standalone import Standalone
 from tests.cluster.strikes import Strike

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emberlog.config import Execution, Recovery
-from emberlog.engines.spark.fault_injection import Phase
+from emberlog.engines.spark.job import Phase
 from tests.cluster.conftest import GetSession
 from tests.cluster.standalone import MOST_WORKERS, Standalone
 from tests.cluster.strikes import Strike

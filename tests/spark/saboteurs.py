@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from emberlog.engines.spark.fault_injection import Phase
+from emberlog.engines.spark.job import Phase
 from emberlog.engines.spark.task import TaskRun
 from emberlog.workers.kernels.memory import TooLarge
 from emberlog.workers.recover.checkpoints import attempt_folder

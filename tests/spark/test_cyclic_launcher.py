@@ -125,7 +125,7 @@ def test_files_that_workers_cannot_read_are_read_by_spark(
         assert found is not None
         return replace(found, sizes=(1,))
 
-    monkeypatch.setattr("emberlog.engines.spark.launcher.parquet_files", others)
+    monkeypatch.setattr("emberlog.engines.spark.job_inputs.parquet_files", others)
     with database.datalog(TC, execution=CYCLIC) as result:
         assert facts_of(result["tc"]) == CLOSURE
     assert "Spark reads `arc` for the workers, which cannot" in caplog.text

@@ -20,7 +20,7 @@ from emberlog.config import Execution, Recovery
 from emberlog.database import Database
 from emberlog.diagnostics import EmberlogError
 from emberlog.engines.spark import launcher, worker_stage
-from emberlog.engines.spark.fault_injection import Phase
+from emberlog.engines.spark.job import Phase
 from emberlog.engines.spark.launcher import Launcher
 from emberlog.events import Event, ExecutorChosen, IterationFinished, Listener, RecursionRetried
 from tests.spark import saboteurs

@@ -13,7 +13,7 @@ from pyspark import cloudpickle
 from emberlog.config import Execution, Recovery
 from emberlog.database import Database
 from emberlog.diagnostics import EmberlogError
-from emberlog.engines.spark.fault_injection import Phase
+from emberlog.engines.spark.job import Phase
 from emberlog.engines.spark.launcher import Launcher
 from emberlog.events import Event, ExecutorChosen, RecursionRetried
 from tests.spark import saboteurs

@@ -14,9 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution
-from emberlog.engines.spark.handover import known_outputs
+from emberlog.engines.spark.job import Job, Output, Summary
+from emberlog.engines.spark.job_results import known_outputs
 from emberlog.engines.spark.key_handover import property_of
-from emberlog.engines.spark.task import Job, Output, Summary, run_task
+from emberlog.engines.spark.task import run_task
 from emberlog.logical.build import build
 from emberlog.logical.nodes import Fixpoint
 from emberlog.logical.statistics import ColumnStatistics, RelationStatistics

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from emberlog.config import Execution, Recovery
-from emberlog.engines.spark.fault_injection import Phase
-from emberlog.engines.spark.task import DONE, LOST, TaskRun
+from emberlog.engines.spark.job import Phase, Status
+from emberlog.engines.spark.task import TaskRun
 from emberlog.semantics.model import Fact
 from emberlog.workers.recover.checkpoints import FOLDER, Manifest
 from emberlog.workers.recover.resuming import resumed
@@ -58,14 +58,14 @@ def in_two_attempts(
     run = LocalFolder(tmp_path)
     job = job_for(text, {"arc": ARCS}, tmp_path, 2, execution)
     broken = run_tasks(replace(job, injector=LostWhileWriting(batches)), monkeypatch)
-    assert broken[0].status == LOST
+    assert broken[0].status == Status.LOST
     resume = resumed(run, 1, 2)
     assert resume is not None
     names = [f"attempt-2/{FOLDER}/{name}" for name in resume.manifests if name is not None]
     found = sum(len(Manifest.read(run, name).results) for name in names)
     again = replace(job, attempt=2, resume=resume.manifests)
     summaries = run_tasks(again, monkeypatch)
-    assert [summary.status for summary in summaries] == [DONE, DONE]
+    assert [summary.status for summary in summaries] == [Status.DONE, Status.DONE]
     answers = [facts_of(job, summaries, number) for number in range(len(job.outputs))]
     check_files(run, {name: size for one in summaries for files in one.files.values() for name, size in files.items()})
     for output, facts in zip(job.outputs, answers, strict=True):

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from emberlog.config import Execution
-from emberlog.engines.spark.task import DONE, TaskRun
+from emberlog.engines.spark.job import Status
+from emberlog.engines.spark.task import TaskRun
 from emberlog.logical.nodes import Fixpoint
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import Fact
@@ -61,7 +62,7 @@ def test_no_worker_has_much_more_than_its_share_of_a_star(
     execution = Execution(mode=mode, representation="hash", partitioning="hash")
     job = job_for(text, {"arc": arcs}, tmp_path, workers, execution)
     summaries = run_tasks(job, monkeypatch)
-    assert {summary.status for summary in summaries} == {DONE}
+    assert {summary.status for summary in summaries} == {Status.DONE}
     (expected,) = reference.evaluate(checked(text), {"arc": arcs}).values()
     assert sorted(facts_in(tmp_path / "relation-0")) == sorted(expected)
     assert len(held) == workers

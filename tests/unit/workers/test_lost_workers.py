@@ -15,7 +15,7 @@ import pytest
 from emberlog.diagnostics import EmberlogError
 from emberlog.engines.spark import worker_stage
 from emberlog.engines.spark.failures import NotHere, failure_of
-from emberlog.engines.spark.task import LOST, UNREACHABLE
+from emberlog.engines.spark.job import Status
 from emberlog.engines.spark.worker_stage import Watchdog
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.store.folders import LocalFolder
@@ -164,7 +164,7 @@ def test_a_worker_that_cannot_be_reached_is_told_as_such(tmp_path: Path, monkeyp
 
     job = job_for("far(Y) :- arc(1, Y). far(Y) :- far(X), arc(X, Y).\n", {"arc": [(1, 2)]}, tmp_path)
     summaries = run_tasks(replace(job, tracker=None), monkeypatch, Misled(2))
-    assert [one.status for one in summaries] == [LOST, UNREACHABLE]
+    assert [one.status for one in summaries] == [Status.LOST, Status.UNREACHABLE]
     assert summaries[0].message == f"worker 1 at 127.0.0.1 did not dial worker 0 at 127.0.0.1:{nowhere}"
     said = f"worker 0 at 127.0.0.1:{nowhere} could not be reached from worker 1 at 127.0.0.1: Connection refused"
     assert summaries[1].message == said

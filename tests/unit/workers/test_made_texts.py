@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from emberlog.config import Execution, Recovery
-from emberlog.engines.spark.fault_injection import Phase
-from emberlog.engines.spark.task import DONE, LOST, SAME_HASH, TaskRun
+from emberlog.engines.spark.job import Phase, Status
+from emberlog.engines.spark.task import TaskRun
 from emberlog.io.local_relation import cell_of
 from emberlog.semantics.model import Fact
 from emberlog.workers.kernels.hashing import hash_texts
@@ -59,7 +59,7 @@ def expected(text: str) -> frozenset[Fact]:
 @pytest.mark.parametrize("text", [PATHS, MEETING, PAIRS])
 def test_they_come_out(text: str, mode: str, workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     summaries = run_tasks(job_for(text, {"arc": ARCS}, tmp_path, workers, MODES[mode]), monkeypatch)
-    assert {summary.status for summary in summaries} == {DONE}
+    assert {summary.status for summary in summaries} == {Status.DONE}
     found = [tuple(map(cell_of, fact)) for fact in facts_in(tmp_path / "relation-0")]
     assert sorted(found) == sorted(expected(text))
 
@@ -84,9 +84,9 @@ def test_two_with_one_hash_are_noticed(mode: str, other: str, tmp_path: Path, mo
     """Whether both are made, on any two workers, or one was read."""
     monkeypatch.setattr(texts, "hash_texts", colliding("abc", other))
     job = job_for(PATHS, {"arc": ARCS}, tmp_path, 3, MODES[mode])
-    assert SAME_HASH in {summary.status for summary in run_tasks(job, monkeypatch)}
+    assert Status.SAME_HASH in {summary.status for summary in run_tasks(job, monkeypatch)}
     summaries = run_tasks(replace(job, seed=1), monkeypatch)
-    assert {summary.status for summary in summaries} == {DONE}
+    assert {summary.status for summary in summaries} == {Status.DONE}
 
 
 @dataclass(slots=True)
@@ -111,11 +111,11 @@ def test_they_are_in_checkpoints(mode: str, tmp_path: Path, monkeypatch: pytest.
     for exchanges in (2, 3, 4):
         job = job_for(PATHS, {"arc": ARCS}, tmp_path / str(exchanges), 2, execution)
         broken = run_tasks(replace(job, injector=LostInARound(exchanges)), monkeypatch)
-        assert broken[1].status == LOST
+        assert broken[1].status == Status.LOST
         resume = resumed(LocalFolder(tmp_path / str(exchanges)), 1, 2)
         resumes += resume is not None
         again = replace(job, attempt=2, resume=resume.manifests if resume else ())
         summaries = run_tasks(again, monkeypatch)
-        assert {summary.status for summary in summaries} == {DONE}
+        assert {summary.status for summary in summaries} == {Status.DONE}
         assert sorted(facts_of(job, summaries)) == sorted(expected(PATHS))
     assert resumes

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from emberlog.config import Execution
-from emberlog.engines.spark.task import DONE, LOST, UNFIT
+from emberlog.engines.spark.job import Status
 from emberlog.semantics.model import CellValue, Fact
 from emberlog.workers.fixpoint import chains
 from emberlog.workers.kernels import machine_memory, memory
@@ -174,10 +174,10 @@ def test_what_is_known_is_right_whenever_memory_runs_out(
             patched.setattr(memory, "used_memory", FullAfter(barrier, looks % workers, looks))
             job = job_for(text, {"arc": facts}, folder, workers, execution)
             statuses = [summary.status for summary in run_tasks(job, monkeypatch, barrier)]
-        if statuses == [DONE] * workers:
+        if statuses == [Status.DONE] * workers:
             break
-        assert statuses[looks % workers] == UNFIT
-        assert set(statuses) <= {UNFIT, LOST, DONE}
+        assert statuses[looks % workers] == Status.UNFIT
+        assert set(statuses) <= {Status.UNFIT, Status.LOST, Status.DONE}
         known = ""
         for place, output in enumerate(job.known, len(job.outputs)):
             relation = output.relation.removeprefix("known of ")
@@ -201,7 +201,7 @@ def test_the_others_hand_over_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(memory, "used_memory", FullAfter(barrier, 1, 25))
     job = job_for(text, {"arc": GRAPH}, tmp_path, 3, execution)
     summaries = run_tasks(job, monkeypatch, barrier)
-    assert [summary.status for summary in summaries] == [LOST, UNFIT, LOST]
+    assert [summary.status for summary in summaries] == [Status.LOST, Status.UNFIT, Status.LOST]
     assert summaries[0].message == "worker 1 has no memory left"
     assert all(summary.rows["known of tc"] > 0 for summary in summaries)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from emberlog.config import Execution, Recovery
-from emberlog.engines.spark.fault_injection import Phase
-from emberlog.engines.spark.task import DONE, LOST, Job, TaskRun
+from emberlog.engines.spark.job import Job, Phase, Status
+from emberlog.engines.spark.task import TaskRun
 from emberlog.workers.recover.resuming import Resume, is_bound, resumed
 from emberlog.workers.store.folders import LocalFolder
 from emberlog.workers.wire.frames import PeerLost
@@ -83,13 +83,13 @@ def test_each_takes_its_own(
     phase, times = (Phase.CHECKPOINT, 4) if mode == "decomposed" or before == 1 else (Phase.EXCHANGE, 12)
     if mode == "async":
         phase, times = Phase.RESULT_READ, 1  # the one moment when all are sure to have a checkpoint
-    assert run_tasks(replace(job, injector=LostAt(phase, times)), monkeypatch)[0].status == LOST
+    assert run_tasks(replace(job, injector=LostAt(phase, times)), monkeypatch)[0].status == Status.LOST
     resume = resumed(LocalFolder(tmp_path), 1, before, now)
     assert resume is not None and resume.is_moved
     assert len(resume.manifests) == before
     assert resume.iteration > 0 or mode == "async"
     summaries = run_tasks(go_on(job, resume, now), monkeypatch)
-    assert [summary.status for summary in summaries] == [DONE] * now
+    assert [summary.status for summary in summaries] == [Status.DONE] * now
     name = job.outputs[0].title
     assert sorted(facts_of(job, summaries)) == expected(text, name)
     if mode != "async":
@@ -106,7 +106,7 @@ def test_an_attempt_without_checkpoints_hands_on_what_it_had(tmp_path: Path, mon
     first = resumed(LocalFolder(tmp_path), 1, 3, 2)
     assert first is not None
     second = replace(go_on(job, first, 2), injector=LostAt(Phase.READ, 1))
-    assert run_tasks(second, monkeypatch)[0].status == LOST
+    assert run_tasks(second, monkeypatch)[0].status == Status.LOST
     for place in (tmp_path / "attempt-2").iterdir():
         (tmp_path / "attempt-3" / place.name).mkdir(parents=True, exist_ok=True)
     assert resumed(LocalFolder(tmp_path), 2, 2, 3) == resumed(LocalFolder(tmp_path), 2, 2) == first
@@ -117,7 +117,7 @@ def test_an_attempt_without_checkpoints_hands_on_what_it_had(tmp_path: Path, mon
 def test_what_cannot_move_begins_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Here each worker has copies by another column, too."""
     job = job_of(DOUBLED, "bsp", tmp_path, 3)
-    assert run_tasks(replace(job, injector=LostAt(Phase.EXCHANGE, 8)), monkeypatch)[0].status == LOST
+    assert run_tasks(replace(job, injector=LostAt(Phase.EXCHANGE, 8)), monkeypatch)[0].status == Status.LOST
     assert is_bound(LocalFolder(tmp_path), 1, 3)
     assert resumed(LocalFolder(tmp_path), 1, 3, 2) is None
     same = resumed(LocalFolder(tmp_path), 1, 3)

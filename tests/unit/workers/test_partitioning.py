@@ -11,7 +11,7 @@ import pytest
 
 from emberlog.config import Execution, Limits
 from emberlog.diagnostics import EmberlogError
-from emberlog.engines.spark.task import DONE
+from emberlog.engines.spark.job import Status
 from emberlog.events import Event, StratumFinished
 from emberlog.logical.statistics import ColumnStatistics, RelationStatistics, Statistics
 from emberlog.optimize.pipeline import plan_program
@@ -227,7 +227,7 @@ def test_too_many_arcs_are_not_placed_by_one_worker(
     arcs = {(number, number + 1) for number in range(30)}
     execution = Execution(mode="async", partitioning="locality" if asked_for else "auto")
     summaries = run_tasks(job_for(text, {"arc": arcs}, tmp_path, 2, execution), monkeypatch)
-    assert {summary.status for summary in summaries} == {DONE}
+    assert {summary.status for summary in summaries} == {Status.DONE}
     said = "" if asked_for else "placed by hash: 30 arcs are too many for one worker to place by locality"
     assert {summary.choice for summary in summaries} == {said}
     assert len(facts_in(tmp_path / "relation-0")) == 30 * 31 // 2

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from emberlog.config import Execution
-from emberlog.engines.spark.task import DONE
+from emberlog.engines.spark.job import Status
 from emberlog.workers.kernels.lanes import Lanes
 from emberlog.workers.wire import exchange as exchange_module
 from emberlog.workers.wire import routes as routes_module
@@ -367,6 +367,6 @@ def test_a_recursion(mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     arcs = [(names[number], names[(number + 1) % 16]) for number in range(16)]
     job = job_for(ROUND_TRIPS, {"arc": arcs}, tmp_path, workers=6, execution=Execution(mode=mode))
     summaries = run_tasks(replace(job, tracker=None), monkeypatch, Hosts(6))
-    assert [summary.status for summary in summaries] == [DONE] * 6
+    assert [summary.status for summary in summaries] == [Status.DONE] * 6
     found = facts_in(tmp_path / "relation-0")
     assert len(found) == 256 and set(found) == {(one, other) for one in names for other in names}

@@ -14,7 +14,7 @@ import pytest
 
 from emberlog.config import Execution
 from emberlog.datatypes import INT
-from emberlog.engines.spark.task import DONE
+from emberlog.engines.spark.job import Status
 from emberlog.workers.kernels.lanes import Lanes
 from emberlog.workers.kernels.memory import TooLarge, allowed
 from emberlog.workers.plan.rules import ColumnLane, Combine, RelationLayout
@@ -73,7 +73,7 @@ def test_the_answer_is_that_of_the_reference(
     job = job_for(text, {"arc": facts}, tmp_path, workers, Execution(mode=mode, representation="hash", memory=1 << 12))
     with short_memory(7, 0.3) as found:
         summaries = run_tasks(job, monkeypatch)
-    assert [summary.status for summary in summaries] == [DONE] * workers
+    assert [summary.status for summary in summaries] == [Status.DONE] * workers
     expected = evaluate(checked(text), {"arc": facts})
     for number, output in enumerate(job.outputs):
         listed = facts_in(tmp_path / f"relation-{number}")
@@ -94,7 +94,7 @@ def test_a_recursion_that_looks_its_own_facts_up_keeps_them(tmp_path: Path, monk
     job = job_for(text, {"arc": GRAPH}, tmp_path, 2, Execution(mode="bsp", representation="hash", memory=1 << 20))
     with short_memory(7, 0.9) as found:
         summaries = run_tasks(job, monkeypatch)
-    assert [summary.status for summary in summaries] == [DONE] * 2
+    assert [summary.status for summary in summaries] == [Status.DONE] * 2
     assert not found.spilled
 
 

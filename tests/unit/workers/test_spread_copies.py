@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from emberlog.config import Execution
-from emberlog.engines.spark.task import DONE, TaskRun
+from emberlog.engines.spark.job import Status
+from emberlog.engines.spark.task import TaskRun
 from emberlog.semantics.model import Fact
 from tests.oracle import evaluate as reference
 from tests.programs import checked
@@ -73,7 +74,7 @@ def test_no_worker_has_more_than_its_share(
     execution = Execution(mode=mode)
     job = job_for(PROGRAMS[name], inputs, tmp_path, WORKERS, execution, room_for_copies=2_000)
     summaries = run_tasks(job, monkeypatch)
-    assert [(one.status, one.message) for one in summaries] == [(DONE, "")] * WORKERS
+    assert [(one.status, one.message) for one in summaries] == [(Status.DONE, "")] * WORKERS
     (expected,) = reference.evaluate(checked(PROGRAMS[name]), inputs).values()
     assert sorted(facts_of(job, summaries)) == sorted(expected)
     spread = {relation: counts for relation, counts in held.items() if relation.startswith("arc")}
@@ -89,7 +90,7 @@ def test_what_fits_has_one_copy_everywhere(
 ) -> None:
     inputs: dict[str, frozenset[Fact]] = {"arc": ARCS, "first": FIRST}
     job = job_for(BOTH_WAYS, inputs, tmp_path, WORKERS, room_for_copies=1 << 30)
-    assert run_tasks(job, monkeypatch)[0].status == DONE
+    assert run_tasks(job, monkeypatch)[0].status == Status.DONE
     assert held["arc"] == [len(ARCS)] * WORKERS
     assert job.worker_plan.copied == {}
 

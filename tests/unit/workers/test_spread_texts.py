@@ -12,7 +12,8 @@ import pytest
 
 from emberlog.config import Execution, Recovery
 from emberlog.engines.spark.description import described
-from emberlog.engines.spark.task import DONE, LOST, SAME_HASH, TaskRun
+from emberlog.engines.spark.job import Status
+from emberlog.engines.spark.task import TaskRun
 from emberlog.optimize.pipeline import plan_program
 from emberlog.semantics.model import Fact
 from emberlog.workers.kernels.lanes import NULL
@@ -69,7 +70,7 @@ def test_they_come_out(
     name: str, setup: str, workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tables: list[SpreadTexts]
 ) -> None:
     job = job_for(PROGRAMS[name], {"arc": ARCS}, tmp_path, workers, SETUPS[setup])
-    assert {summary.status for summary in run_tasks(job, monkeypatch)} == {DONE}
+    assert {summary.status for summary in run_tasks(job, monkeypatch)} == {Status.DONE}
     assert sorted(facts_in(tmp_path / "relation-0")) == expected(PROGRAMS[name])
     own = [set(table.own.since(0).to_pylist()) for table in tables]
     assert {text for fact in ARCS for text in fact} <= set.union(*own)
@@ -80,7 +81,7 @@ def test_results_of_different_length(tmp_path: Path, monkeypatch: pytest.MonkeyP
     """Workers without a batch left answer those that have more."""
     monkeypatch.setattr("emberlog.workers.store.relations.RESULT_BATCH", 2)
     job = job_for(CLOSURE, {"arc": ARCS}, tmp_path, 3, SETUPS["bsp"])
-    assert {summary.status for summary in run_tasks(job, monkeypatch)} == {DONE}
+    assert {summary.status for summary in run_tasks(job, monkeypatch)} == {Status.DONE}
     assert sorted(facts_in(tmp_path / "relation-0")) == expected(CLOSURE)
 
 
@@ -88,8 +89,8 @@ def test_results_of_different_length(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_two_with_one_hash_are_noticed_by_the_owner(mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(texts, "hash_texts", colliding("n0", "n7"))
     job = job_for(CLOSURE, {"arc": ARCS}, tmp_path, 3, SETUPS[mode])
-    assert SAME_HASH in {summary.status for summary in run_tasks(job, monkeypatch)}
-    assert {summary.status for summary in run_tasks(replace(job, seed=1), monkeypatch)} == {DONE}
+    assert Status.SAME_HASH in {summary.status for summary in run_tasks(job, monkeypatch)}
+    assert {summary.status for summary in run_tasks(replace(job, seed=1), monkeypatch)} == {Status.DONE}
 
 
 def test_after_a_lost_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,11 +99,11 @@ def test_after_a_lost_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     execution = replace(SETUPS["bsp"], recovery=Recovery(checkpoint_seconds=1e-9))
     job = job_for(CLOSURE, {"arc": ARCS}, tmp_path, 2, execution)
     broken = run_tasks(replace(job, injector=LostInARound(4)), monkeypatch)
-    assert broken[1].status == LOST
+    assert broken[1].status == Status.LOST
     resume = resumed(LocalFolder(tmp_path), 1, 2)
     assert resume is not None
     summaries = run_tasks(replace(job, attempt=2, resume=resume.manifests), monkeypatch)
-    assert {summary.status for summary in summaries} == {DONE}
+    assert {summary.status for summary in summaries} == {Status.DONE}
     assert sorted(facts_of(job, summaries)) == expected(CLOSURE)
 
 
@@ -112,7 +113,7 @@ def test_what_each_worker_sends_falls_with_their_number(tmp_path: Path, monkeypa
     for workers in (2, 4, 8):
         job = job_for(CLOSURE, {"arc": arcs}, tmp_path / str(workers), workers, SETUPS["bsp"])
         summaries = run_tasks(job, monkeypatch)
-        assert {summary.status for summary in summaries} == {DONE}
+        assert {summary.status for summary in summaries} == {Status.DONE}
         sent.append(max(summary.bytes_sent for summary in summaries))
     assert sent == sorted(sent, reverse=True)
 

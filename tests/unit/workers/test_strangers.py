@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from emberlog.engines.spark.task import DONE, Job
+from emberlog.engines.spark.job import Job, Status
 from emberlog.workers.kernels.tuning import MOST_HANDSHAKES
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.wire import handshake
@@ -152,7 +152,7 @@ def test_at_the_door_of_a_worker(
 
     job = job_for(NEAR, {"arc": CHAIN}, tmp_path, workers=3)
     summaries = run_tasks(job, monkeypatch, Barrier(3, come))
-    assert [summary.status for summary in summaries] == [DONE] * 3
+    assert [summary.status for summary in summaries] == [Status.DONE] * 3
     assert set(facts_in(tmp_path / "relation-0")) == DISTANCES
     assert len(stranger.heard()) <= 48 * len(stranger.connections)  # a fresh number and a proof of it: no fact
 
@@ -170,7 +170,7 @@ def test_at_the_door_of_the_driver(
         summaries = run_tasks(job, monkeypatch)
     finally:
         tracker.close()
-    assert [summary.status for summary in summaries] == [DONE] * 2
+    assert [summary.status for summary in summaries] == [Status.DONE] * 2
     assert set(facts_in(tmp_path / "relation-0")) == DISTANCES
     assert [progress.iteration for progress in heard] == list(range(1, 32))
     assert len(stranger.heard()) <= 48 * len(stranger.connections)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial, reduce
 from pathlib import Path
 
+from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -19,27 +20,26 @@ from emberlog.engines.recording import ITERATION, Recording, is_latest
 from emberlog.engines.spark.description import described, planner_of
 from emberlog.engines.spark.failures import told_as_such
 from emberlog.engines.spark.frames.node_counts import NodeCounts
-from emberlog.engines.spark.frames.resources import is_connect
-from emberlog.engines.spark.launcher import MOST_INLINE_ROWS
+from emberlog.engines.spark.frames.resources import Resources, is_connect
+from emberlog.engines.spark.job_inputs import MOST_INLINE_ROWS
 from emberlog.engines.spark.plain_scan import parquet_files, rows_in_plan
 from emberlog.engines.spark.run import SparkRun, bounds_for, run
 from emberlog.engines.spark.session import active_session, start_session
-from emberlog.engines.spark.shelves import shelf_of_frame
 from emberlog.engines.spark.slots import memory_of_worker
 from emberlog.engines.worker_counts import WorkerCounts
 from emberlog.io.intake import Glance, NoRows, Source, register
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.matching import free_name
 from emberlog.io.sampling import statistics_of_facts, statistics_of_parquet
-from emberlog.io.shelves import Shelf, shelf_of
-from emberlog.io.spark_conversions import as_result
+from emberlog.io.shelves import MOST_AT_HAND, FactShelf, ParquetShelf, Shelf, shelf_of
+from emberlog.io.spark_conversions import as_result, fact_of
 from emberlog.io.spark_frames import CountedFrame, HeldSource, MadeWhenRead, Placed
 from emberlog.io.spark_sources import SparkReader
 from emberlog.io.spark_writers import write_relations
 from emberlog.io.text_format import TextOptions
 from emberlog.logical.nodes import LogicalPlan
 from emberlog.logical.statistics import RelationStatistics
-from emberlog.semantics.model import CheckedProgram, Column, RecursionCase, Relation
+from emberlog.semantics.model import CellValue, CheckedProgram, Column, Fact, RecursionCase, Relation
 from emberlog.workers.plan.worker_plan import WorkerPlanner
 
 
@@ -263,3 +263,48 @@ class SparkOutputs(RunOutputs[DataFrame, Placed]):
         self.is_closed = True
         for one in self._runs:
             one.close()
+
+
+def shelf_of_frame(frame: DataFrame, resources: Resources) -> Shelf:
+    """Returns how rows of a frame are looked up: in files without Spark where they are files, otherwise by small jobs.
+    What is cached for them belongs to the resources."""
+    if not is_connect(frame.sparkSession):
+        rows = rows_in_plan(frame)
+        if rows is not None and rows <= MOST_AT_HAND:
+            return FactShelf([fact_of(row) for row in frame.collect()])
+        files = parquet_files(frame)
+        if files is not None:
+            return ParquetShelf(files.paths, files.columns, files.rows)
+    return FrameShelf(frame, resources)
+
+
+class FrameShelf(Shelf):
+    """Holds rows that only Spark can read. They are computed once, at the first question."""
+
+    def __init__(self, frame: DataFrame, resources: Resources) -> None:
+        self._names = [f"c{index}" for index in range(len(frame.columns))]
+        self._frame = frame.toDF(*self._names)
+        self._resources = resources
+
+    @property
+    def rows(self) -> int:
+        return self._cached[1]
+
+    def select(self, equal: Mapping[int, CellValue], most: int) -> list[Fact] | None:
+        rows = self._where(equal).limit(most + 1).collect()
+        return None if len(rows) > most else [fact_of(row) for row in rows]
+
+    def scan(self, equal: Mapping[int, CellValue]) -> Iterator[Fact]:
+        return (fact_of(row) for row in self._where(equal).toLocalIterator())
+
+    def _where(self, equal: Mapping[int, CellValue]) -> DataFrame:
+        frame = self._cached[0]
+        if not equal:
+            return frame
+        conditions = (F.col(self._names[column]) == F.lit(value) for column, value in equal.items())
+        return frame.where(reduce(SparkColumn.__and__, conditions))
+
+    @cached_property
+    def _cached(self) -> tuple[DataFrame, int]:
+        kept = self._resources.cache(self._frame)
+        return kept.frame, kept.rows

@@ -5,60 +5,38 @@ from __future__ import annotations
 import logging
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial, reduce
-from typing import ClassVar
+from dataclasses import replace
+from functools import partial
+from typing import ClassVar, assert_never
 
-import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from emberlog.config import Execution, Limits, refuse_options
-from emberlog.datatypes import INT, STRING, DataType
+from emberlog.datatypes import STRING
 from emberlog.diagnostics import fail
 from emberlog.engines.local.left_off import ATTEMPT, LeftOff
-from emberlog.engines.recording import has_history, is_one_with_result
 from emberlog.engines.runner import Outcome
 from emberlog.engines.spark.failures import NotHere
-from emberlog.engines.spark.fault_injection import FaultInjector
 from emberlog.engines.spark.frames.job_tag import JobTag
 from emberlog.engines.spark.frames.resources import Kept, Resources
 from emberlog.engines.spark.gathering import TooFewSlots
-from emberlog.engines.spark.handover import HandedOver, Outgrown, known_outputs
+from emberlog.engines.spark.job import FaultInjector, Job, Status, Summary
+from emberlog.engines.spark.job_inputs import JobInputs, StaticInput
+from emberlog.engines.spark.job_results import JobResults, Outgrown, known_outputs, outputs_of
 from emberlog.engines.spark.key_handover import key_handed_over, new_credentials
-from emberlog.engines.spark.plain_scan import fixed_partitions, parquet_files, rows_in_plan
 from emberlog.engines.spark.probe import probe
 from emberlog.engines.spark.run_folders import choose_store, delete_run
 from emberlog.engines.spark.session_settings import encryption_of, ports_for
 from emberlog.engines.spark.slots import slots_after_a_loss
-from emberlog.engines.spark.task import (
-    BROKEN,
-    DONE,
-    FAULT,
-    LOST,
-    NULLS,
-    SAME_HASH,
-    STALE,
-    UNFIT,
-    UNREACHABLE,
-    UNSEEN,
-    UNWRITTEN,
-    Job,
-    Output,
-    Summary,
-    run_task,
-)
+from emberlog.engines.spark.task import run_task
 from emberlog.engines.spark.worker_stage import Ground, WorkerStage
-from emberlog.events import WorkerEffort
-from emberlog.io.spark_conversions import local_frame
 from emberlog.language.faults import Fault
-from emberlog.language.spark_types import schema_of, spark_type
+from emberlog.language.spark_types import schema_of
 from emberlog.logical.summary import counted
-from emberlog.workers.fixpoint.profile import Counts, Profile
-from emberlog.workers.fixpoint.worker import spilled_on
 from emberlog.workers.kernels.machine_memory import memory_for_each, memory_from_spark
 from emberlog.workers.kernels.memory import in_words
 from emberlog.workers.kernels.tuning import LAST_WORDS_SECONDS
@@ -68,33 +46,12 @@ from emberlog.workers.plan.worker_plan import WorkerPlan
 from emberlog.workers.recover.checkpoints import FOLDER, Stale, attempt_folder
 from emberlog.workers.recover.resuming import Resume, is_bound, resumed
 from emberlog.workers.store.folders import Folder
-from emberlog.workers.wire.draining import Lost, check_files, relation_folder
-from emberlog.workers.wire.feeding import (
-    Feed,
-    InlineRows,
-    ParquetFiles,
-    Source,
-    StageRows,
-    Unseen,
-    bytes_on_each,
-    read_footer,
-    with_copies,
-)
+from emberlog.workers.wire.draining import Lost, relation_folder
+from emberlog.workers.wire.feeding import Feed, Source, Unseen, bytes_on_each
 from emberlog.workers.wire.handshake import Credentials
-from emberlog.workers.wire.inline_rows import (
-    KINDS,
-    NO_RELATION,
-    SUMMARY,
-    TAG,
-    InlineLayout,
-    columns_for,
-    kind_of,
-)
+from emberlog.workers.wire.inline_rows import NO_RELATION, SUMMARY, TAG, InlineLayout
 from emberlog.workers.wire.merged_progress import MergedProgress
 from emberlog.workers.wire.messages import Progress
-
-MOST_INLINE_ROWS = 20_000
-"""Rows that live in the plan and are sent along with the tasks."""
 
 _log = logging.getLogger("emberlog")
 
@@ -104,14 +61,6 @@ MOST_SEEDS = 3
 
 class SameHashes(Exception):
     """Says that two texts have the same hash, and another one is needed."""
-
-
-@dataclass(frozen=True, slots=True)
-class StaticInput:
-    """Holds a relation that the recursion reads: its frame, and whether rows are known not to be repeated."""
-
-    frame: DataFrame
-    is_set: bool
 
 
 class Launcher:
@@ -137,7 +86,6 @@ class Launcher:
         goes on. `check` raises if there is no time left. `left_off` is what this process has found of the recursion."""
         self.spark = spark
         self.worker_plan = worker_plan
-        self.inputs = {name: inputs[name] for name in worker_plan.inputs}
         self.resources = resources
         self.limits = limits
         self.execution = execution
@@ -148,6 +96,7 @@ class Launcher:
         self.ports = ports_for(spark)
         self.ground = Ground.of(spark)
         self.slots = self.ground.slots
+        self.inputs = JobInputs(spark, worker_plan, inputs, self.slots)
         self.wanted = self.workers = execution.workers or self.slots.unasked
         self.capacity = self.slots.most
         """Slots that workers may have together, as far as is known; None where Spark sets no limit."""
@@ -158,13 +107,11 @@ class Launcher:
                 None,
                 "ask for fewer workers, or give the session more cores",
             )
-        self.outputs = tuple(_outputs(worker_plan, provenance=execution.provenance))
+        self.outputs = tuple(outputs_of(worker_plan, provenance=execution.provenance))
         self.known = known_outputs(worker_plan.main.program)
         self.shares_disk = self.slots.is_one_machine and not execution.through_spark and not self.slots.encrypts_files
         self.store, self.why_store = choose_store(spark, self.slots, execution, self._unseen)
         self.began = time.monotonic()
-        self.unseen: set[str] = set()
-        """Inputs that are files which not all workers can read."""
         self._check_recovery()
         self.begin = ""
         """What becomes of the facts that this process has found, in words."""
@@ -248,7 +195,7 @@ class Launcher:
                 return self._attempt(folder, attempt, resume, seed)
             except Unseen as problem:
                 _log.warning("Spark reads `%s` for the workers, which cannot: %s", problem.relation, problem)
-                self.unseen.add(problem.relation)
+                self.inputs.unseen.add(problem.relation)
                 resume = self._resumed(folder, attempt, self.workers) if resume is not None else None
             except SameHashes as problem:
                 seed += 1
@@ -318,16 +265,14 @@ class Launcher:
 
     def _attempt(self, folder: Folder | None, attempt: int, resume: Resume | None, seed: int) -> Outcome[DataFrame]:
         """Runs the job once. `folder` is that of the run."""
-        sources = {name: self._source(name, one.frame, folder) for name, one in self.inputs.items()}
-        plain = (self._feed(name, sources[name], one) for name, one in self.inputs.items())
-        feeds = with_copies(plain, self.worker_plan)
+        sources = self.inputs.sources(folder)
+        feeds = self.inputs.feeds(sources)
         self._check_memory(feeds)
         layout = InlineLayout(
-            {one.tag: self.worker_plan.inputs[name] for name, one in sources.items() if isinstance(one, StageRows)},
+            self.inputs.tags(sources),
             {} if folder is not None else {one.title: one.types for one in (*self.outputs, *self.known)},
         )
         credentials = new_credentials(self.spark)
-        together = self._stage_of_workers(credentials, resume)
         job = Job(
             credentials.run,
             self.worker_plan,
@@ -339,7 +284,7 @@ class Launcher:
             self.execution,
             self.memory,
             memory_from_spark(self.slots.settings),
-            together.address,
+            None,
             folder.location if folder is not None else None,
             layout,
             self.known,
@@ -350,71 +295,51 @@ class Launcher:
             is_moved=resume is not None and resume.is_moved,
             encrypts_files=self.slots.encrypts_files,
         )
-        last_words = 0.0
-        try:
-            self.jobs.begin()
-            with key_handed_over(self.spark, credentials):
-                run = partial(run_task, job)
-                stage = self._stage_input(sources).mapInArrow(run, _schema(layout), barrier=together.is_barrier)
-                if together.is_barrier:
-                    summaries, kept = self._told_at_a_barrier(stage, has_rows=folder is None)
-                else:
-                    with together.gathered(self.capacity or self.workers, self.check):
-                        kept = self.resources.keep(stage) if folder is None else None
-                        summaries = _summaries(stage if kept is None else kept.frame.where(F.col(TAG) == NO_RELATION))
-            last_words = LAST_WORDS_SECONDS
-        except Exception as error:
-            raise together.reason_for(error) from None
-        finally:
-            self.jobs.end()
-            together.close(last_words)
+        since = resume.iteration if resume is not None and resume.is_in_step else 0
+        summaries, kept = self._run(job, credentials, sources, since)
+        results = JobResults(self.spark, self.outputs, self.known, folder, attempt, kept)
         try:
             self._check(summaries)
         except NotHere as problem:
             if self.execution.provenance or not self.worker_plan.main.is_recursive:
                 raise  # facts that are known do not say in which iteration they came
-            handed_over = HandedOver(self.spark, self.outputs, self.known, folder, attempt, kept)
-            raise Outgrown(str(problem), handed_over.of(self.worker_plan.main.program)) from None
+            raise Outgrown(str(problem), results.handed_over(self.worker_plan.main.program)) from None
         except BaseException:
             if kept is not None:
                 self.resources.release(kept)
             raise
-        counts = {output.title: sum(one.rows[output.title] for one in summaries) for output in self.outputs}
-        written = {
-            output.title: {name: size for one in summaries for name, size in one.files.get(output.title, {}).items()}
-            for output in self.outputs
-        }
         for unsaved in {summary.unsaved for summary in summaries if summary.unsaved}:
             _log.warning("some checkpoints could not be written: %s", unsaved)
-        if kept is None:
-            assert folder is not None
-            check_files(folder, {name: size for files in written.values() for name, size in files.items()})
-            self._delete_all_but(folder, attempt, {name for files in written.values() for name in files})
-            kept = Kept(self.spark.range(0), sum(counts.values()), partial(delete_run, folder))
-            self.resources.adopt(kept)
-        read = {
-            output: self._read(folder, attempt, kept, index, written[output.title])
-            if counts[output.title]
-            else local_frame(self.spark, output.names, list(output.types), ())
-            for index, output in enumerate(self.outputs)
-        }
-        histories = {output.relation: frame for output, frame in read.items() if output.is_history}
-        frames = {name: frame.drop(frame.columns[-1]) for name, frame in histories.items()}
-        frames |= {output.relation: frame for output, frame in read.items() if not output.is_history}
-        # Where there is nothing but a history, its rows are the facts.
-        rows = {output.relation: counts[output.title] for output in sorted(self.outputs, key=_history_first)}
-        return Outcome(
-            frames,
-            rows,
-            max(summary.iterations for summary in summaries),
-            histories,
-            (kept,),
-            sum(summary.bytes_sent for summary in summaries),
-            next((summary.choice for summary in summaries if summary.choice), ""),
-            tuple(WorkerEffort(one.worker + 1, *one.effort) for one in summaries),
-            spilled_on([summary.spilled for summary in summaries]),
-            _profile(summaries),
-        )
+        return results.outcome(summaries, self.resources)
+
+    def _run(
+        self, job: Job, credentials: Credentials, sources: Mapping[str, Source], since: int
+    ) -> tuple[tuple[Summary, ...], Kept | None]:
+        """Runs the stage of a job; returns what its workers tell, and their rows where these go through Spark. `since`
+        is the iteration from which all go on in step. Raises Lost or TooFewSlots where it is tried again."""
+        progress = MergedProgress(self.workers, self.hear, self.worker_plan.main.placement.mode, since)
+        stall_seconds = self.execution.recovery.stall_seconds
+        together = WorkerStage(self.spark, self.jobs, self.ground, self.workers, credentials, progress, stall_seconds)
+        has_rows, last_words = job.folder is None, 0.0
+        try:
+            run = partial(run_task, replace(job, tracker=together.address))
+            self.jobs.begin()
+            with key_handed_over(self.spark, credentials):
+                rows = self.inputs.stage(sources, self.workers, is_barrier=together.is_barrier)
+                stage = rows.mapInArrow(run, _schema(job.layout), barrier=together.is_barrier)
+                if together.is_barrier:
+                    summaries, kept = self._told_at_a_barrier(stage, has_rows=has_rows)
+                else:
+                    with together.gathered(self.capacity or self.workers, self.check):
+                        kept = self.resources.keep(stage) if has_rows else None
+                        summaries = _summaries(stage if kept is None else kept.frame.where(F.col(TAG) == NO_RELATION))
+            last_words = LAST_WORDS_SECONDS
+            return summaries, kept
+        except Exception as error:
+            raise together.reason_for(error) from None
+        finally:
+            self.jobs.end()
+            together.close(last_words)
 
     def _told_at_a_barrier(self, stage: DataFrame, *, has_rows: bool) -> tuple[tuple[Summary, ...], Kept | None]:
         """Runs the stage so that Spark never repeats it by itself: nothing comes behind it that Spark would have to
@@ -437,24 +362,6 @@ class Launcher:
                 folder.make(f"{attempt_folder(attempt)}/{relation_folder(index)}")
             folder.make(f"{attempt_folder(attempt)}/{FOLDER}")
 
-    def _delete_all_but(self, folder: Folder, attempt: int, results: Collection[str]) -> None:
-        """Deletes what is not needed to read the results. Earlier attempts go only now: it takes as long as a good part
-        of one that goes on."""
-        folder.delete("inputs")
-        folder.delete(f"{attempt_folder(attempt)}/{FOLDER}")
-        for earlier in range(ATTEMPT, attempt):
-            name = attempt_folder(earlier)
-            if any(one.startswith(f"{name}/") for one in results):
-                folder.delete(f"{name}/{FOLDER}")
-            else:
-                folder.delete(name)
-
-    def _stage_of_workers(self, credentials: Credentials, resume: Resume | None) -> WorkerStage:
-        since = resume.iteration if resume is not None and resume.is_in_step else 0
-        progress = MergedProgress(self.workers, self.hear, self.worker_plan.main.placement.mode, since)
-        stall_seconds = self.execution.recovery.stall_seconds
-        return WorkerStage(self.spark, self.jobs, self.ground, self.workers, credentials, progress, stall_seconds)
-
     def _check_memory(self, feeds: Sequence[Feed]) -> None:
         """Raises NotHere if what is read does not fit, with its indexes; how much will be derived nobody knows
         before."""
@@ -463,83 +370,40 @@ class Launcher:
             allowed = f"which may use {in_words(self.memory)}"
             raise NotHere(f"what it reads needs about {in_words(needed)} on each worker, {allowed}")
 
-    def _feed(self, name: str, source: Source, one: StaticInput) -> Feed:
-        types = self.worker_plan.inputs[name]
-        # Rows that may be repeated have to be compared as a whole.
-        used = self.worker_plan.used_columns(name) if one.is_set else frozenset(range(len(types)))
-        nullable = self.worker_plan.nullable.get(name, frozenset())
-        return Feed(name, types, source, self.worker_plan.spread[name], one.is_set, used, nullable)
-
-    def _source(self, name: str, frame: DataFrame, folder: Folder | None) -> Source:
-        types = self.worker_plan.inputs[name]
-        if self.slots.is_classic:
-            rows = rows_in_plan(frame)
-            if rows is not None and rows <= MOST_INLINE_ROWS and not any(type_.parts for type_ in types):
-                return InlineRows(_serialized(frame, types))
-            files = parquet_files(frame) if folder is not None and name not in self.unseen else None
-            if files is not None:
-                return files
-        if folder is None:
-            return StageRows(list(self.inputs).index(name))
-        place = f"inputs/{list(self.inputs).index(name)}"
-        columns = tuple(f"c{index}" for index in range(len(types)))
-        if not folder.exists(place):
-            writer = frame.toDF(*columns).write.option("compression", "uncompressed")
-            writer.option("parquet.enable.dictionary", "false").parquet(f"{folder.uri}/{place}")
-        paths = [folder.within(file).location for file in sorted(folder.sizes(place)) if file.endswith(".parquet")]
-        return ParquetFiles.of(folder.each(read_footer, paths), columns)
-
-    def _stage_input(self, sources: Mapping[str, Source]) -> DataFrame:
-        """Returns the input of the stage: a row per worker at least: a stage without rows would have no tasks."""
-        tickets = self.spark.range(0, self.workers, 1, self.workers)
-        tagged = {name: source.tag for name, source in sources.items() if isinstance(source, StageRows)}
-        if not tagged:
-            return tickets
-        columns = InlineLayout({tag: self.worker_plan.inputs[name] for name, tag in tagged.items()}, {}).input_columns
-        parts = []
-        for name, tag in tagged.items():
-            used = columns_for(self.worker_plan.inputs[name])
-            frame = self.inputs[name].frame.toDF(*used)
-            chosen = [F.col(one) if one in used else _missing(one, type_) for one, type_ in columns.items()]
-            parts.append(frame.select(F.lit(tag).alias(TAG), *chosen))
-        if len(parts) == 1 and self.ground.through_spark is None:
-            # As Spark has them, without a shuffle, if that gives each worker about as much.
-            together = parts[0].coalesce(self.workers)
-            if fixed_partitions(together) == self.workers:
-                return together
-        empty = tickets.select(F.lit(NO_RELATION).alias(TAG), *(_missing(one, type_) for one, type_ in columns.items()))
-        return reduce(DataFrame.unionAll, [empty, *parts]).repartition(self.workers)
-
     def _check(self, summaries: tuple[Summary, ...]) -> None:
-        # A worker that stops takes the others with it: the one with a reason of its own counts.
-        order = (FAULT, NULLS, UNSEEN, UNFIT, SAME_HASH, UNWRITTEN, UNREACHABLE, STALE, BROKEN, LOST, DONE)
+        """Raises what the workers ended with, unless all of them are done."""
+        order = list(Status)
         for summary in sorted(summaries, key=lambda one: order.index(one.status)):
             match summary.status:
-                case "fault":
+                case Status.FAULT:
                     raise Fault(summary.code, summary.message, *summary.notes, rule=summary.rule)
-                case "nulls":
+                case Status.NULLS:
                     found = ({name: frozenset(columns) for name, columns in one.nulls.items()} for one in summaries)
                     raise HasNulls(union_of(found))
-                case "unseen":
+                case Status.UNSEEN:
                     raise Unseen(summary.unseen, summary.message)
-                case "unfit" | "unreachable":
+                case Status.UNFIT | Status.UNREACHABLE:
                     raise NotHere(summary.message)
-                case "same hash":
+                case Status.SAME_HASH:
                     raise SameHashes(summary.message)
-                case "unwritten":
+                case Status.UNWRITTEN:
                     raise fail(
                         "DL522",
                         f"worker {summary.worker:,} could not write its results: {summary.message}",
                         None,
                         self._where_results_go(),
                     )
-                case "stale":
+                case Status.STALE:
                     raise Stale(summary.message)
-                case "broken":
+                case Status.BROKEN:
                     hint = "the dataframe executor does without workers"
                     raise fail("DL520", f"a worker stopped: {summary.message}", None, hint)
-                case "lost":
+                case Status.LOST:
                     raise Lost(summary.message)
+                case Status.DONE:
+                    pass
+                case _:
+                    assert_never(summary.status)
         if len(summaries) != self.workers:
             raise Lost(f"only {len(summaries):,} of {self.workers:,} workers told how they ended")
 
@@ -548,53 +412,10 @@ class Launcher:
             return f"they are written to `{tempfile.gettempdir()}`; TMPDIR names another place"
         return f"they are written to `{self.store.folder.uri}`; Recovery(location=…) names another place"
 
-    def _read(self, folder: Folder | None, attempt: int, kept: Kept, index: int, files: Collection[str]) -> DataFrame:
-        output = self.outputs[index]
-        if folder is None:
-            columns = [F.col(column) for column in columns_for(output.types)]
-            return kept.frame.where(F.col(TAG) == index).select(*columns).toDF(*output.names)
-        place = f"{attempt_folder(attempt)}/{relation_folder(index)}"
-        # In the folder of an earlier attempt there may be more than what counts.
-        chosen = [place] if all(name.startswith(f"{place}/") for name in files) else sorted(files)
-        schema = schema_of(output.names, list(output.types))
-        return self.spark.read.schema(schema).parquet(*(f"{folder.uri}/{name}" for name in chosen))
-
-
-def _profile(summaries: Sequence[Summary]) -> Profile:
-    """Adds up what each rule did on all workers."""
-    total = Profile()
-    for summary in summaries:
-        own = Profile(
-            {(one[0], one[1], one[2]): Counts(*one[3:]) for one in summary.profile},
-            {(one[0], one[1], one[2], one[3]): one[4] for one in summary.steps},
-        )
-        total.add(own)
-    return total
-
-
-def _outputs(worker_plan: WorkerPlan, *, provenance: bool) -> Iterator[Output]:
-    main, case = worker_plan.main, worker_plan.main.program.recursion.case
-    members = {relation.name for relation in main.program.relations} if provenance and main.is_recursive else set()
-    for name, types in worker_plan.outputs.items():
-        is_recorded = name in members and has_history(case)
-        if not is_recorded or not is_one_with_result(case):
-            yield Output(name, types, nullable=worker_plan.nullable.get(name, frozenset()))
-        if is_recorded:
-            nullable = worker_plan.nullable.get(name, frozenset())
-            yield Output(name, (*types, INT), is_history=True, nullable=nullable)
-
-
-def _history_first(output: Output) -> bool:
-    return not output.is_history
-
 
 def _summaries(frame: DataFrame) -> tuple[Summary, ...]:
     found = [Summary.read(row[SUMMARY]) for row in frame.collect() if row[SUMMARY] is not None]
     return tuple(sorted(found, key=lambda summary: summary.worker))
-
-
-def _missing(column: str, type_: DataType) -> Column:
-    return F.lit(None).cast(spark_type(type_)).alias(column)
 
 
 def _schema(layout: InlineLayout) -> StructType:
@@ -602,13 +423,3 @@ def _schema(layout: InlineLayout) -> StructType:
     columns = layout.output_columns
     found = schema_of([SUMMARY, *columns], [STRING, *columns.values()])
     return StructType([StructField(TAG, IntegerType()), *found.fields])
-
-
-def _serialized(frame: DataFrame, types: Sequence[DataType]) -> bytes:
-    rows = frame.collect()
-    arrays = [pa.array([row[i] for row in rows], KINDS[kind_of(data_type)]) for i, data_type in enumerate(types)]
-    table = pa.table(arrays, names=[f"c{index}" for index in range(len(arrays))])
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return bytes(sink.getvalue())

@@ -37,8 +37,9 @@ from emberlog.engines.spark.frames.node_counts import NodeCounts
 from emberlog.engines.spark.frames.plans import PlanCompiler
 from emberlog.engines.spark.frames.resources import Kept, Resources
 from emberlog.engines.spark.frames.watch import Watch
-from emberlog.engines.spark.handover import Outgrown
-from emberlog.engines.spark.launcher import Launcher, StaticInput
+from emberlog.engines.spark.job_inputs import StaticInput
+from emberlog.engines.spark.job_results import Outgrown
+from emberlog.engines.spark.launcher import Launcher
 from emberlog.engines.spark.plain_scan import collected
 from emberlog.engines.spark.probe import is_local
 from emberlog.engines.spark.session_settings import setting

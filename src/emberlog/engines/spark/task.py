@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import resource
@@ -11,16 +10,14 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from emberlog.config import Execution, Limits
-from emberlog.datatypes import DataType
-from emberlog.engines.spark.fault_injection import FaultInjector, Phase
+from emberlog.engines.spark.job import Job, Output, Phase, Status, Summary
 from emberlog.engines.spark.key_handover import credentials_for
 from emberlog.language.faults import Fault
 from emberlog.workers.fixpoint.asynchronous import AsyncWorker, drive_freely
@@ -36,7 +33,7 @@ from emberlog.workers.kernels.machine_memory import load_libraries, memory_for_e
 from emberlog.workers.kernels.memory import TooLarge, allowed, hold_freed, used_memory
 from emberlog.workers.plan.mode import Mode
 from emberlog.workers.plan.representation import Representation
-from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerStratum
+from emberlog.workers.plan.worker_plan import WorkerStratum
 from emberlog.workers.recover.checkpoints import Checkpoints, Stale, attempt_folder
 from emberlog.workers.store.folders import Unopened, folder_at
 from emberlog.workers.store.history import KeepsHistory
@@ -47,11 +44,9 @@ from emberlog.workers.store.stores import StaticStore, StreamedStatic
 from emberlog.workers.store.texts import SameHash, SpreadTexts, TextTable, texts_of
 from emberlog.workers.wire.draining import ResultFiles, relation_folder
 from emberlog.workers.wire.exchange import Exchange
-from emberlog.workers.wire.feeding import Feed, MeetsNulls, Unfit, Unseen, feed, spread_rows
+from emberlog.workers.wire.feeding import MeetsNulls, Unfit, Unseen, feed, spread_rows
 from emberlog.workers.wire.frames import PeerLost, PeerStopped
 from emberlog.workers.wire.handshake import Address, Refused, Unreachable
-from emberlog.workers.wire.inline_rows import InlineLayout
-from emberlog.workers.wire.listener import ANY_PORT, Ports
 from emberlog.workers.wire.messages import Mail, Progress
 from emberlog.workers.wire.presence import Presence
 from emberlog.workers.wire.rendezvous import Met, Taken
@@ -62,129 +57,9 @@ _log = logging.getLogger("emberlog")
 PACE = 0.05
 """Seconds between two accounts of local rounds."""
 
-DONE, FAULT, NULLS, UNSEEN, UNFIT, SAME_HASH, UNWRITTEN, UNREACHABLE, STALE, BROKEN, LOST = (
-    "done",
-    "fault",
-    "nulls",
-    "unseen",
-    "unfit",
-    "same hash",
-    "unwritten",
-    "unreachable",
-    "stale",
-    "broken",
-    "lost",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """Holds a relation that somebody reads after the recursion, or its history."""
-
-    relation: str
-    types: tuple[DataType, ...]
-    """Those of its columns, and of the iteration behind them in a history."""
-    is_history: bool = False
-    nullable: frozenset[int] = frozenset()
-    """The columns that may have nulls."""
-
-    @property
-    def coded(self) -> list[int]:
-        """The columns whose values are codes of texts."""
-        return [place for place, one in enumerate(self.types) if one.is_coded]
-
-    @property
-    def title(self) -> str:
-        """No two outputs of a job have the same."""
-        return f"history of {self.relation}" if self.is_history else self.relation
-
-    @property
-    def names(self) -> list[str]:
-        """As columns of files; people see others."""
-        return [f"c{index}" for index in range(len(self.types))]
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """Holds all that the workers of a run have to know, as it is sent to them."""
-
-    run: str
-    worker_plan: WorkerPlan
-    feeds: tuple[Feed, ...]
-    seed: int
-    """Of the hashes of texts."""
-    outputs: tuple[Output, ...]
-    workers: int
-    limits: Limits
-    execution: Execution
-    memory: int | None
-    """Bytes that the facts of each worker may use; None where the worker has to see for itself."""
-    memory_from_spark: int | None
-    """Bytes that the process of each worker may use, by the settings of Spark; None where they do not tell."""
-    tracker: Address | None
-    folder: str | None
-    """Of the run, where results are written, if workers and driver share one; else they go to Spark as rows."""
-    layout: InlineLayout
-    known: tuple[Output, ...] = ()
-    """What is handed out in place of the results when memory is short: contributions to each relation."""
-    attempt: int = 1
-    resume: tuple[str | None, ...] = ()
-    """For each worker the checkpoint that it goes on from; empty where all begin anew."""
-    injector: FaultInjector | None = None
-    ports: Ports = ANY_PORT
-    """On which workers listen for each other."""
-    is_moved: bool = False
-    """Whether these checkpoints are of more or fewer workers, and each takes its own rows from all of them."""
-    encrypts_files: bool = False
-    """Whether what Spark writes to local disks is encrypted: what workers write there is then, too."""
-
-    @property
-    def handed_out(self) -> tuple[Output, ...]:
-        """In the order of folders and tags."""
-        return (*self.outputs, *self.known)
-
-
-@dataclass(slots=True)
-class Summary:
-    """Holds what a worker tells when it ends."""
-
-    worker: int
-    status: str = DONE
-    code: str = ""
-    message: str = ""
-    rule: str = ""
-    notes: list[str] = field(default_factory=list)
-    rows: dict[str, int] = field(default_factory=dict)
-    files: dict[str, dict[str, int]] = field(default_factory=dict)
-    """Of each output: where its rows are, below the folder of the run, and how many bytes each file has."""
-    iterations: int = 0
-    bytes_sent: int = 0
-    seconds: dict[str, float] = field(default_factory=dict)
-    peak_bytes: int = 0
-    choice: str = ""
-    """The representation of facts and why, where there was a choice."""
-    spilled: str = ""
-    """What was done about a memory that was too short."""
-    effort: list[Any] = field(default_factory=list)
-    """Of the recursion: seconds busy, seconds waiting, exchanges."""
-    profile: list[list[Any]] = field(default_factory=list)
-    """By rule, relation and iteration: facts derived, facts kept, seconds."""
-    steps: list[list[Any]] = field(default_factory=list)
-    """By rule, relation, place and text of a step: rows handed on."""
-    unsaved: str = ""
-    """Why checkpoints could not be written, if so."""
-    nulls: dict[str, list[int]] = field(default_factory=dict)
-    """The columns that have nulls although none were expected, by relation."""
-    unseen: str = ""
-    """The relation whose files cannot be read from here."""
-
-    @staticmethod
-    def read(text: str) -> Summary:
-        return Summary(**json.loads(text))
-
 
 def run_task(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yields the function that Spark runs once per worker."""
+    """Runs one worker: yields its results, where they go through Spark, and what it tells when it ends."""
     from pyspark import BarrierTaskContext, TaskContext
 
     context: Any = BarrierTaskContext.get() if job.tracker is None else TaskContext.get()
@@ -203,7 +78,7 @@ def run_task(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
         presence.leave_peers()
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         summary.peak_bytes = peak if sys.platform == "darwin" else peak * 1024
-        yield job.layout.summary_batch(json.dumps(asdict(summary)))
+        yield job.layout.summary_batch(summary.to_text())
     finally:
         # The driver hears this worker's signs of life until there is nothing more to come from it.
         presence.end()
@@ -223,29 +98,29 @@ def _ended_well_or_told(
         with allowed(memory), spilling_to(SpillPlace(local_folders(), job.encrypts_files)):
             yield from TaskRun(job, summary, met, clock, memory).run(batches)
     except Fault as fault:
-        summary.status, summary.code, summary.message = FAULT, fault.code, fault.message
+        summary.status, summary.code, summary.message = Status.FAULT, fault.code, fault.message
         summary.rule, summary.notes = fault.rule, list(fault.notes)
     except MeetsNulls as met:
-        summary.status, summary.nulls = NULLS, dict(met.columns)
+        summary.status, summary.nulls = Status.NULLS, dict(met.columns)
     except (Unfit, TooLarge) as problem:
-        summary.status, summary.message = UNFIT, str(problem)
+        summary.status, summary.message = Status.UNFIT, str(problem)
     except MemoryError:
-        summary.status, summary.message = UNFIT, "a worker ran out of memory"
+        summary.status, summary.message = Status.UNFIT, "a worker ran out of memory"
     except SameHash:
-        summary.status, summary.message = SAME_HASH, "two different texts have the same hash"
+        summary.status, summary.message = Status.SAME_HASH, "two different texts have the same hash"
     except Unseen as problem:
-        summary.status, summary.message, summary.unseen = UNSEEN, str(problem), problem.relation
+        summary.status, summary.message, summary.unseen = Status.UNSEEN, str(problem), problem.relation
     except (Unwritten, Unopened) as problem:
-        summary.status, summary.message = UNWRITTEN, str(problem)
+        summary.status, summary.message = Status.UNWRITTEN, str(problem)
     except Stale as problem:
-        summary.status, summary.message = STALE, str(problem)
+        summary.status, summary.message = Status.STALE, str(problem)
     except Unreachable as problem:
-        summary.status, summary.message = UNREACHABLE, str(problem)
+        summary.status, summary.message = Status.UNREACHABLE, str(problem)
     except (PeerLost, Refused, Taken) as problem:
-        summary.status, summary.message = LOST, str(problem)
+        summary.status, summary.message = Status.LOST, str(problem)
     except Exception as error:
         _log.exception("worker %s stopped", summary.worker)
-        summary.status, summary.message = BROKEN, "".join(traceback.format_exception_only(error)).strip()
+        summary.status, summary.message = Status.BROKEN, "".join(traceback.format_exception_only(error)).strip()
 
 
 def own_host(tracker: Address | None, context: Any) -> str:
@@ -318,6 +193,8 @@ class TaskRun:
             self.carrier.stop()
             yield from self._hand_over()
             raise
+        finally:
+            self.carrier.close()
 
     def _hand_over(self) -> Iterator[pa.RecordBatch]:
         """Yields what is known, for an executor that has the memory to go on with it."""

@@ -12,7 +12,7 @@ from emberlog.datatypes import INT
 from emberlog.engines.local import run as local_run
 from emberlog.engines.local.left_off import ATTEMPT, LeftOff
 from emberlog.engines.local.small_strata import PassedBound, SmallStrata
-from emberlog.engines.spark.task import DONE
+from emberlog.engines.spark.job import Status
 from emberlog.events import Event, IterationFinished
 from emberlog.io.local_relation import LocalRelation
 from emberlog.logical.statistics import NO_STATISTICS
@@ -77,7 +77,7 @@ def test_workers_of_a_job_go_on(
     assert resume is not None and resume.iteration == found.iteration
     job = replace(job, resume=resume.manifests, is_moved=resume.is_moved)
     summaries = run_tasks(job, monkeypatch)
-    assert [summary.status for summary in summaries] == [DONE] * workers
+    assert [summary.status for summary in summaries] == [Status.DONE] * workers
     assert sorted(facts_of(job, summaries)) == sorted(reference.evaluate(checked(text), {"arc": ARCS})["tc"])
     whole = run_tasks(job_for(text, {"arc": ARCS}, tmp_path / "whole", workers, HASH), monkeypatch)
     assert max(one.iterations for one in summaries) == max(one.iterations for one in whole)
