@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cluster.machines import Machine, Network
-from tests.cluster.standalone import Standalone
+from tests.cluster.standalone import Standalone, wait_until
 
 pytestmark = pytest.mark.usefixtures("isolated")
 
@@ -50,8 +50,7 @@ def test_an_address_of_its_own(machine: Machine, network: Network) -> None:
     ready = network.shared / "ready"
     ready.unlink(missing_ok=True)
     machine.start("listener", [sys.executable, "-c", LISTEN, machine.address, str(ready)], {})
-    while not ready.exists():
-        pass
+    wait_until(ready.exists, "the listener")
     with socket.create_connection((machine.address, 5000), timeout=10) as connection:
         assert connection.getpeername()[0] == machine.address
 
