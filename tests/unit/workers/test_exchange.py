@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import socket
 import struct
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
 import pytest
 
+from emberlog.engines.spark.job import Status
 from emberlog.workers.wire import exchange as exchange_module
 from emberlog.workers.wire.exchange import Exchange
 from emberlog.workers.wire.frames import PeerLost, framed
 from emberlog.workers.wire.messages import Mail, Message
+from tests.unit.workers.task_runs import job_for, run_tasks
 
 
 @contextmanager
@@ -219,3 +225,23 @@ def test_a_worker_that_is_gone_is_noticed_while_waiting() -> None:
         exchanges[1].close()
         with pytest.raises(PeerLost):
             exchanges[0].trade([Message(), Message()], {1}, None)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="descriptors are counted as Linux lists them")
+def test_a_worker_leaves_no_selector_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Links and what they read refer to each other, so without a word they stay until garbage is collected."""
+
+    def selectors() -> int:
+        return sum(
+            os.path.realpath(f"/proc/self/fd/{one}").endswith("[eventpoll]") for one in os.listdir("/proc/self/fd")
+        )
+
+    job = job_for("far(Y) :- arc(1, Y). far(Y) :- far(X), arc(X, Y).\n", {"arc": [(1, 2)]}, tmp_path)
+    gc.collect()
+    gc.disable()
+    try:
+        before = selectors()
+        assert [one.status for one in run_tasks(job, monkeypatch)] == [Status.DONE] * job.workers
+        assert selectors() == before
+    finally:
+        gc.enable()
