@@ -12,12 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame
 
-from emberlog.config import Execution, Limits
+from emberlog.config import Execution, Limits, Recovery
 from emberlog.database import Database
 from emberlog.diagnostics import EmberlogError
+from emberlog.engines.spark import job_inputs
 from emberlog.engines.spark.plain_scan import fixed_partitions, parquet_files
 from emberlog.events import Event, ExecutorChosen, IterationFinished, RulesProfiled, StratumFinished
 from emberlog.places import existing_folders
+from emberlog.workers.store.folders import Folder
 from emberlog.workers.wire.feeding import ParquetFiles
 from tests.spark.answers import facts_of
 
@@ -130,6 +132,24 @@ def test_files_that_workers_cannot_read_are_read_by_spark(
         assert facts_of(result["tc"]) == CLOSURE
     assert "Spark reads `arc` for the workers, which cannot" in caplog.text
     assert "is another file here than where the run was started" in caplog.text
+
+
+def test_files_of_the_run_that_workers_cannot_read_are_no_reason_to_try_for_ever(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a store that a machine has lost while the run goes on."""
+    written = job_inputs._written
+
+    def others(frame: DataFrame, folder: Folder, place: str) -> ParquetFiles:
+        found = written(frame, folder, place)
+        return replace(found, sizes=(1,) * len(found.sizes))
+
+    monkeypatch.setattr(job_inputs, "_written", others)
+    database["arc"] = database.spark.range(20).selectExpr("id AS a", "id + 1 AS b")
+    with pytest.raises(
+        EmberlogError, match=r"DL521.*in each of 2 attempts: worker \d cannot read what Spark wrote for it"
+    ):
+        database.datalog(TC, execution=Execution(executor="cyclic", recovery=Recovery(retries=1)))
 
 
 def test_a_frame_that_spark_computes(database: Database) -> None:

@@ -380,6 +380,8 @@ class Launcher:
                 case Status.NULLS:
                     found = ({name: frozenset(columns) for name, columns in one.nulls.items()} for one in summaries)
                     raise HasNulls(union_of(found))
+                case Status.UNSEEN if summary.unseen in self.inputs.unseen:
+                    raise Lost(f"worker {summary.worker:,} cannot read what Spark wrote for it: {summary.message}")
                 case Status.UNSEEN:
                     raise Unseen(summary.unseen, summary.message)
                 case Status.UNFIT | Status.UNREACHABLE:
