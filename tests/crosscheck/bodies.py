@@ -218,11 +218,13 @@ class Body:
                     break
         return [_Definition(name, tuple(equations)) for name, equations in found.items()]
 
-    def valuations(self, facts: Facts, tick: Callable[[], None], fault: Callable[[Fault], None]) -> Iterator[Valuation]:
-        """Those that satisfy the body. The faults of others are told, if they count."""
+    def valuations(
+        self, facts: Facts, tick: Callable[[], None], fault: Callable[[Fault, Valuation], None]
+    ) -> Iterator[Valuation]:
+        """Those that satisfy the body. The faults of others are told, if they count, with the values that there are."""
         for valuation, codes in self._extended(0, {}, frozenset(), facts, tick):
             if codes:
-                fault(Fault(*codes))
+                fault(Fault(*codes), valuation)
             else:
                 yield valuation
 

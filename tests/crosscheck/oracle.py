@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tests.crosscheck.aggregates import COUNTS, Contribution, aggregated
-from tests.crosscheck.bodies import Body, Facts, agrees, alternatives, evaluated
+from tests.crosscheck.bodies import Body, Facts, Valuation, agrees, alternatives, evaluated
 from tests.crosscheck.meaning import Fault, Known, Unclear, widened
 from tests.crosscheck.programs import Aggregate, Expr, Input, Program, Query, Rule, read_relations, variables
 
@@ -164,8 +164,17 @@ class _Evaluation:
             if self.steps > MOST_STEPS:
                 raise TooMuch
 
-        def told(fault: Fault) -> None:
-            self.codes.setdefault(rule.relation, set()).update(fault.codes)
+        def told(fault: Fault, valuation: Valuation) -> None:
+            """Beside the faults of the body an engine may tell those of the head."""
+            codes = self.codes.setdefault(rule.relation, set())
+            codes.update(fault.codes)
+            for term in rule.head:
+                for argument in term.arguments if isinstance(term, Aggregate) else (term,):
+                    if valuation.keys() >= set(variables(argument)):
+                        try:
+                            evaluated(argument, valuation)
+                        except Fault as other:
+                            codes.update(other.codes)
 
         facts: Facts = self.facts
         for body in self.bodies[id(rule)]:
@@ -182,7 +191,7 @@ class _Evaluation:
                             codes |= fault.codes
                     row.append(values if place in functions else values[0] if values else None)
                 if codes:
-                    told(Fault(*codes))
+                    told(Fault(*codes), valuation)
                 else:
                     yield tuple(row)
 

@@ -11,7 +11,12 @@ from typing import Any
 import pytest
 
 from emberlog import Database, EmberlogError
-from emberlog.config import Execution
+from emberlog.config import Execution, Limits
+from emberlog.engines.interpreter.interpreter import run
+from emberlog.optimize.pipeline import plan_program
+from tests.local_runs import SETUPS, run_locally
+from tests.oracle.evaluate import evaluate
+from tests.programs import checked
 
 Facts = Mapping[str, Sequence[tuple[Any, ...]]]
 
@@ -205,3 +210,24 @@ def test_a_fault_is_told_though_what_reads_it_is_null(part: str, rows: list[tupl
     """One value of `S` has none, whatever becomes of it."""
     program = f"declare e(x: int, y: int).\np(X) :- e(X, Y), S = shr(X, X - 5), {part}."
     assert answer(program, {"e": rows}) == "DL502"
+
+
+WITHOUT_VALUES = {
+    "a text that is not there, in a list": 'p(nth([S, S], 1)) :- e(_), S = nth(["a"], -2).',
+    "a list that is not there, in a list": "p(len([L, L])) :- e(_), L = [X, X], X = 1 div 0.",
+    "a null compared with it": 'p(D) :- e(_), null = T, D = date "9999-12-31" + 1 days, T != D.',
+    "beside a choice of nulls": 'p(D) :- e(_), null = T, D = date "9999-12-31" + 1 days, coalesce(T, T) != D.',
+    "a null in a condition": 'p(1) :- e(_), null = T, T != date "9999-12-31" + 1 days.',
+}
+
+
+@pytest.mark.parametrize("setup", [None, "cyclic-1", "cyclic-3"])
+@pytest.mark.parametrize("name", WITHOUT_VALUES)
+def test_a_value_that_is_not_there_is_told_by_workers_too(name: str, setup: str | None) -> None:
+    program = checked(f"{WITHOUT_VALUES[name]} e(1).")
+    with pytest.raises(EmberlogError) as expected:
+        evaluate(program, {})
+    plan = plan_program(program).plan
+    with pytest.raises(EmberlogError) as told:
+        _ = run(plan, {}, Limits()) if setup is None else run_locally(plan, {}, Limits(), SETUPS[setup])
+    assert [one.code for one in told.value.diagnostics] == [one.code for one in expected.value.diagnostics]

@@ -86,7 +86,8 @@ def _row_by_row(
 
 
 def compare(comparison: Comparison, left: Vector, right: Vector) -> Vector:
-    """Returns for which rows a comparison holds; with a null on a side it never does."""
+    """Returns for which rows a comparison holds; with a null on a side it never does. Where a side has no value it
+    cannot be told, null or not on the other side."""
     null = either(left.null, right.null)
     bad = either(left.bad, right.bad)
     if left.dtype == object and (null is not None or bad is not None):
@@ -95,10 +96,7 @@ def compare(comparison: Comparison, left: Vector, right: Vector) -> Vector:
         holds[there] = comparison.vector(left.values[there], right.values[there])
     else:
         holds = comparison.vector(left.values, right.values)
-    if null is not None:
-        holds = holds & ~null
-        bad = None if bad is None else bad & ~null
-    return Vector(holds, bad)
+    return Vector(holds if null is None else holds & ~null, bad)
 
 
 def missing_of(operands: Sequence[Vector]) -> Mask | None:

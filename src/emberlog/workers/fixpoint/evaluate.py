@@ -69,7 +69,7 @@ class Evaluator:
         return (lane if null is None else np.where(null, NULL, lane)), found.bad
 
     def _lane(self, found: Vector, type_: DataType) -> Lane:
-        """Returns values as they are kept; anything where there is none."""
+        """Returns values as they are kept; where there is none, one of the same type that can be read again."""
         values, missing = found.values, either(found.bad, found.null)
         if values.dtype == np.float64:
             return floats_to_lane(values)
@@ -77,7 +77,7 @@ class Evaluator:
             return values.astype(np.int64, copy=False)
         if missing is None:
             return self.texts.encode_values(values, type_)
-        lane, there = np.zeros(len(values), np.int64), ~missing
+        lane, there = np.full(len(values), self.texts.code("[]" if type_.parts else ""), np.int64), ~missing
         lane[there] = self.texts.encode_values(values[there], type_)
         return lane
 
@@ -132,7 +132,8 @@ class Evaluator:
         """Returns the fault of a condition in a row: that of its first side without a value."""
         one_row = {name: lane[row : row + 1] for name, lane in lanes.items()}
         for side in condition_expressions(condition):
-            if self._vector(side, one_row, 1).bad is not None:
+            bad = self._vector(side, one_row, 1).bad
+            if bad is not None and bad.any():
                 return self.fault(side, lanes, row)
         raise AssertionError(f"DL901: both sides of {condition} have a value")
 
