@@ -42,7 +42,6 @@ from emberlog.provenance.refutations import (
     Refuted,
     Refuter,
 )
-from emberlog.semantics.input_data import data_of
 from emberlog.semantics.model import (
     Absent,
     Bind,
@@ -58,6 +57,7 @@ from emberlog.semantics.model import (
     RecursionCase,
     Stratum,
 )
+from emberlog.semantics.rewriting.input_data import data_of
 from emberlog.syntax.ast import ComparisonOperator, Constant, Variable
 from tests.oracle.aggregates import aggregate
 from tests.oracle.evaluate import _apply_rules, _arguments, _combine, _in_type, _needed_relations, _written_rows

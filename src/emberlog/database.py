@@ -42,8 +42,8 @@ from emberlog.progress.run_line import shown_run
 from emberlog.render.cost_text import cost_text
 from emberlog.result import Explained, Result
 from emberlog.semantics.analysis import analyze
-from emberlog.semantics.input_data import mentioned_relations, report_missing_inputs
 from emberlog.semantics.model import CheckedProgram, Column, Match, Relation
+from emberlog.semantics.rewriting.input_data import mentioned_relations, report_missing_inputs
 from emberlog.shown import Shown
 from emberlog.source import Source
 from emberlog.syntax import ast
@@ -671,7 +671,7 @@ def _by_registering(name: str) -> Sequence[str]:
 
 
 def _without_problems(program: ast.Program) -> ast.Program:
-    if program.problems:
+    if not program.is_readable:
         raise EmberlogError(program.problems)
     return program
 

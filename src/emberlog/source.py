@@ -21,6 +21,8 @@ class Source:
 
     name: str
     text: str = field(repr=False)
+    is_souffle: bool = field(default=False, compare=False, repr=False)
+    """Whether it is in Soufflé's language, which hints speak then."""
 
     @cached_property
     def _line_starts(self) -> list[int]:

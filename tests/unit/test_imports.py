@@ -22,6 +22,8 @@ FLOORS = (
     ("syntax",),
     ("syntax.souffle",),
     ("dialects",),
+    ("semantics.model",),
+    ("semantics.rewriting",),
     ("semantics",),
     ("logical",),
     ("optimize", "profile"),

@@ -16,9 +16,11 @@ PLANNING_ENTRIES = (
     Entry(
         "DL302",
         "a body that is too long to plan",
-        "A plan is as deep as a body is long. Bodies of more than a hundred literals are not planned.",
+        "A plan is as deep as a body is long, and bodies of more than a hundred literals are not planned. Atoms that "
+        "share variables become relations of their own; but an aggregate is of all combinations of values, and "
+        "conditions stay together.",
         "Split the rule into several, each with a relation of its own.",
-        "A rule with 101 atoms in its body.",
+        "A rule with an aggregate in its head and 101 atoms in its body.",
         FoundBy.OTHER,
     ),
     Entry(

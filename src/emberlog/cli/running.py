@@ -30,8 +30,8 @@ from emberlog.progress.live_line import LiveLine
 from emberlog.render.answer_text import answer_text
 from emberlog.render.profile_text import profile_text, timing_text
 from emberlog.semantics.analysis import analyze
-from emberlog.semantics.input_data import report_missing_inputs
 from emberlog.semantics.model import CheckedProgram
+from emberlog.semantics.rewriting.input_data import report_missing_inputs
 from emberlog.source import Source
 from emberlog.syntax import ast
 from emberlog.syntax.parser import parse

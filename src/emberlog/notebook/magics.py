@@ -27,7 +27,7 @@ from emberlog.profile import RunProfile
 from emberlog.progress.live_line import BLINK, LiveLine
 from emberlog.render.answer_text import Answer
 from emberlog.result import Result
-from emberlog.semantics.input_data import defined_relations, mentioned_relations
+from emberlog.semantics.rewriting.input_data import defined_relations, mentioned_relations
 from emberlog.source import Source
 from emberlog.syntax import ast
 

@@ -10,7 +10,7 @@ from emberlog.diagnostics import nearest
 from emberlog.io.local_relation import LocalRelation
 from emberlog.result import Result
 from emberlog.semantics.analysis import parameters_of
-from emberlog.semantics.input_data import defined_relations
+from emberlog.semantics.rewriting.input_data import defined_relations
 from emberlog.syntax import ast
 
 

@@ -14,7 +14,7 @@ from emberlog.language.spellings import read_cell
 from emberlog.provenance.facts import FactBase
 from emberlog.render.wording import pattern_text
 from emberlog.semantics.model import CellValue, Column, Fact, Relation
-from emberlog.semantics.plain_rules import HOLDS
+from emberlog.semantics.rewriting.plain_rules import HOLDS
 from emberlog.source import Source
 from emberlog.syntax import ast
 from emberlog.syntax.parser import parse

@@ -9,9 +9,8 @@ from emberlog.deadline import check_time
 from emberlog.diagnostics import Diagnostic, Diagnostics
 from emberlog.language.aggregates import Aggregate
 from emberlog.language.registry import BUILT_IN, Functions
-from emberlog.semantics.column_names import distinct_names, names_from_heads
 from emberlog.semantics.dependencies import rules_by_relation
-from emberlog.semantics.input_data import data_of, with_data_beside_rules
+from emberlog.semantics.infer_types import CHECKING, TypeTable, infer_types
 from emberlog.semantics.model import (
     Absent,
     CheckedProgram,
@@ -25,14 +24,17 @@ from emberlog.semantics.model import (
     Relation,
 )
 from emberlog.semantics.normalize import Draft, Vocabulary, normalize
-from emberlog.semantics.plain_rules import plain_rules
 from emberlog.semantics.queries import check_queries
-from emberlog.semantics.relation_kinds import plain_kinds
 from emberlog.semantics.resolve import Signature, defined_relations, resolve
+from emberlog.semantics.rewriting.column_names import distinct_names, names_from_heads
+from emberlog.semantics.rewriting.input_data import data_of, with_data_beside_rules
+from emberlog.semantics.rewriting.plain_rules import plain_rules
+from emberlog.semantics.rewriting.relation_kinds import plain_kinds
 from emberlog.semantics.safety import order_body
 from emberlog.semantics.stratify import stratify
 from emberlog.semantics.timestamps import assign_time_roles
-from emberlog.semantics.typecheck import CHECKING, TypeTable, check_types, infer_types, unify_contributions
+from emberlog.semantics.typecheck import check_types
+from emberlog.semantics.widening import unify_contributions
 from emberlog.source import NOWHERE, Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import Constant, DeclarationKind

@@ -25,6 +25,10 @@ ELEMENTS = ("list!", "member!", "append", "prepend", "concat")
 """Functions whose arguments are lists and their elements."""
 
 
+KEEPING_TYPES = ("add_months", "truncate", "round")
+"""Functions that give a date for a date and a decimal for a decimal: of what has no type yet nothing can be said."""
+
+
 class ExpressionTyper:
     def __init__(
         self,
@@ -153,6 +157,10 @@ class ExpressionTyper:
         types = [self.type_of(argument) for argument in call.arguments]
         if function is None or not function.accepts(len(types)):
             return UNKNOWN
+        if function.name in KEEPING_TYPES and types[0] == UNKNOWN:
+            self.has_met_unknown = True
+            if not self.guesses:
+                return UNKNOWN
         if function.is_mixed or function in TESTS or function in (IF, MAKE):
             constants = beside_decimals(call.arguments, types)
             types = [
@@ -165,7 +173,7 @@ class ExpressionTyper:
             if not _accepts(wanted, found) or (found.is_decimal and wanted == NUMBER and not takes_decimals):
                 self.diagnostics.error(
                     "DL221",
-                    f"`{call.function}` needs {_described(wanted)}, and this is {found.described}",
+                    f"`{call.function.removesuffix('!')}` needs {_described(wanted)}, and this is {found.described}",
                     argument.span,
                     f"{function.signature}: {function.meaning}",
                 )
@@ -207,7 +215,7 @@ class ExpressionTyper:
         for (name, wanted), argument, found in zip(branch.fields, call.arguments[2:], types[2:], strict=True):
             joined = join_types(wanted, found)
             is_wider = joined is not None and joined != wanted and wanted.is_known
-            is_literal = isinstance(argument, ast.Constant) and beside_decimal(argument, found, wanted).type == wanted
+            is_literal = isinstance(argument, ast.Constant) and _has_digits_of(argument, found, wanted)
             if (joined is None or is_wider) and not is_literal:
                 self.diagnostics.error(
                     "DL275",
@@ -308,6 +316,12 @@ class SettledTyper(ExpressionTyper):
 
 OF_DECIMALS = ("abs", "floor", "ceil", "round", "order!")
 """Functions of numbers that know decimals as such; those of reals take them as floats."""
+
+
+def _has_digits_of(constant: ast.Constant, own: DataType, wanted: DataType) -> bool:
+    """Tells whether a number that is written beside a decimal has no more digits behind the point."""
+    found = beside_decimal(constant, own, wanted).type
+    return found.is_decimal and wanted.is_decimal and (found.scale or 0) <= (wanted.scale or 0)
 
 
 def beside_decimal(constant: ast.Constant, own: DataType, other: DataType) -> ast.Constant:

@@ -16,7 +16,7 @@ from emberlog.language.choices import TESTS
 from emberlog.language.records import RECORD, kind_of_field
 from emberlog.language.registry import PROCEDURES, Functions
 from emberlog.semantics.model import Absent, Compare, Fact, Holds, Match, Term
-from emberlog.semantics.plain_rules import body_variables
+from emberlog.semantics.rewriting.bodies import body_variables
 from emberlog.source import Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import ComparisonOperator, Expression, Variable
@@ -293,14 +293,16 @@ class _DraftWriter:
         """Returns the expression with parameters replaced; names of functions are checked on the way."""
         match expression:
             case ast.Wildcard(span):
-                self.diagnostics.error(
-                    "DL209", "`_` has no value", span, "it can only stand as an argument of a relation"
-                )
+                self._refuse_wildcard(span, "it can only stand as an argument of a relation")
                 return ast.Constant(0, span)
             case ast.Parameter(name, span):
                 return self._parameter(name, span)
-            case ast.Call(function) if function.startswith("$"):
-                return self._record(expression, tuple(map(self.value, expression.arguments)))
+            case ast.Call(function, fields) if function.startswith("$"):
+                if open_field := next((one for one in fields if isinstance(one, ast.Wildcard)), None):
+                    hint = "a field is left open in an atom, or beside `=`; to deny such a value, write `!(X = …)`"
+                    self._refuse_wildcard(open_field.span, hint)
+                    return ast.Constant("", expression.span)
+                return self._record(expression, tuple(map(self.value, fields)))
             case ast.Unary(operand, span):
                 return ast.Unary(self.value(operand), span)
             case ast.Binary(operator, left, right, span):
@@ -313,6 +315,9 @@ class _DraftWriter:
                 return expression
             case _:
                 assert_never(expression)
+
+    def _refuse_wildcard(self, span: Span, hint: str) -> None:
+        self.diagnostics.error("DL209", "`_` has no value", span, hint)
 
     def _pattern(self, expression: Expression) -> Expression:
         """Returns what a value is compared with: in `X = $Node(_, R)` any field may be left open."""
@@ -377,6 +382,8 @@ class _DraftWriter:
             hints = [f"did you mean `{guess}`?"] if guess else ["docs/language.md lists the functions"]
             if here is not None:
                 hints = [f"here it is {here}"]
+            if call.span.text.startswith("@"):
+                hints = [f'register it in Python: db.function("{call.function}", …)']
             if call.function in self.vocabulary.relations:
                 hints = [f"`{call.function}` is a relation: it stands in the body by itself, separated by a comma"]
             self.diagnostics.error("DL206", f"there is no function `{call.function}`", call.span, *hints)

@@ -11,7 +11,7 @@ from emberlog.semantics.elaborate import decimal_constant, elaborated
 from emberlog.semantics.expression_types import ExpressionTyper
 from emberlog.semantics.model import CheckedQuery, Column, Relation, Term
 from emberlog.semantics.normalize import Vocabulary, constant_value, refuse_null
-from emberlog.semantics.typecheck import whole_constant
+from emberlog.semantics.widening import whole_constant
 from emberlog.syntax import ast
 from emberlog.syntax.ast import Constant, Parameter, Variable
 
@@ -37,7 +37,7 @@ def check_queries(
             _term(term, index, relation, params, vocabulary, diagnostics)
             for index, term in enumerate(statement.atom.terms)
         )
-        if statement.window is not None and not relation.is_stream and not program.problems:
+        if statement.window is not None and not relation.is_stream and program.is_readable:
             diagnostics.error(
                 "DL241",
                 f"`{relation.name}` is not derived from a stream, so it has no window",

@@ -10,9 +10,13 @@ from emberlog.language.registry import AGGREGATES
 from emberlog.semantics.dependencies import Dependency, cycle_through, describe_cycle
 from emberlog.semantics.model import CheckedQuery, CoreRule, Match, Recursion, RecursionCase, Relation
 from emberlog.semantics.monotonicity import NonMonotoneStep, non_monotone_step
+from emberlog.semantics.rewriting.relation_kinds import choice_of
 from emberlog.semantics.stages import Stages, find_stages, query_limit, stage_variable
 from emberlog.syntax.ast import AggregateTerm
 from emberlog.syntax.printer import print_term
+
+KEEP_THE_BEST = "keep the best of each key by a subsumption: `p(x, c1) <= p(x, c2) :- c2 < c1.`"
+"""What Soufflé's language has for an aggregate in a recursion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,13 +168,25 @@ class _Decision:
         )
 
     def _refuse_step(self, rule: CoreRule, step: NonMonotoneStep) -> None:
+        cycle = f"the cycle: {describe_cycle(cycle_through(self._recursive_dependency(rule), self.inner))}"
+        if (chosen := choice_of(rule.relation)) is not None:
+            self.diagnostics.error(
+                "DL238",
+                f"`{chosen}` has a choice, and its rules read more of it than what it is chosen by",
+                step.span,
+                "which fact is chosen is known when all of them are there; what it is chosen by is known at once",
+                f"join `{chosen}` in its own rules on the columns of its choice only",
+            )
+            return
         self.diagnostics.error(
             "DL232",
             f"the recursion of `{rule.relation}` is not monotone in its aggregated value",
             step.span,
             step.reason,
-            f"the cycle: {describe_cycle(cycle_through(self._recursive_dependency(rule), self.inner))}",
-            "if you know that the aggregate may be applied early all the same, promise it: "
+            cycle,
+            KEEP_THE_BEST
+            if step.span.source.is_souffle
+            else "if you know that the aggregate may be applied early all the same, promise it: "
             "put @premappable before the rule",
         )
 
@@ -195,5 +211,7 @@ class _Decision:
             statement.head.span if statement else dependency.rule.span,
             f"the cycle: {describe_cycle(cycle_through(dependency, self.inner))}",
             reasons.get(function, f"{function} can count a contribution twice when the recursion comes round again"),
-            f"legal instead: min/max, mcount, msum, a stage argument ({staged}), or @iterations(n)",
+            "aggregate over a relation that does not depend on this one; only min and max may, as a subsumption"
+            if dependency.rule.span.source.is_souffle
+            else f"legal instead: min/max, mcount, msum, a stage argument ({staged}), or @iterations(n)",
         )

@@ -10,7 +10,7 @@ from emberlog.diagnostics import Diagnostics, Note, is_slip, nearest
 from emberlog.language.registry import PROCEDURES
 from emberlog.semantics.model import Column
 from emberlog.semantics.normalize import Vocabulary
-from emberlog.semantics.plain_rules import body_atoms
+from emberlog.semantics.rewriting.bodies import body_atoms
 from emberlog.source import NOWHERE, Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import DeclarationKind

@@ -279,7 +279,7 @@ class _Unbound:
             notes.append("`in` gives values of `in (1, 2)` and `in range(1, 9)`; of a list it asks whether it has one")
         elif where == "body" and (other := self._elsewhere(variable)):
             notes += [other, "to deny several things of one value, negate them together: `!(p(X, Y), q(Y))`"]
-        elif name[0].islower():
+        elif name[0].islower() and not variable.span.source.is_souffle:
             notes.append(f'if `{name}` is a constant, quote it: "{name}", or make it a parameter: ${name}')
         self.diagnostics.error("DL203", f"variable `{name}` is not bound", variable.span, *notes)
 

@@ -6,13 +6,16 @@ from textwrap import dedent
 
 import pytest
 
+from emberlog.config import Limits
 from emberlog.diagnostics import EmberlogError
+from emberlog.engines.interpreter.interpreter import run
 from emberlog.logical.build import LONGEST_BODY, build
 from emberlog.logical.invariants import check_invariants
 from emberlog.logical.nodes import Definition, Fixpoint, LogicalPlan, Values
 from emberlog.optimize.pipeline import optimize
 from emberlog.render.plan_text import plan_text
 from emberlog.semantics.model import RecursionCase
+from tests.oracle.evaluate import evaluate
 from tests.programs import checked
 
 
@@ -251,9 +254,9 @@ def test_a_program_with_open_parameters_can_be_planned() -> None:
     assert "X > $low" in plan_text(optimize(plan).plan)
 
 
-def body_of(length: int) -> str:
+def body_of(length: int, head: str = "X0") -> str:
     literals = ", ".join(f"q(X{i}, X{i + 1})" for i in range(length))
-    return f"declare q(int a, int b). p(X0) :- {literals}."
+    return f"declare q(int a, int b). p({head}) :- {literals}."
 
 
 def test_a_long_body_can_be_planned() -> None:
@@ -261,9 +264,20 @@ def test_a_long_body_can_be_planned() -> None:
     assert plan_text(optimized)
 
 
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [("", {1, 2, 3, 4}), (", X0 < X120", set()), (", !q(X120, X0)", {1, 2, 3}), (", q(X0, X0 + 1)", {1, 2})],
+)
+def test_a_longer_body_is_divided(condition: str, expected: set[int]) -> None:
+    program = checked(body_of(LONGEST_BODY + 50).removesuffix(".") + condition + ".")
+    cycle = {"q": {(1, 2), (2, 3), (3, 1), (4, 4)}}  # 120 steps lead back to where they begin
+    assert evaluate(program, cycle)["p"] == {(one,) for one in expected}
+    assert run(optimize(build(program)).plan, cycle, Limits())["p"] == {(one,) for one in expected}
+
+
 def test_a_body_that_is_too_long_is_an_error_that_says_so() -> None:
     with pytest.raises(EmberlogError) as caught:
-        built(body_of(LONGEST_BODY + 1))
+        built(body_of(LONGEST_BODY + 1, "count<_>"))
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.code == "DL302"
     assert diagnostic.message == "the body of rule `r1` has 101 parts; at most 100 can be planned"

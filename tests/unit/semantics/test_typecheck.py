@@ -1,6 +1,18 @@
 import pytest
 
-from emberlog.datatypes import BOOL, FLOAT, INT, STRING, UNKNOWN, DataType, list_of, pair_of
+from emberlog.datatypes import (
+    BOOL,
+    DATE,
+    FLOAT,
+    INT,
+    STRING,
+    TIMESTAMP,
+    UNKNOWN,
+    DataType,
+    decimal_of,
+    list_of,
+    pair_of,
+)
 from emberlog.semantics.expression_types import ExpressionTyper
 from emberlog.semantics.model import Column
 from emberlog.syntax.ast import Call, Constant, Expression, Variable
@@ -16,6 +28,21 @@ def test_types_come_from_constants_declarations_and_rules() -> None:
     assert types("declare a(x: string). p(X) :- a(X). q(X) :- p(X).", "q") == [STRING]
     assert types("p(Y) :- a(X), Y = len(X).", "p") == [INT]
     assert types("p(X) :- a(X).", "p") == [UNKNOWN]
+
+
+@pytest.mark.parametrize(
+    ("call", "value", "type_"),
+    [
+        ("add_months(X, 2)", 'date "2024-02-29"', DATE),
+        ("add_months(X, 2)", 'timestamp "2024-02-29 10:00"', TIMESTAMP),
+        ('truncate(X, "month")', 'date "2024-02-29"', DATE),
+        ("round(X, 1)", "1.25m", decimal_of(1)),
+        ("round(X, 1)", "1.25", FLOAT),
+    ],
+)
+def test_the_order_of_rules_says_nothing_of_types(call: str, value: str, type_: DataType) -> None:
+    reading, giving = f"q(Y) :- p(X), Y = {call}.", f"p(X) :- e(_), X = {value}. e(1)."
+    assert types(f"{reading} {giving}", "q") == types(f"{giving} {reading}", "q") == [type_]
 
 
 def test_types_travel_round_a_recursion() -> None:

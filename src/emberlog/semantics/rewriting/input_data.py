@@ -13,7 +13,7 @@ from emberlog.datatypes import UNKNOWN, DataType
 from emberlog.diagnostics import Diagnostics, nearest
 from emberlog.language.records import READ, grammar_of
 from emberlog.semantics.model import CheckedProgram, Column
-from emberlog.semantics.plain_rules import body_atoms
+from emberlog.semantics.rewriting.bodies import body_atoms
 from emberlog.source import NOWHERE
 from emberlog.syntax import ast
 from emberlog.syntax.ast import DeclarationKind

@@ -8,25 +8,27 @@ is a minimum or a maximum, which is legal in a recursion.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from emberlog.diagnostics import Diagnostics, nearest
-from emberlog.semantics.input_data import copying_rule, data_of
 from emberlog.semantics.model import Column
-from emberlog.semantics.plain_rules import body_atoms, subsumed_facts_of
+from emberlog.semantics.rewriting.bodies import body_atoms
+from emberlog.semantics.rewriting.column_names import distinct_names, names_from_heads
+from emberlog.semantics.rewriting.input_data import copying_rule, data_of
+from emberlog.semantics.rewriting.plain_rules import subsumed_facts_of
+from emberlog.semantics.rewriting.subsumptions import BETTER, best_column, best_of_key, one_way, sides_of
 from emberlog.source import Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import ComparisonOperator, Variable
 
-_STRICT = {ComparisonOperator.LESS: "min", ComparisonOperator.GREATER: "max"}
-_LOOSE = {ComparisonOperator.LESS_OR_EQUAL: "min", ComparisonOperator.GREATER_OR_EQUAL: "max"}
-_TURNED = {
-    ComparisonOperator.LESS: ComparisonOperator.GREATER,
-    ComparisonOperator.GREATER: ComparisonOperator.LESS,
-    ComparisonOperator.LESS_OR_EQUAL: ComparisonOperator.GREATER_OR_EQUAL,
-    ComparisonOperator.GREATER_OR_EQUAL: ComparisonOperator.LESS_OR_EQUAL,
-}
+_ROUND = " (round)"
+"""Stands behind the name of a relation that chooses in a recursion, where its facts have the round they come from."""
+
+
+def choice_of(name: str) -> str | None:
+    """Returns the relation whose choice in a recursion a relation with this name is; None if it is no such relation."""
+    return name.removesuffix(_ROUND) if name.endswith(_ROUND) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +124,11 @@ class _Rewriting:
 
     def _rule(self, head: str, terms: Sequence[ast.HeadTerm], parts: Sequence[ast.BodyPart], span: Span) -> None:
         """Adds a rule of ours."""
-        if head not in self.declarations:
+        is_written = head in self.declarations or head in self.subsumed
+        if not is_written:
             self.made_up.add(head)
         number = sum(isinstance(one, ast.Rule) and one.head.predicate == head for one in self.added) + 1
-        label = f"{head} (kept)" if head in self.declarations or head in self.subsumed else head
+        label = f"{head} (kept)" if is_written else head
         own = ast.Head(head, tuple(terms), None, span, span)
         body = ast.Conjunction(tuple(parts), span)
         self.added.append(ast.Rule(own, body, label if number == 1 else f"{label} {number}", (), span))
@@ -174,7 +177,7 @@ class _Rewriting:
             return
         if self._is_refused(name, "a subsumption", span):
             return
-        column = _best_column(rules[0]) if len(rules) == 1 else None
+        column = best_column(rules[0]) if len(rules) == 1 else None
         if column is not None:
             self._let_data_be_copied(name, span)
             self._aggregate(name, *column)
@@ -183,17 +186,18 @@ class _Rewriting:
         other = f"or let a relation that is not in the recursion read `{name}`, and give that one the subsumption"
         if self._is_refused(name, "a subsumption of more than one column", span, hint, other):
             return
-        arity = len(_pairs(rules[0]))
+        arity = len(sides_of(rules[0]))
+        names = distinct_names(names_from_heads((one.head for one in self._own_rules(name)), arity))
         whole = self._set_apart(name, span)
         gone = f"{name} (gone)"
-        if len(rules) == 1 and (best := _best_of_key(rules[0])) is not None:
+        if len(rules) == 1 and (best := best_of_key(rules[0])) is not None:
             self._leave_best(name, gone, whole, best, arity, span)
-        elif len(rules) == 1 and (parts := _one_way(rules[0])) is not None:
+        elif len(rules) == 1 and (parts := one_way(rules[0])) is not None:
             worse = rules[0].head.terms[:arity]
             self._rule(gone, worse, _reading(parts, name, whole), span)
         else:
             self._leave_smallest(name, gone, whole, rules, span)
-        own = _variables("X", arity, span)
+        own = tuple(Variable(one, span) for one in names)
         self._rule(name, own, (_atom(whole, own, span), _atom(gone, own, span, negated=True)), span)
 
     def _leave_best(
@@ -201,9 +205,9 @@ class _Rewriting:
     ) -> None:
         """Compares facts with the best value of their key, and not with each other."""
         place, operator = best
-        keys = [index for index, (one, other) in enumerate(_pairs(self.subsumed[name][0])) if one == other]
+        keys = [index for index, (one, other) in enumerate(sides_of(self.subsumed[name][0])) if one == other]
         own, value = _variables("X", arity, span), Variable("Best", span)
-        aggregate = ast.AggregateTerm(_STRICT[operator], (own[place],), span)
+        aggregate = ast.AggregateTerm(BETTER[operator], (own[place],), span)
         kept = f"{name} (best)"
         terms = tuple(one if index in (*keys, place) else ast.Wildcard(span) for index, one in enumerate(own))
         self._rule(kept, (*(own[index] for index in keys), aggregate), (_atom(whole, terms, span),), span)
@@ -214,7 +218,7 @@ class _Rewriting:
     def _leave_smallest(self, name: str, gone: str, whole: str, rules: Sequence[ast.Rule], span: Span) -> None:
         """Where two facts subsume each other, the smaller one stays."""
         subsumed = f"{name} (subsumed)"
-        arity = len(_pairs(rules[0]))
+        arity = len(sides_of(rules[0]))
         for rule in rules:
             assert rule.body is not None
             self._rule(subsumed, rule.head.terms, _reading(rule.body.parts, name, whole), rule.span)
@@ -265,7 +269,7 @@ class _Rewriting:
             self._is_refused(name, "a choice", span, hint)
             return
         self._choose_in_rounds(name, keys, span)
-        others = _atom(f"{name} (round)", (ast.Wildcard(span), *own), span)
+        others = _atom(f"{name}{_ROUND}", (ast.Wildcard(span), *own), span)
         self._rule(name, own, (others,), span)
 
     def _reads_only_itself(self, rule: ast.Rule) -> bool:
@@ -280,7 +284,7 @@ class _Rewriting:
     def _choose_in_rounds(self, name: str, keys: frozenset[int], span: Span) -> None:
         """Lets each fact have the round in which it is derived: of a key the first counts, and what led to it led to
         it before, so that nothing that is chosen stands on itself."""
-        rounds = f"{name} (round)"
+        rounds = f"{name}{_ROUND}"
 
         def in_rounds(one: ast.Statement) -> ast.Statement:
             if not (isinstance(one, ast.Rule) and one.head.predicate == name):
@@ -387,66 +391,3 @@ def _is_smaller(first: Sequence[Variable], second: Sequence[Variable], span: Spa
     if len(alternatives) == 1:
         return alternatives[0].parts[0]
     return ast.Disjunction(tuple(alternatives), span)
-
-
-def _pairs(rule: ast.Rule) -> list[tuple[ast.Expression, ast.Expression]]:
-    terms = [term for term in rule.head.terms if not isinstance(term, ast.AggregateTerm)]
-    half = len(terms) // 2
-    return list(zip(terms[:half], terms[half:], strict=True))
-
-
-def _orders(rule: ast.Rule) -> Iterator[tuple[int, ComparisonOperator]]:
-    """Yields which columns the body of a subsumption compares, and how the better side stands to the worse one."""
-    pairs = _pairs(rule)
-    for part in rule.body.parts if rule.body else ():
-        if isinstance(part, ast.Comparison) and part.operator in _TURNED:
-            if (part.right, part.left) in pairs:
-                yield pairs.index((part.right, part.left)), part.operator
-            elif (part.left, part.right) in pairs:
-                yield pairs.index((part.left, part.right)), _TURNED[part.operator]
-
-
-def _best_column(rule: ast.Rule) -> tuple[int, str] | None:
-    """Returns the one column that a subsumption compares, and the aggregate that keeps what it keeps; None if there is
-    more to it."""
-    assert rule.body is not None
-    orders = list(_orders(rule))
-    if len(orders) != 1 or len(rule.body.parts) != 3:
-        return None
-    (place, operator), pairs = orders[0], _pairs(rule)
-    plain = [one for index, (one, other) in enumerate(pairs) if index != place and one == other]
-    if len(plain) < len(pairs) - 1 or not all(isinstance(one, Variable) for one in (*plain, *pairs[place])):
-        return None
-    if len({*plain, *pairs[place]}) < len(pairs) + 1:
-        return None
-    return place, {**_STRICT, **_LOOSE}[operator]
-
-
-def _best_of_key(rule: ast.Rule) -> tuple[int, ComparisonOperator] | None:
-    """Returns the one column that a subsumption compares, and how, if every other one is the same or may be anything;
-    facts that tie stay."""
-    assert rule.body is not None
-    orders, pairs = list(_orders(rule)), _pairs(rule)
-    if len(orders) != 1 or len(rule.body.parts) != 3 or orders[0][1] not in _STRICT:
-        return None
-    terms = [*(one for one, _ in pairs), *(other for one, other in pairs if one != other)]
-    is_free = all(isinstance(one, Variable) for one in terms) and len(set(terms)) == len(terms)
-    return orders[0] if is_free else None
-
-
-def _one_way(rule: ast.Rule) -> tuple[ast.BodyPart, ...] | None:
-    """Returns the body of a subsumption by which no two facts subsume each other; None if they may."""
-    assert rule.body is not None
-    orders = dict(_orders(rule))
-    if any(operator in _STRICT for operator in orders.values()):
-        return rule.body.parts
-    pairs = _pairs(rule)
-    if not all(one == other or index in orders for index, (one, other) in enumerate(pairs)):
-        return None
-    differ = [
-        ast.Conjunction((ast.Comparison(ComparisonOperator.NOT_EQUAL, *pairs[index], rule.span),), rule.span)
-        for index in orders
-    ]
-    if not differ:
-        return None
-    return (*rule.body.parts, differ[0].parts[0] if len(differ) == 1 else ast.Disjunction(tuple(differ), rule.span))
