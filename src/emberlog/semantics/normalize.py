@@ -22,7 +22,7 @@ from emberlog.syntax import ast
 from emberlog.syntax.ast import ComparisonOperator, Expression, Variable
 from emberlog.syntax.declared_types import unknown_branch
 from emberlog.syntax.elsewhere import ELSEWHERE
-from emberlog.syntax.expression_parser import BETWEEN, IN_RANGE, ONE_OF, negated, test_value
+from emberlog.syntax.expression_parser import BETWEEN, FORMATTED, IN_RANGE, ONE_OF, negated, test_value
 from emberlog.syntax.printer import print_expression
 
 LONGEST_RANGE = 1_000_000
@@ -307,6 +307,9 @@ class _DraftWriter:
                 return ast.Unary(self.value(operand), span)
             case ast.Binary(operator, left, right, span):
                 return ast.Binary(operator, self.value(left), self.value(right), span)
+            case ast.Call(name, parts, span) if name == FORMATTED:
+                texts = [one if ast.is_text(one) else ast.Call("string", (one,), one.span) for one in parts]
+                return self.value(texts[0] if len(texts) == 1 else ast.Call("cat", tuple(texts), span))
             case ast.Call(function, arguments, span):
                 call = ast.Call(function, tuple(map(self.value, arguments)), span)
                 self._check_call(call)

@@ -396,6 +396,11 @@ class Program(Shown):
         return self.source.text
 
 
+def is_text(expression: Expression) -> bool:
+    """Tells whether an expression is a text as it is written."""
+    return isinstance(expression, Constant) and isinstance(expression.value, str) and expression.meant is None
+
+
 def variables_of(expression: HeadTerm) -> tuple[Variable, ...]:
     """Returns the variables in an expression, in the order of the text, repeated ones repeated."""
     if isinstance(expression, Variable):  # nearly all are

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import reduce
+from itertools import groupby
 
 from emberlog.datatypes import DATE, DURATION, INT_MAX, INT_MIN, TIMESTAMP, decimal_of
 from emberlog.language.spellings import UNITS, read_date, read_timestamp
@@ -11,6 +13,7 @@ from emberlog.source import Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import BinaryOperator, ComparisonOperator, Expression
 from emberlog.syntax.foreign_forms import ForeignForms
+from emberlog.syntax.formatted_text import StrayBrace, ValueInside, pieces_of
 from emberlog.syntax.lexer import Token, TokenKind
 from emberlog.syntax.token_reader import DEEPEST
 from emberlog.syntax.vocabulary import AGGREGATE_NAMES, LITERALS, TIME_UNITS
@@ -31,6 +34,9 @@ INFIX_TESTS = ("in", "like", "between")
 
 BETWEEN, LIKE, ONE_OF, IN_RANGE, MEMBER = "between!", "like!", "in!", "range!", "member!"
 """What such tests are called in the tree."""
+
+FORMATTED = "format!"
+"""What a text with values inside is a call of: its texts and values, from left to right."""
 
 _MOMENTS = ("date", "timestamp")
 _MEANT = frozenset((*LITERALS, *_MOMENTS, "if"))
@@ -65,6 +71,20 @@ def negated(condition: Expression) -> Expression:
             return inner
         case _:
             return ast.Call("not!", (condition,), condition.span)
+
+
+def _joined(parts: Iterable[Expression], span: Span) -> Expression:
+    """Returns a text with values inside; texts that follow each other are one."""
+    joined: list[Expression] = []
+    for is_plain, group in groupby(parts, ast.is_text):
+        if is_plain:
+            text = "".join(str(one.value) for one in group if isinstance(one, ast.Constant))
+            joined += [ast.Constant(text, span)] if text else []
+        else:
+            joined += group
+    if any(not ast.is_text(one) for one in joined):
+        return ast.Call(FORMATTED, tuple(joined), span)
+    return joined[0] if joined else ast.Constant("", span)
 
 
 def test_value(test: ast.Atom) -> Expression:
@@ -271,6 +291,8 @@ class ExpressionParser(ForeignForms):
             return ast.Call(token.text, arguments, token.span.to(end.span))
         if token.text == "_":
             return ast.Wildcard(token.span)
+        if token.text == "f" and self.peek().kind is TokenKind.STRING and self.peek().span.start == token.span.end:
+            return self._formatted(token, self.take())
         self._refuse_aggregate(token)
         if token.is_quoted:
             raise self.problem(
@@ -280,6 +302,26 @@ class ExpressionParser(ForeignForms):
                 "a variable is a plain name; text is quoted with \" or '",
             )
         return ast.Variable(token.text, token.span)
+
+    def _formatted(self, start: Token, string: Token) -> Expression:
+        """Reads `f"{From} to {To}"`: the texts and the values as texts, joined."""
+        span = start.span.to(string.span)
+        parts: list[Expression] = []
+        for piece in pieces_of(string, self.diagnostics):
+            match piece:
+                case str():
+                    parts.append(ast.Constant(piece, string.span))
+                case StrayBrace(place):
+                    hint = "a value stands between `{` and `}`; the brace itself is written twice, `{{`"
+                    raise self.problem("DL110", f"nothing belongs to this `{place.text}`", place, hint)
+                case ValueInside(tokens):
+                    inner = type(self)(tokens, self.diagnostics)
+                    inner.begun = self.begun
+                    value = inner.expression()
+                    if inner.peek().kind is not TokenKind.END:
+                        raise inner.expected("`}`")
+                    parts.append(value)
+        return _joined(parts, span)
 
     def _choice(self, start: Token) -> Expression:
         """`if(X > 3, "many", "few")`"""

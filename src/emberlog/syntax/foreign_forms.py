@@ -38,6 +38,12 @@ class ForeignForms(TokenReader):
             hint = _DIRECTIVES.get(name.text, "a full stop ends a statement, and begins none")
         raise self.problem("DL122", f"`.{name.text}` has no meaning here", start.to(name.span), hint)
 
+    def refuse_order(self) -> None:
+        """Refuses `order by X` and `limit 10` behind a query."""
+        if self.peek().is_word("order", "limit", "offset") and self.previous().is_symbol("?"):
+            hint = 'sort what comes out: `result["p"].sort("X").head(10)`; in a rule, `top<10, X>` keeps the largest'
+            raise self.problem("DL122", "an answer is a set, without an order", self.peek().span, hint)
+
     def refuse_arrow(self) -> None:
         """Refuses `a(X) => b(X).` and the like, behind a head."""
         first, second = self.peek(), self.peek(1)

@@ -24,7 +24,7 @@ def parse(source: Source, types: frozenset[str] = frozenset()) -> ast.Program:
     """Returns the syntax tree of a program; raises EmberlogError with every syntax error. `types` are those that are
     declared elsewhere."""
     program = parse_tolerantly(source, types)
-    if program.problems:
+    if not program.is_readable:
         raise EmberlogError(program.problems)
     return program
 
@@ -75,6 +75,7 @@ class _Parser(BodyParser, DeclarationParser):
     def _statement(self) -> list[ast.Statement]:
         token = self.peek()
         self.refuse_directive()
+        self.refuse_order()
         if token.is_symbol("@"):
             return [self._annotated()]
         if token.is_symbol("{"):
@@ -115,6 +116,8 @@ class _Parser(BodyParser, DeclarationParser):
             guess = nearest(name.text, ANNOTATIONS)
             known = " and ".join(f"@{known}" for known in sorted(ANNOTATIONS))
             hint = f"did you mean @{guess}?" if guess else f"known are {known}"
+            if name.text in ("until", "while"):
+                hint = "a recursion ends when nothing changes; bound it by a condition in its rules, or @iterations(20)"
             self.report("DL117", f"`@{name.text}` is not an annotation", span, hint)
         elif len(arguments) != ANNOTATIONS[name.text]:
             example = "@iterations(20)" if name.text == "iterations" else f"@{name.text}"

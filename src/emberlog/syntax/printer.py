@@ -249,12 +249,31 @@ def _call(function: str, arguments: tuple[ast.Expression, ...]) -> str:
             return f"{print_expression(value)}.{_name_of_field(opening, place)}"
         case "record!", (ast.Constant(str() as opening), _, *values):
             return f"{opening}{', '.join(map(print_expression, values))}{ending(opening)}"
+        case "format!", parts:
+            return _formatted(parts)
         case "text!", (value, _):
             return f"string({print_expression(value)})"
         case (("timestamp!" | "whole_day!"), (value,)):
             return print_expression(value)
         case _:
             return f"{function}({', '.join(map(print_expression, arguments))})"
+
+
+def _formatted(parts: Sequence[ast.Expression]) -> str:
+    """Prints a text with values inside; what cannot stand in braces is joined by `cat`."""
+    values = [print_expression(one) for one in parts if not ast.is_text(one)]
+    quote = next((one for one in "\"'" if not any(one in value for value in values)), None)
+    if quote is None or any(brace in value for value in values for brace in "{}"):
+        texts = (one if ast.is_text(one) else ast.Call("string", (one,)) for one in parts)
+        return _call("cat", tuple(texts)) if len(parts) > 1 else f"string({values[0]})"
+
+    def printed(part: ast.Expression) -> str:
+        if not ast.is_text(part):
+            return f"{{{print_expression(part)}}}"
+        inside = print_expression(part)[1:-1].replace("{", "{{").replace("}", "}}")
+        return inside if quote == '"' else inside.replace('\\"', '"').replace("'", "\\'")
+
+    return f"f{quote}{''.join(map(printed, parts))}{quote}"
 
 
 def _name_of_field(opening: ast.Expression, place: int) -> str:

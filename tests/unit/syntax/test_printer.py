@@ -16,6 +16,8 @@ def formatted(text: str) -> str:
         ("r1:tc(X,Y)<-arc(X,Y).", "r1: tc(X, Y) :- arc(X, Y).\n"),
         ("p(X):-q(X),not r(X),X<>3,X==X.", "p(X) :- q(X), !r(X), X != 3, X = X.\n"),
         ("p(X % 2, X-(Y-Z), (X+Y)*Z, -(1), -X, - -1).", "p(X mod 2, X - (Y - Z), (X + Y) * Z, -(1), -X, --1).\n"),
+        ("p(f'{X}-{Y+1}\\n',f\"{{{X}}}\",f'').", 'p(f"{X}-{Y + 1}\\n", f"{{{X}}}", "").\n'),
+        ('p(f\'{upper("x")} "{X}"\').', 'p(f\'{upper("x")} "{X}"\').\n'),
         ("EDGE(int src, Float w aggregate MIN)", "declare EDGE(src: int, w: float aggregate min).\n"),
         ("{ride(Ts: Timestamp)}", "STREAM ride(Ts: timestamp).\n"),
         ("query tc(1, Y).", "tc(1, Y)?\n"),
