@@ -3,6 +3,7 @@ one."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import time
@@ -45,8 +46,8 @@ def tables(checked: CheckedProgram, facts: Facts) -> dict[str, pa.Table]:
 
 def run(only: Sequence[str], rows: int, engine: str) -> Iterator[str]:
     """Yields a line of a table for each analysis, and the counts that its summary has."""
-    yield "| analysis | rules | rows | engine | seconds | answers |"
-    yield "| --- | ---: | ---: | --- | ---: | ---: |"
+    yield "| analysis | rules | rows | engine | seconds | memory at most | answers |"
+    yield "| --- | ---: | ---: | --- | ---: | ---: | ---: |"
     compiler = shutil.which("souffle")
     for name in only or list(ANALYSES):
         checked = checked_analysis(name)
@@ -62,13 +63,32 @@ def run(only: Sequence[str], rows: int, engine: str) -> Iterator[str]:
             answers = {output: result[output].count() for output in checked.outputs}
             seconds = time.perf_counter() - since
             summary = sorted(map(tuple, result["summary"].collect()))
+            memory = peak_memory()
         row = f"{name} | {len(checked.rules):,} | {read:,}"
-        yield f"| {row} | {engine} | {seconds:.1f} | {sum(answers.values()):,} |"
+        yield f"| {row} | {engine} | {seconds:.1f} | {memory / 2**30:.1f} GiB | {sum(answers.values()):,} |"
         if compiler is not None:
-            yield f"| {row} | compiled Soufflé | {_by_souffle(compiler, name, given):.1f} | |"
+            yield f"| {row} | compiled Soufflé | {_by_souffle(compiler, name, given):.1f} | | |"
         yield from (f"    {text}: {count:,}" for text, count in summary)
     if compiler is None:
         yield "Soufflé is not on the path."
+
+
+def peak_memory() -> int:
+    """Returns the most bytes that this process and those it started, Java among them, have had in memory, each at its
+    own time; so an analysis has a process of its own if that is asked for."""
+    parents: dict[int, int] = {}
+    peaks: dict[int, int] = {}
+    for path in Path("/proc").glob("[0-9]*/status"):
+        try:
+            fields = dict(line.split(":", 1) for line in path.read_text(encoding="utf-8").splitlines() if ":" in line)
+        except (OSError, UnicodeDecodeError):
+            continue  # it has ended
+        parents[int(path.parent.name)] = int(fields["PPid"])
+        peaks[int(path.parent.name)] = int(fields.get("VmHWM", "0 kB").split()[0]) * 1024
+    ours = {os.getpid()}
+    while found := {one for one, parent in parents.items() if parent in ours} - ours:
+        ours |= found
+    return sum(peaks.get(one, 0) for one in ours)
 
 
 def _by_souffle(compiler: str, name: str, given: dict[str, pa.Table]) -> float:

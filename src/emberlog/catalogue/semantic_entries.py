@@ -466,4 +466,13 @@ SEMANTIC_ENTRIES = (
         FoundBy.OTHER,
         is_warning=True,
     ),
+    Entry(
+        "DL298",
+        "a directive of Soufflé that changes nothing",
+        "A program of Soufflé says to which file an output goes, or how large a relation may grow. Here options of the "
+        "run say that, so the directive is passed over; the answers are complete.",
+        "Take the option that the hint names, or leave the parameters out.",
+        '.decl p(x: number)\np(1).\n.output p(filename="p.csv")\n',
+        is_warning=True,
+    ),
 )

@@ -178,7 +178,7 @@ SYNTAX_ENTRIES = (
         "DL124",
         "a declaration that does not fit",
         "In a program of Soufflé a relation is declared once, a type is made of types of one kind and not of itself, "
-        "and a component exists, is no part of itself and gets the arguments that it takes.",
+        "and a component exists, is no part of itself and gets the arguments that it takes; so do functors and ranges.",
         "Compare the declaration with the place that the error shows.",
         ".decl p(x: number)\n.decl p(x: symbol)\n",
     ),

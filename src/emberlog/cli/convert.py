@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     from emberlog.syntax.printer import print_program
 
     program = parse_tolerantly(read_source(arguments.program), SOUFFLE)
-    if program.problems:
+    if not program.is_readable:
         raise EmberlogError(program.problems)
     for file in program.files:
         print(f"// emberlog run … --input {file.relation}={file.path}")

@@ -159,6 +159,9 @@ def read_cells(path: Path, arity: int, text: TextFormat) -> Cells:
 
 def _undecodable(path: Path, text: TextFormat, data: bytes, error: UnicodeError) -> EmberlogError:
     hints = []
+    if data.startswith(b"\x1f\x8b"):
+        hint = f"it is compressed by gzip, which the name of a file tells: call it `{path.name}.gz`"
+        return fail("DL406", f"`{path}` is not text in {text.encoding_shown}", None, hint)
     if isinstance(error, UnicodeDecodeError):
         line = data.count(b"\n", 0, error.start) + 1
         hints = [f"line {line:,} has the byte 0x{data[error.start]:02x}, which cannot stand there"]

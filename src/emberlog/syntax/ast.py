@@ -11,7 +11,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from emberlog.datatypes import DataType, type_of_value
-from emberlog.diagnostics import Diagnostic
+from emberlog.diagnostics import Diagnostic, Severity
 from emberlog.shown import Shown
 from emberlog.source import NOWHERE, Source, Span
 
@@ -387,6 +387,11 @@ class Program(Shown):
     """The names in statements that could not be read: whatever they mean, they are not unknown."""
     files: tuple[FactFile, ...] = ()
     """Where facts are, if the program says so."""
+
+    @property
+    def is_readable(self) -> bool:
+        """Tells whether all of its text could be read; there may be warnings."""
+        return all(one.severity is Severity.WARNING for one in self.problems)
 
     def __repr__(self) -> str:
         count = len(self.statements)

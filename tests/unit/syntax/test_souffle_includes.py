@@ -54,6 +54,32 @@ def test_a_file_is_found_beside_its_reader_and_beside_those_above(folder: Path) 
     assert answers(folder / "main.dl", "reach") == [(1, 2), (1, 3), (2, 3)]
 
 
+def test_a_file_that_says_once_is_read_once(folder: Path) -> None:
+    (folder / "types.dl").write_text(f".once\n{TYPES}")
+    (folder / "main.dl").write_text(f'.include "types.dl"\n{PLAIN}')
+    assert answers(folder / "main.dl", "reach") == [(1, 2), (1, 3), (2, 3)]
+    (folder / "types.dl").write_text(TYPES)
+    assert problems(folder / "main.dl") == [("DL124", "types.dl", 2, "reach")]
+
+
+def test_a_file_that_says_once_may_include_itself(folder: Path) -> None:
+    (folder / "main.dl").write_text('.once\n.include "main.dl"\n.decl p(x: number)\np(1).\n.output p\n')
+    assert answers(folder / "main.dl", "p") == [(1,)]
+
+
+def test_files_that_include_each_other_twice_have_an_end(tmp_path: Path) -> None:
+    for number in range(40):
+        (tmp_path / f"{number}.dl").write_text(f'.include "{number + 1}.dl"\n' * 2)
+    (tmp_path / "40.dl").write_text('.pragma "nothing"\n')
+    found = problems(tmp_path / "0.dl")
+    assert [code for code, *_ in found] == ["DL126"]
+
+
+def test_an_include_without_a_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "main.dl").write_text(".include types.dl\n.decl p(x: number)\np(1).\n")
+    assert problems(tmp_path / "main.dl")[0] == ("DL126", "main.dl", 1, "include")
+
+
 def test_a_mistake_has_its_place_in_the_file_that_has_it(folder: Path) -> None:
     (folder / "types.dl").write_text(TYPES + "reach(x, y) :- nowhere(x, y).\n")
     (folder / "main.dl").write_text(PLAIN)

@@ -81,7 +81,7 @@ def _help_on(topic: str) -> str:
 def _read(source: Source) -> ast.Program:
     """Returns a program in either language; raises EmberlogError with every syntax error."""
     program = parse_tolerantly(source)
-    if program.problems:
+    if not program.is_readable:
         raise EmberlogError(program.problems)
     return program
 

@@ -36,15 +36,19 @@ class _Scope:
     names: Mapping[str, str] = field(default_factory=dict)
     prefix: str = ""
     depth: int = 0
+    unread: frozenset[str] = frozenset()
+    """Names of what may be declared where the text could not be read."""
 
     def renamed(self, name: str) -> str:
         first, point, rest = name.partition(".")
         return f"{self.names.get(first, first)}{point}{rest}"
 
 
-def instantiated(items: Sequence[Item], diagnostics: Diagnostics) -> list[Item]:
-    """Returns the items without components: each instance has become the items that it stands for."""
-    return list(_flat(items, _Scope({}), diagnostics))
+def instantiated(items: Sequence[Item], announced: frozenset[str], diagnostics: Diagnostics) -> list[Item]:
+    """Returns the items without components: each instance has become the items that it stands for. `announced` are the
+    names behind directives."""
+    unread = announced if diagnostics.error_count else frozenset[str]()
+    return list(_flat(items, _Scope({}, unread=unread), diagnostics))
 
 
 def _flat(items: Sequence[Item], outside: _Scope, diagnostics: Diagnostics) -> Iterator[Item]:
@@ -76,6 +80,8 @@ def _contents(instance: Instance, scope: _Scope, diagnostics: Diagnostics, above
     """Returns the items of a component and its bases, with arguments in the places of parameters."""
     name, span = instance.component.name, instance.component.span
     component = scope.components.get(name)
+    if component is None and name in scope.unread:
+        return []
     if component is None:
         guess = nearest(name, scope.components)
         hints = [f"did you mean `{guess}`?"] if guess else []

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 
 from emberlog.diagnostics import Diagnostics
@@ -26,50 +27,82 @@ _COMMANDS = {
 
 _SECONDS = 30
 
+MOST_FILES = 1_000
+"""Inclusions of one program: files that include each other twice would have no end."""
+
 
 def read_tokens(source: Source, diagnostics: Diagnostics) -> tuple[list[Token], list[Comment]]:
     """Returns the tokens of the text and of all that it includes, the last of kind END, and its own comments."""
-    return _read(source, diagnostics, (Path(source.name),))
+    return _Reader(diagnostics).read(source, (Path(source.name),))
 
 
-def _read(source: Source, diagnostics: Diagnostics, above: tuple[Path, ...]) -> tuple[list[Token], list[Comment]]:
-    if _FOR_PREPROCESSOR.search(source.text):
-        tokens, comments = _preprocessed(source, diagnostics), list[Comment]()
-    else:
-        tokens, comments = tokenize(source, diagnostics)
-    whole: list[Token] = []
-    index = 0
-    while index < len(tokens):
-        here = tokens[index : index + 3]
-        if len(here) == 3 and here[0].is_symbol(".") and here[1].is_word("include", "once"):
-            begins_line = index == 0 or tokens[index - 1].span.finish.line < here[0].span.begin.line
-            if begins_line and here[2].kind is TokenKind.STRING:
-                whole += _included(str(here[2].value), here[2].span, diagnostics, above)
-                index += 3
+class _Reader:
+    def __init__(self, diagnostics: Diagnostics) -> None:
+        self.diagnostics = diagnostics
+        self.once: set[str] = set()
+        """The files that say `.once` and were read: the next time, they end there."""
+        self.included = 0
+
+    def read(self, source: Source, above: tuple[Path, ...]) -> tuple[list[Token], list[Comment]]:
+        if _FOR_PREPROCESSOR.search(source.text):
+            tokens, comments = _preprocessed(source, self.diagnostics), list[Comment]()
+        else:
+            tokens, comments = tokenize(source, self.diagnostics)
+        whole: list[Token] = []
+        index = 0
+        while index < len(tokens):
+            token, word = tokens[index], tokens[min(index + 1, len(tokens) - 1)]
+            begins_line = index == 0 or tokens[index - 1].span.finish.line < token.span.begin.line
+            if begins_line and token.is_symbol(".") and word.is_word("include", "once"):
+                index += 2
+                if word.text == "once":
+                    index += self._read_before(tokens[index:-1], word.span.source)
+                    continue
+                if tokens[index].kind is TokenKind.STRING:
+                    whole += self._included(str(tokens[index].value), tokens[index].span, above)
+                    index += 1
+                    continue
+                hint = 'write `.include "file.dl"`'
+                self.diagnostics.error("DL126", "the name of a file stands behind `.include`", word.span, hint)
                 continue
-        whole.append(tokens[index])
-        index += 1
-    return whole, comments
+            whole.append(token)
+            index += 1
+        return whole, comments
 
+    def _read_before(self, behind: Sequence[Token], source: Source) -> int:
+        """Returns how many of the tokens behind `.once` are passed over, because the file was read before."""
+        if str(Path(source.name).resolve()) not in self.once:
+            self.once.add(str(Path(source.name).resolve()))
+            return 0
+        return sum(1 for _ in takewhile(lambda token: token.span.source.name == source.name, behind))
 
-def _included(name: str, span: Span, diagnostics: Diagnostics, above: tuple[Path, ...]) -> Sequence[Token]:
-    """Returns the tokens of a file, which is looked for beside the file that includes it and beside those above."""
-    folders = [Path(span.source.name).parent, *(path.parent for path in reversed(above))]
-    places = dict.fromkeys(folder / name for folder in folders)
-    found = next((place for place in places if place.is_file()), None)
-    if found is None:
-        looked = f"looked for {', '.join(f'`{place}`' for place in places)}"
-        diagnostics.error("DL126", f"there is no file `{name}` to include", span, looked)
-        return ()
-    if found.resolve() in [path.resolve() for path in above]:
-        diagnostics.error("DL126", f"`{name}` includes itself", span)
-        return ()
-    try:
-        text = found.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        diagnostics.error("DL126", f"cannot read `{found}`: {error}", span)
-        return ()
-    return _read(Source(str(found), text), diagnostics, (*above, found))[0][:-1]
+    def _included(self, name: str, span: Span, above: tuple[Path, ...]) -> Sequence[Token]:
+        """Returns the tokens of a file, which is looked for beside the file that includes it and beside those above."""
+        folders = [Path(span.source.name).parent, *(path.parent for path in reversed(above))]
+        places = dict.fromkeys(folder / name for folder in folders)
+        found = next((place for place in places if place.is_file()), None)
+        self.included += 1
+        if found is None:
+            looked = f"looked for {', '.join(f'`{place}`' for place in places)}"
+            self.diagnostics.error("DL126", f"there is no file `{name}` to include", span, looked)
+            return ()
+        is_above = found.resolve() in [path.resolve() for path in above]
+        if is_above and str(found.resolve()) in self.once:
+            return ()
+        if is_above:
+            self.diagnostics.error("DL126", f"`{name}` includes itself", span, "say `.once` in it, or leave this out")
+            return ()
+        if self.included > MOST_FILES:
+            if self.included == MOST_FILES + 1:
+                hint = "a file that others include several times says `.once`"
+                self.diagnostics.error("DL126", f"more than {MOST_FILES:,} files are included", span, hint)
+            return ()
+        try:
+            text = found.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            self.diagnostics.error("DL126", f"cannot read `{found}`: {error}", span)
+            return ()
+        return self.read(Source(str(found), text, is_souffle=True), (*above, found))[0][:-1]
 
 
 # --- the C preprocessor ---------------------------------------------------------------------------------------------
@@ -120,8 +153,9 @@ def _in_their_files(source: Source, text: str, diagnostics: Diagnostics) -> list
         if (marker := _MARKER.match(line)) is not None:
             name = marker[2].replace("\\\\", "\\")
             if name not in sources:
-                path = Path(name)
-                sources[name] = Source(name, path.read_text(encoding="utf-8")) if path.is_file() else source
+                path, sources[name] = Path(name), source
+                if path.is_file():
+                    sources[name] = Source(name, path.read_text(encoding="utf-8"), is_souffle=True)
             here, number = sources[name], int(marker[1])
         else:
             number += 1

@@ -11,7 +11,7 @@ from emberlog.diagnostics import Diagnostics, nearest
 from emberlog.syntax import ast
 from emberlog.syntax.ast import Expression
 from emberlog.syntax.declared_types import declared_types
-from emberlog.syntax.souffle.parser import NIL, RECORD
+from emberlog.syntax.souffle.expression_parser import NIL, RECORD
 from emberlog.syntax.souffle.tree import Named, TypeDeclaration
 
 
@@ -20,8 +20,17 @@ class Records:
     `$Pair(a, b)`, and its `nil` is `$Pair_nil`."""
 
     def __init__(
-        self, items: Iterable[TypeDeclaration], base: Callable[[Named], DataType], diagnostics: Diagnostics
+        self,
+        items: Iterable[TypeDeclaration],
+        base: Callable[[Named], DataType],
+        diagnostics: Diagnostics,
+        *,
+        is_whole: bool,
     ) -> None:
+        """`is_whole`, all of the text could be read: what is not declared is unknown then."""
+        self.is_whole = is_whole
+        self.unclear = 0
+        """Values that may be of a type that could not be read."""
         own = [one for one in items if one.branches]
         names = {one.name.name for one in own}
         times = Counter(branch.name.name for one in own for branch in one.branches if branch.name)
@@ -104,6 +113,9 @@ class Records:
 
     def _report(self, call: ast.Call, type_: DataType | None, shown: str) -> None:
         known = [name for _, name in self._called if name.startswith("$")]
+        if not self.is_whole:
+            self.unclear += 1
+            return
         if call.function.startswith("$") and call.function not in known:
             guess = nearest(call.function, known)
             hints = [f"did you mean `{guess}`?"] if guess else ["a branch is declared with `.type`"]
