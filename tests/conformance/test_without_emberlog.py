@@ -9,9 +9,13 @@ import sys
 from typing import Any
 
 from pyspark import cloudpickle
+from pyspark.sql.types import StringType
 
 from emberlog import language
-from emberlog.language.registry import BUILT_IN, INTERNAL
+from emberlog.language.conversions import row_by_row
+from emberlog.language.records import READ
+from emberlog.language.registry import BUILT_IN, INTERNAL, Functions
+from emberlog.language.spark_columns import arrow_udf
 
 ELSEWHERE = """
 import base64, json, sys
@@ -23,6 +27,7 @@ class NoEmberlog:
 
 sys.meta_path.insert(0, NoEmberlog())
 from pyspark import cloudpickle
+from pyspark.sql.types import StringType
 
 failed, loaded = {}, {}
 for name, data in json.load(sys.stdin).items():
@@ -38,7 +43,6 @@ json.dump([failed, spelled], sys.stdout)
 
 def test_every_function_can_be_called_where_there_is_no_emberlog() -> None:
     cloud: Any = cloudpickle
-    was_registered = language.__name__ in cloud.list_registry_pickle_by_value()
     cloud.register_pickle_by_value(language)
     try:
         forms = {
@@ -48,11 +52,18 @@ def test_every_function_can_be_called_where_there_is_no_emberlog() -> None:
             if getattr(one, form) is not None
         }
     finally:
-        if not was_registered:
-            cloud.unregister_pickle_by_value(language)
+        cloud.unregister_pickle_by_value(language)
     assert len(forms) > 100
     ran = subprocess.run([sys.executable, "-c", ELSEWHERE], input=json.dumps(forms), capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     failed, spelled = json.loads(ran.stdout)
     assert failed == {}
     assert spelled == ["2026-01-05", "(0.30, null)", "(PT0.000001S, PT0.000002S)"]
+
+
+def test_what_else_is_pickled_goes_by_name() -> None:
+    sent = arrow_udf(row_by_row(BUILT_IN.scalars["upper"].python, object), StringType())
+    assert sent.func.__module__ == "__main__"  # type: ignore[attr-defined]
+    plan = cloudpickle.loads(cloudpickle.dumps(BUILT_IN))  # type: ignore[no-untyped-call]
+    assert type(plan) is Functions
+    assert plan.find("read!") is BUILT_IN.find("read!") is READ

@@ -13,6 +13,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, reduce
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Column, DataFrame
@@ -485,18 +486,48 @@ def arrow_udf(function: Callable[..., Any], result: Any) -> Callable[..., Column
     would double with every link. What may be different each time, it leaves where it is.
     """
     import pyarrow as pa
+
+    make: Any = getattr(F, "arrow_udf", None)  # since Spark 4.1
+    if make is None:
+        return F.udf(_with_its_code(_of_one_row(function)), result).asNondeterministic()
+    whole = _with_its_code(function)
+    whole.__annotations__ = {"columns": pa.Array, "return": pa.Array}  # which tells Spark what it takes
+    udf: Any = make(whole, result)
+    return udf.asNondeterministic()  # type: ignore[no-any-return]
+
+
+_PICKLING = Lock()
+
+
+def _with_its_code(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function that does the same, and can be unpickled where there is no Emberlog.
+
+    It is pickled here and at once. To tell cloudpickle for good that the language goes by value would change whatever
+    else is pickled in this process: a plan would come back with classes and functions of its own, and where it comes
+    back in the same process, cloudpickle gives the methods of the copies to the classes that are here.
+    """
     from pyspark import cloudpickle
 
     import emberlog.language as language
 
-    register: Any = cloudpickle.register_pickle_by_value
-    make: Any = getattr(F, "arrow_udf", None)  # since Spark 4.1
-    register(language)
-    if make is None:
-        return F.udf(_of_one_row(function), result).asNondeterministic()
-    function.__annotations__ = {"columns": pa.Array, "return": pa.Array}  # which tells Spark what it takes
-    udf: Any = make(function, result)
-    return udf.asNondeterministic()  # type: ignore[no-any-return]
+    cloud: Any = cloudpickle
+    with _PICKLING:
+        cloud.register_pickle_by_value(language)
+        try:
+            pickled = cloud.dumps(function)
+        finally:
+            cloud.unregister_pickle_by_value(language)
+    loaded: list[Callable[..., Any]] = []
+
+    def computed(*columns: Any) -> Any:
+        if not loaded:
+            from pyspark import cloudpickle
+
+            loaded.append(cloudpickle.loads(pickled))
+        return loaded[0](*columns)
+
+    computed.__module__ = "__main__"  # whose functions are always pickled by value
+    return computed
 
 
 def _of_one_row(function: Callable[..., Any]) -> Callable[..., Any]:
