@@ -23,6 +23,7 @@ from emberlog.cli import (
     why,
     why_not,
 )
+from emberlog.cli.help_text import HelpFormatter
 from emberlog.cli.interactive import repl
 from emberlog.cli.parameters import Parser
 from emberlog.cli.terminal import (
@@ -58,13 +59,13 @@ then:
   emberlog doctor                          is everything there that a run needs?
 
 Each command has examples of its own: emberlog run --help
+
 run and stream use Spark and Java, which are installed with Emberlog; the others use neither, unless asked to
 (repl --spark).
 
 exit codes:
   0    fine
-  1    the program, its files or its data have errors, or a limit was passed (fmt --check: a file is not in its
-       canonical form; doctor: something is missing)
+  1    errors in the program, its files or its data, or a limit passed; fmt --check, doctor: something to mend
   2    the command was called wrongly
   3    an internal error of Emberlog
   130  interrupted
@@ -118,7 +119,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="emberlog",
         description="Datalog for Apache Spark: recursive rules in, DataFrames out.",
         epilog=GUIDE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     version = f"emberlog {__version__} (Python {sys.version.split()[0]})"
     parser.add_argument("--version", action="version", version=version)

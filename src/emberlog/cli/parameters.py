@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from emberlog.cli.help_text import HelpFormatter
+
 if TYPE_CHECKING:
     from emberlog.config import Limits
     from emberlog.syntax.ast import Given
@@ -39,7 +41,7 @@ def add_command(
         help=help,
         description=description,
         epilog=examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     parser.set_defaults(run=run)
     return parser

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from emberlog.cli import exit_codes
 from emberlog.cli.parameters import (
+    add_command,
     add_fact_options,
     add_limit_options,
     add_program_options,
@@ -38,12 +39,13 @@ else to standard error. A run with the checkpoint of an earlier one goes on wher
 
 
 def register(commands: Any) -> None:
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser = add_command(
+        commands,
         NAME,
+        run,
         help="keep the answers of a program over streams true on Spark",
         description="Runs a program over streams: its answers at each slide, while files arrive.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        examples=EXAMPLES,
     )
     parser.add_argument("program", metavar="FILE", help="a program, or a folder with program.dl; - is standard input")
     add_program_options(parser)
@@ -54,7 +56,6 @@ def register(commands: Any) -> None:
     spark = parser.add_argument_group("Spark")
     spark.add_argument("--workers", metavar="N", type=positive_int, default=1, help="that share the window (1)")
     add_spark_options(spark)
-    parser.set_defaults(run=run)
 
 
 def _add_input_options(group: Any) -> None:

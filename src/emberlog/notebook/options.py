@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from IPython.core.error import UsageError
 
+from emberlog.cli.help_text import HelpFormatter
 from emberlog.cli.parameters import (
     Parser,
     parse_parameter,
@@ -41,7 +42,7 @@ class Options(Parser):
 def parser() -> Options:
     """Returns the parser of the options that both have."""
     options = Options(prog="%%datalog", add_help=False, allow_abbrev=False, epilog=HELP)
-    options.formatter_class = argparse.RawDescriptionHelpFormatter
+    options.formatter_class = HelpFormatter
     options.add_argument("name", nargs="?", help="the variable that the result is bound to")
     options.add_argument("--engine", choices=ENGINES, help="Spark, or this process (Spark if a session is active)")
     options.add_argument("--db", metavar="NAME", help="the variable with the Database to use, with what it has")

@@ -34,6 +34,17 @@ def test_no_arguments_show_the_help(emberlog: Emberlog) -> None:
     assert outcome.out == emberlog("--help").out
 
 
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("command", [(), *((one.NAME,) for one in COMMANDS)], ids=" ".join)
+def test_the_help_fits_the_terminal(
+    emberlog: Emberlog, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", f"{width}")
+    _, _, below = emberlog(*command, "--help").out.partition("\n\n")  # what is above is up to argparse
+    wide = [one for one in below.splitlines() if len(one) > width]
+    assert [one for one in wide if not one.startswith("  emberlog ")] == []  # these are copied as a whole
+
+
 def test_the_help_teaches(emberlog: Emberlog) -> None:
     text = emberlog("--help").out
     for name in NAMES:
