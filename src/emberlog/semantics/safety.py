@@ -84,8 +84,9 @@ class _Ordering:
             if not isinstance(literal, Compare) or literal.operator is not ComparisonOperator.EQUAL:
                 continue
             for value, pattern in ((literal.left, literal.right), (literal.right, literal.left)):
-                is_known = self.bound.issuperset(one.name for one in ast.variables_of(value))
-                if is_known and isinstance(pattern, ast.Call) and pattern.function == RECORD.name:
+                if not isinstance(pattern, ast.Call) or pattern.function != RECORD.name:
+                    continue
+                if self.bound.issuperset(one.name for one in ast.variables_of(value)):
                     place = self.pending.index(literal)
                     self.pending[place : place + 1] = self._taken_apart(value, pattern)
                     return True
