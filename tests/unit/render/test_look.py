@@ -11,6 +11,7 @@ from emberlog.diagnostics import EmberlogError
 from emberlog.render.look.components import Bar, Column, badge, bars, card, columns, facts, fold, keys, table
 from emberlog.render.look.diagnostics import diagnostics_card
 from emberlog.render.look.html import Html, element, escape, joined
+from emberlog.render.look.listings import text_listing
 from emberlog.render.look.page import card_output, page, style_sheet, within
 from emberlog.render.look.tokens import INKS, PAPERS, SHAPES, TOKENS
 from emberlog.render.look.trees import DEEPEST, Branch, tree
@@ -130,6 +131,13 @@ def test_a_diagnostic_has_its_caret() -> None:
     shown = diagnostics_card(caught.value.diagnostics)
     assert '1 │ p(X, Y) :- q(X, &quot;&lt;b&gt;&quot;).\n         <span class="em-caret">^</span></pre>' in shown
     assert "&lt;p&gt;.dl:1:6" in shown and "error DL203" in shown
+
+
+def test_a_program_of_souffle_is_coloured_in_its_own_language() -> None:
+    """In ours, a line that begins with a percent sign is a comment."""
+    listing = text_listing(Source("p.dl", ".decl a(x:number)\n.decl b(x:number)\na(x) :- b(y), x = y\n  % 2.\n"))
+    assert "em-comment" not in listing
+    assert '<span class="em-digits">2</span>' in listing
 
 
 def test_a_theme_is_said_by_an_attribute() -> None:

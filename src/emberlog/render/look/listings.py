@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from emberlog.diagnostics import Diagnostics
+from emberlog.dialects import tokenize
 from emberlog.render.look.html import Html, element, joined
 from emberlog.semantics.model import CheckedProgram
 from emberlog.source import Source
-from emberlog.syntax.lexer import Token, TokenKind, tokenize
+from emberlog.syntax.lexer import Token, TokenKind
 
 LINES_SHOWN = 2_000
 """A program may carry a great many facts; a page with all of them would show nothing."""
@@ -17,6 +18,7 @@ _CLASSES = {
     TokenKind.STRING: "em-text",
     TokenKind.INT: "em-digits",
     TokenKind.FLOAT: "em-digits",
+    TokenKind.DECIMAL: "em-digits",
     TokenKind.PARAMETER: "em-given",
 }
 
