@@ -5,7 +5,7 @@ from __future__ import annotations
 from zlib import crc32
 
 from emberlog.logical.summary import counted
-from emberlog.render.look.components import badge, card, fold, paragraph, preformatted
+from emberlog.render.look.components import card, fold, paragraph, preformatted
 from emberlog.render.look.html import Html, element, joined
 from emberlog.render.look.trees import Branch, tree
 from emberlog.render.outline import Kind, Node, Outline, Row, rows
@@ -40,14 +40,8 @@ def proof_card(drawn: Outline) -> Html:
         proof_tree(drawn),
         *(paragraph(remark) for remark in drawn.remarks),
         *([fold(counted(len(used), "rule"), preformatted(rules))] if rules else []),
-        badges=[badge(*_outcome(drawn))],
         note=proof_summary(drawn),
     )
-
-
-def _outcome(drawn: Outline) -> tuple[str, str]:
-    is_there = drawn.nodes[0].kind not in (Kind.MISSING, Kind.FAILED, Kind.RULE)
-    return ("why", "green") if is_there else ("why not", "red")
 
 
 def proof_summary(drawn: Outline) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from emberlog.logical.summary import counted
 from emberlog.profile import RunProfile
-from emberlog.render.look.components import card
 from emberlog.render.look.html import element
 from emberlog.render.look.page import page, section
 from emberlog.render.look.profiles import strata_bars, stratum_profile, time_bars
@@ -14,12 +13,10 @@ def profile_page(name: str, profile: RunProfile) -> str:
     whole = sum(profile.spent.values()) or profile.seconds
     parts = []
     if profile.spent:
-        parts.append(
-            section("time", "Where the time went", card(element("strong", "all of it"), time_bars(profile.spent)))
-        )
-    parts.append(section("strata", "Time by stratum", card(element("strong", "strata"), strata_bars(profile))))
+        parts.append(section("time", "Where the time went", element("div", time_bars(profile.spent), class_="em-card")))
+    parts.append(section("strata", "Time by stratum", element("div", strata_bars(profile), class_="em-card")))
     parts += [
-        section(f"stratum{number}", f"{number}. {one.name}", card(one.name, stratum_profile(one)))
+        section(f"stratum{number}", f"{number}. {one.name}", element("div", stratum_profile(one), class_="em-card"))
         for number, one in enumerate(profile.strata, 1)
     ]
     links = [("time", "Time")] if profile.spent else []
