@@ -40,6 +40,7 @@ class Guard:
         self._app = app
         self.port = port
         self.token = secrets.token_urlsafe(32) if token is None else token
+        self._single_use: set[str] = set()
         self._hosts = {f"{name}:{port}" for name in (LOOPBACK, "localhost")}
         self._origins = {f"http://{host}" for host in self._hosts}
         self._cookie = f"emberlog_studio_{port}"  # cookies know no ports, and there may be two studios
@@ -47,7 +48,17 @@ class Guard:
     @property
     def address(self) -> str:
         """Returns the address to open, with the token."""
-        return f"http://{LOOPBACK}:{self.port}/?token={self.token}"
+        return self._address(self.token)
+
+    def single_use_address(self) -> str:
+        """Returns an address that works once, for the command that opens a browser: whoever uses this machine can read
+        the arguments of its processes."""
+        token = secrets.token_urlsafe(32)
+        self._single_use.add(token)
+        return self._address(token)
+
+    def _address(self, token: str) -> str:
+        return f"http://{LOOPBACK}:{self.port}/?token={token}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         match scope["type"]:
@@ -62,7 +73,7 @@ class Guard:
         headers = _headers(scope)
         if not self._is_from_here(headers, needs_origin=scope["method"] not in _SAFE):
             await _answer(send, 403, "another site or another name asks: refused")
-        elif self._knows(_token(scope)):
+        elif self._admits(_token(scope)):
             cookie = f"{self._cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict"
             await _answer(send, 303, "", [(b"location", b"/"), (b"set-cookie", cookie.encode())])
         elif not self._knows(self._cookie_of(headers)):
@@ -90,6 +101,14 @@ class Guard:
             return False
         origin = headers.get("origin")
         return origin in self._origins if origin is not None else not needs_origin
+
+    def _admits(self, given: str | None) -> bool:
+        """Tells whether a token of an address is right. One for a single use is gone then; a set finds it by its hash,
+        whose time tells nobody how much of a guess is right."""
+        if given in self._single_use:
+            self._single_use.discard(given)
+            return True
+        return self._knows(given)
 
     def _knows(self, given: str | None) -> bool:
         return given is not None and hmac.compare_digest(given.encode(), self.token.encode())

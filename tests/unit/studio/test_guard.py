@@ -68,6 +68,15 @@ def test_the_address_gives_a_cookie_once_and_takes_the_token_out_of_sight(guard:
     assert httpx.get(guard.address, follow_redirects=False).text == ""
 
 
+def test_the_address_that_a_browser_is_started_with_works_once(guard: Guard) -> None:
+    address = guard.single_use_address()
+    assert guard.token not in address
+    answer = httpx.get(address)
+    assert (answer.status_code, guard.token in answer.headers["set-cookie"]) == (303, True)
+    assert httpx.get(address).status_code == 403
+    assert httpx.get(guard.address).status_code == 303
+
+
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "OPTIONS"])
 def test_the_own_page_is_let_in(guard: Guard, method: str) -> None:
     assert status(guard, method) == 200

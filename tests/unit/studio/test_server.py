@@ -88,7 +88,7 @@ def test_the_program_is_downloaded_as_a_file(client: httpx.Client) -> None:
     assert client.get("/download/proof").status_code == 404
 
 
-@pytest.mark.parametrize("arguments", [["missing.dl"], ["--port", "1"], ["--facts", "missing"]])
+@pytest.mark.parametrize("arguments", [["missing.dl"], ["--port", "1"], ["--port", "65536"], ["--facts", "missing"]])
 def test_what_cannot_be_served_is_told(arguments: list[str], tmp_path: Path) -> None:
     if arguments == ["--port", "1"] and os.geteuid() == 0:
         pytest.skip("the superuser may use this port")

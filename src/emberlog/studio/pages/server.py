@@ -44,7 +44,7 @@ def serve(session: Session, port: int, tell: Callable[[str], None], *, opens_bro
     config.loaded_app = guard
     tell(guard.address)
     if opens_browser:
-        threading.Timer(0.5, webbrowser.open, (guard.address,)).start()
+        threading.Timer(0.5, webbrowser.open, (guard.single_use_address(),)).start()
     with suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listener])
 
@@ -103,6 +103,8 @@ def _listener(port: int) -> socket.socket:
     try:
         listener.bind((LOOPBACK, port))
         listener.listen()
+    except OverflowError:
+        raise fail("DL533", f"{port:,} is no port", None, "they go up to 65,535; without one, any is taken") from None
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise fail("DL533", f"port {port:,} cannot be used: {reason}", None, "take another one, or none") from None
