@@ -14,7 +14,7 @@ from tests.browser.conftest import OpenPage
 from tests.browser.studios import REACH, cells, drop, run, served, soon, status, tab, visible, write
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import FilePayload, Page
 
 pytestmark = pytest.mark.slow
 
@@ -36,8 +36,8 @@ def test_dropped_files_become_relations_on_both_engines(tmp_path: Path, page: Pa
         run(page)
         status(page, "done in .* this process")
         soon(lambda: len(cells(page)) == 6)
-        page.get_by_label("runs on").click()
-        page.get_by_role("option", name="Spark").click()
+        page.get_by_label("runs", exact=True).click()
+        page.get_by_role("option", name="on Spark").click()
         run(page)
         status(page, "done in .* Spark", 240)
         soon(lambda: len(cells(page)) == 6)
@@ -53,7 +53,7 @@ def test_iterations_are_seen_while_a_run_goes_on_and_it_is_stopped(tmp_path: Pat
         studio.open(page)
         tab(page, "Run")
         run(page)
-        status(page, "runs on this process")
+        status(page, "runs in this process")
         listed = page.locator('[data-part="iterations"] tbody tr')
         soon(lambda: listed.count() > 3)
         first = listed.first.inner_text()
@@ -66,6 +66,61 @@ def test_iterations_are_seen_while_a_run_goes_on_and_it_is_stopped(tmp_path: Pat
         status(page, "done in")
         tab(page, "Answers")
         soon(lambda: cells(page) == [["1"]])
+
+
+LENGTHS = "way(X, 0) :- arc(X, _).\nway(Y, L) :- way(X, M), arc(X, Y), L = M + 1.\n"
+DERIVED_IN_DRIVER = 4_000_000
+"""Facts beyond which a recursion on Spark is a job of workers."""
+
+
+def test_a_job_of_spark_is_seen_and_stopped_and_the_next_run_works(tmp_path: Path, page: Page) -> None:
+    arcs = "".join(f"{one},{(one + 1) % 20_000}\n" for one in range(20_000))  # in a circle, so it has no end
+    with served(tmp_path, LENGTHS, arc=arcs) as studio:
+        studio.open(page)
+        page.get_by_label("runs", exact=True).click()
+        page.get_by_role("option", name="on Spark").click()
+        tab(page, "Run")
+        run(page)
+        status(page, "runs on Spark")
+        listed = page.locator('[data-part="iterations"] tbody tr')
+
+        def facts() -> int:
+            row = listed.first.locator("td").all_inner_texts() if listed.count() else []
+            return int(row[3].replace(",", "")) if len(row) > 3 else 0
+
+        soon(lambda: facts() > DERIVED_IN_DRIVER, 240)
+        before = facts()
+        soon(lambda: facts() > before)
+        page.get_by_role("button", name="Stop").click()
+        status(page, "stopped after .* on Spark", 5)
+        write(page, "a(1). b(X) :- a(X).\n")
+        visible(page, "no problems")
+        run(page)
+        status(page, "done in .* on Spark")
+        tab(page, "Answers")
+        soon(lambda: cells(page) == [["1"]])
+
+
+def test_several_files_are_dropped_at_once_looked_at_and_taken_away(tmp_path: Path, page: Page) -> None:
+    rows = b"".join(b"%d,%d\n" % (one, one + 1) for one in range(200_000))
+    files: list[FilePayload] = [
+        {"name": f"{name}.csv", "mimeType": "text/plain", "buffer": content}
+        for name, content in (("tiny", b"1,2\n"), ("big", rows), ("large", rows))
+    ]
+    with served(tmp_path, "all(X) :- tiny(X, _). all(X) :- big(X, _). all(X) :- large(X, _).\n") as studio:
+        studio.open(page)
+        page.set_input_files("input[type=file]", files)
+        for one in ("tiny", "big", "large"):
+            visible(page, f"{one}(c1: int, c2: int)")
+        soon(lambda: page.locator(".q-uploader__file").count() == 0)
+        run(page)
+        visible(page, "200,000 facts")
+        page.get_by_label("look: tiny").click()
+        soon(lambda: cells(page) == [["1", "2"]])
+        page.get_by_role("button", name="Back to the answers").click()
+        visible(page, "200,000 facts")
+        page.get_by_label("remove: tiny").click()
+        visible(page, "input without data")
 
 
 def test_a_million_rows_are_sorted_and_filtered_on_the_server(tmp_path: Path, page: Page) -> None:

@@ -1,11 +1,13 @@
-"""What words and signs of a program look like, for tools that colour text: the Pygments lexer and the TextMate grammar.
+"""What words and signs of a program look like, for tools that colour text: the Pygments lexer, the TextMate grammar and
+the editor of the studio.
 
-Both are made of these rules, whose words come from the tables of the language. The patterns mean the same to Python and
-to Oniguruma, which editors use. The first rule that agrees at a place counts.
+All are made of these rules, whose words come from the tables of the language. The patterns mean the same to Python and
+to Oniguruma, which editors use; a browser gets them in its own spelling. The first rule that agrees at a place counts.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -132,3 +134,38 @@ def _pattern(rule: Rule) -> dict[str, object]:
         return {"name": f"{rule.scopes[0]}.datalog", "match": rule.pattern}
     captures = {str(index): {"name": f"{one}.datalog"} for index, one in enumerate(rule.scopes, start=1) if one}
     return {"match": rule.pattern, "captures": captures}
+
+
+_CODEMIRROR = {
+    "constant.numeric": "number",
+    "variable.parameter": "atom",
+    "storage.modifier": "keyword",
+    "constant.language": "keyword",
+    "support.type": "keyword",
+    "keyword.other": "keyword",
+    "keyword.operator.word": "keyword",
+    "keyword.operator.rule": "keyword",
+}
+"""What CodeMirror calls the words of a scope; the others have no colour of their own there."""
+
+
+def codemirror_rules() -> list[tuple[str, str | None]]:
+    """Returns the rules for what is neither a comment nor a text as patterns of JavaScript, each with the name that
+    CodeMirror has for what it finds."""
+    found = []
+    for rule in RULES:
+        scope = rule.scopes[-1]
+        kind = next((one for prefix, one in _CODEMIRROR.items() if scope.startswith(prefix)), None)
+        found.append((f"^(?:{_in_javascript(rule.pattern)})", kind))
+    return found
+
+
+def _in_javascript(pattern: str) -> str:
+    """Spells a pattern for JavaScript, with its flag `u`: words in any case, and letters of all languages."""
+    in_any_case = re.sub(r"\(\?i:([^()]*)\)", lambda found: f"(?:{_of_any_case(found[1])})", pattern)
+    letters = in_any_case.replace(r"[^\W\d]", r"[\p{L}_]").replace(r"\w", r"[\p{L}\p{N}_]")
+    return letters.replace(r"\"", '"')
+
+
+def _of_any_case(words: str) -> str:
+    return "".join(f"[{one.lower()}{one.upper()}]" if one.isalpha() else one for one in words)

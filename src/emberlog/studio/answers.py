@@ -21,6 +21,7 @@ from emberlog.datatypes import STRING, DataType
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.io.arrow_values import shown_column, shown_type
 from emberlog.io.local_relation import LocalRelation
+from emberlog.studio.runs import answered
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -165,9 +166,10 @@ class LocalAnswer(Answer):
         if not ordered.keys:
             return Page(self._shown(table.slice(first, count)), first, table.num_rows, self.total, False)
         end = min(first + count, table.num_rows)
-        if ordered.places is None or len(ordered.places) < end:
-            ordered.places = self._places(table, ordered.keys, end)
-        rows = self._shown(table.take(ordered.places.slice(first, count)))
+        places = ordered.places
+        if places is None or len(places) < end:
+            places = ordered.places = self._places(table, ordered.keys, end)
+        rows = self._shown(table.take(places.slice(first, count)))
         return Page(rows, first, table.num_rows, self.total)
 
     def _write(self, folder: Path, form: str) -> None:
@@ -176,8 +178,8 @@ class LocalAnswer(Answer):
         write_relations({"facts": self.relation}, folder, form, **({"header": True} if form == "csv" else {}))
 
     def _in_order(self, view: View, conditions: tuple[Condition, ...]) -> _Sorted:
-        key = (view.sort, view.is_descending, conditions)
-        if self._sorted is None or self._sorted[0] != key:
+        key, known = (view.sort, view.is_descending, conditions), self._sorted  # other threads ask for other views
+        if known is None or known[0] != key:
             table = self._matching(conditions)
             plain = [f"{place}" for place, type_ in enumerate(self.types) if not type_.parts]
             others = [(name, "ascending") for name in plain if name != f"{view.sort}"]
@@ -185,8 +187,8 @@ class LocalAnswer(Answer):
                 keys = [(f"{view.sort}", "descending" if view.is_descending else "ascending"), *others]
             else:
                 keys = others if table.num_rows <= ALL_IN_ORDER else []
-            self._sorted = (key, _Sorted(table.rename_columns([f"{i}" for i in range(len(self.types))]), keys))
-        return self._sorted[1]
+            known = self._sorted = (key, _Sorted(table.rename_columns([f"{i}" for i in range(len(self.types))]), keys))
+        return known[1]
 
     @staticmethod
     def _places(table: pa.Table, keys: list[tuple[str, str]], end: int) -> pa.Array:
@@ -198,7 +200,8 @@ class LocalAnswer(Answer):
     def _matching(self, conditions: tuple[Condition, ...]) -> pa.Table:
         if not conditions:
             return self.relation.table
-        if self._filtered is None or self._filtered[0] != conditions:
+        known = self._filtered
+        if known is None or known[0] != conditions:
             table, mask = self.relation.table, None
             for one in conditions:
                 column = shown_column(
@@ -206,8 +209,8 @@ class LocalAnswer(Answer):
                 )
                 holds = _mask(column, one, self.types[one.column])
                 mask = holds if mask is None else pc.and_(mask, holds)
-            self._filtered = (conditions, table.filter(mask))
-        return self._filtered[1]
+            known = self._filtered = (conditions, table.filter(mask))
+        return known[1]
 
     def _shown(self, table: pa.Table) -> tuple[tuple[Any, ...], ...]:
         plain_times = self.relation.plain_times
@@ -257,6 +260,12 @@ class SparkAnswer(Answer):
         return self._counts[conditions]
 
     def _page(self, view: View, conditions: tuple[Condition, ...], first: int, count: int) -> Page:
+        from emberlog.engines.spark.failures import told_as_such
+
+        with told_as_such():
+            return self._read(view, conditions, first, count)
+
+    def _read(self, view: View, conditions: tuple[Condition, ...], first: int, count: int) -> Page:
         total, matching = self.total, self._count(conditions)
         frame = self._matching(conditions)
         plain = [place for place, type_ in enumerate(self.types) if not type_.parts]
@@ -329,7 +338,7 @@ class Problem:
 
 def page_or_problem(answer: Answer, view: View, first: int, count: int) -> Page | Problem:
     try:
-        return answer.page(view, first, count)
+        return answered(lambda: answer.page(view, first, count))
     except EmberlogError as error:
         found = error.diagnostics[0]
         return Problem(found.message, tuple(note.text for note in found.notes))

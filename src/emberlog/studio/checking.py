@@ -85,7 +85,7 @@ def _relations(examined: Examination, data: Data, counted: Mapping[str, int]) ->
             count = counted.get(name, len(facts[name]) if name in only_facts and name in facts else None)
             kind = _kind(relation, is_data=is_data, only_facts=name in only_facts)
             if name in data.headers:
-                kind += "; the first line of its file is taken as the names of columns"
+                kind += "; the first line of the file has the names of its columns"
             columns = ", ".join(
                 f"{one.name}: {one.type}" if one.type.is_known else one.name for one in relation.columns
             )

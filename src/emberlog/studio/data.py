@@ -48,6 +48,8 @@ class Data:
         """Returns the relation that an uploaded file becomes, and where its content goes; raises DL407 for a file of a
         kind that is not known."""
         plain = Path(file_name.replace("\\", "/")).name
+        if not plain.isprintable():
+            raise fail("DL407", f"{plain!r} is no name of a file", None, "give it another name")
         if kind_of(plain) not in KINDS:
             raise fail("DL407", f"`{plain}` is not a kind of file that is known", None, f"known are {', '.join(KINDS)}")
         return relation_of(plain), self._folder / f"{time.monotonic_ns()}" / plain

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from emberlog.diagnostics import Diagnostic, EmberlogError, EmberlogWarning, Severity, was_interrupted
 from emberlog.events import Event, Listener
@@ -16,6 +16,8 @@ from emberlog.profile import RunProfile
 
 if TYPE_CHECKING:
     from emberlog.result import Result
+
+Found = TypeVar("Found")
 
 _BETWEEN_STOPS = 0.2
 """Seconds: the next job of Spark may not have begun when the one at hand is cancelled."""
@@ -128,6 +130,16 @@ class Run:
                 due = time.monotonic() + _BETWEEN_INTERRUPTS
             self._stop_jobs()
             self._thread.join(_BETWEEN_STOPS)
+
+
+def answered(action: Callable[[], Found]) -> Found:
+    """Calls what a page asks for. A mistake of ours is raised as a diagnostic, too, so that the page can show it."""
+    try:
+        return action()
+    except EmberlogError:
+        raise
+    except Exception as error:
+        raise EmberlogError((_internal(error),)) from error
 
 
 def _internal(error: Exception) -> Diagnostic:

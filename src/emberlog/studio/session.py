@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from emberlog.provenance.streams.questions import StreamQuestions
     from emberlog.result import Explained, Result
 
-ENGINES = {"local": "this process", "spark": "Spark"}
-"""Who runs a program, and what a person calls it."""
+ENGINES = {"local": "in this process", "spark": "on Spark"}
+"""Where a program runs, and how a person says it."""
 
 _LEAVING = 10.0
 """Seconds that a new run waits for the thread of a stopped one."""
@@ -73,7 +73,10 @@ class Session:
         self.data = Data(Path(self._folder.name))
         self._answers: dict[str, Answer] = {}
         self._questioned: tuple[_Ran, Result[Any]] | None = None
-        self._busy = threading.RLock()
+        # Two pages may ask for the same at once.
+        self._starting = threading.Lock()
+        self._recording = threading.Lock()
+        self._advancing = threading.RLock()
 
     # --- the program ------------------------------------------------------------------------------------------------
 
@@ -126,6 +129,10 @@ class Session:
 
     def start(self) -> Run:
         """Runs the program as it is; a run that goes on is stopped before."""
+        with self._starting:
+            return self._start()
+
+    def _start(self) -> Run:
         self._stop_last()
         asked = _Ran(self.text, dict(self.parameters), self.engine, self.data.version)
         self._answers = {}
@@ -217,7 +224,7 @@ class Session:
             raise fail("DL533", "there are no answers to ask about", None, "run the program before")
         if self.ran.data_version != self.data.version:
             raise fail("DL533", "the data has changed since the run", None, "run the program again, and ask then")
-        with self._busy:
+        with self._recording:
             if self._questioned is None or self._questioned[0] is not self.ran:
                 recorded = self._ran(self.ran, ignore, Execution(provenance=True))
                 self._questioned = (self.ran, recorded)
@@ -235,28 +242,27 @@ class Session:
 
     # --- streams ----------------------------------------------------------------------------------------------------
 
-    def begin_stream(self) -> None:
+    def begin_stream(self) -> Slides:
         """Makes the program ready to be advanced, with the rows that are registered for its streams."""
         checked = self._analyzed(self.text)
         if not checked.has_streams:
             raise fail("DL342", "this program reads no stream", None, "Run computes it")
         relations = self.data.local._engine.inputs(checked, checked.inputs).relations
-        self.slides = Slides(checked, relations)
+        with self._advancing:
+            self.slides = Slides(checked, relations)
+            return self.slides
 
     def advance_stream(self, count: int = 1) -> None:
         """Closes the next slides."""
-        if self.slides is None:
-            self.begin_stream()
-        assert self.slides is not None
-        for _ in range(count):
-            self.slides.advance()
+        with self._advancing:
+            slides = self.slides or self.begin_stream()
+            for _ in range(count):
+                slides.advance()
 
     def type_rows(self, text: str) -> int:
         """Lets typed rows arrive; returns how many of them are too late."""
-        if self.slides is None:
-            self.begin_stream()
-        assert self.slides is not None
-        return self.slides.add_typed(text)
+        with self._advancing:
+            return (self.slides or self.begin_stream()).add_typed(text)
 
     # --- the end ----------------------------------------------------------------------------------------------------
 

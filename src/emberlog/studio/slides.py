@@ -37,9 +37,15 @@ class SlideShown:
     """Rows that came into the window with this slide."""
     held: int
     """Rows in the window."""
+    sizes: Mapping[str, tuple[int, int, int]]
+    """Facts of each relation, and how many of them were added and removed."""
     answers: Mapping[str, LocalAnswer]
+    """Of the last slide, as `added` and `removed` are; earlier slides keep their sizes alone."""
     added: Mapping[str, LocalAnswer]
     removed: Mapping[str, LocalAnswer]
+
+    def without_facts(self) -> SlideShown:
+        return replace(self, answers={}, added={}, removed={})
 
 
 class Slides:
@@ -136,17 +142,22 @@ class Slides:
         self._evaluator.advance(slide, arrived)
         # Sessions have no fact in common: what one has is no change of what another had.
         changes = self._evaluator.changes() if self.schedule.gap is None else {}
+        answers = {name: self._shown(name, table) for name, table in self._evaluator.answers().items()}
+        added = {name: self._shown(name, one.added) for name, one in changes.items()}
+        removed = {name: self._shown(name, one.removed) for name, one in changes.items()}
         shown = SlideShown(
             len(self.shown) + 1,
             self._moment(at),
             "" if since is None else self._moment(since),
             sum(table.num_rows for table in arrived.values()),
             sum(table.num_rows for table in self._window.values()),
-            {name: self._shown(name, table) for name, table in self._evaluator.answers().items()},
-            {name: self._shown(name, one.added) for name, one in changes.items()},
-            {name: self._shown(name, one.removed) for name, one in changes.items()},
+            {name: (one.total, _total(added.get(name)), _total(removed.get(name))) for name, one in answers.items()},
+            answers,
+            added,
+            removed,
         )
         self._at = at
+        self.shown[-1:] = [one.without_facts() for one in self.shown[-1:]]
         self.shown.append(shown)
         return shown
 
@@ -175,12 +186,11 @@ class Slides:
         return arrived, min(pc.min(table.column(TIME)).as_py() for table in arrived.values() if table.num_rows)
 
     def questions(self) -> StreamQuestions:
-        """Returns what answers questions about the last slide."""
-        if self.schedule.gap is not None:
-            raise fail("DL447", "a session is over when it is told, and has no window to ask about", None)
+        """Returns what answers questions about the last slide, or about the session that ended last."""
         if self._at is None:
             raise fail("DL447", "no slide has closed yet", None, "Advance closes the next one")
-        window = WindowFacts(self.schedule, self._at, self._window, self._statics, self._plain_times)
+        at = self._at if self.schedule.gap is None else self._at + 1  # the first one that has all of the session
+        window = WindowFacts(self.schedule, at, self._window, self._statics, self._plain_times)
         return StreamQuestions(self._checked, window)
 
     def _shown(self, name: str, table: pa.Table) -> LocalAnswer:
@@ -192,6 +202,10 @@ class Slides:
         if self._plain_times:
             return f"{at:,}"
         return moment_text(at)
+
+
+def _total(answer: LocalAnswer | None) -> int:
+    return 0 if answer is None else answer.total
 
 
 def moment_text(microseconds: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import tomllib
 from collections.abc import Iterable
@@ -20,7 +21,7 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation
 
 from emberlog.diagnostics import Diagnostics
 from emberlog.editor.pygments_lexer import DatalogLexer, highlight_cells
-from emberlog.editor.token_rules import textmate_grammar
+from emberlog.editor.token_rules import RULES, codemirror_rules, textmate_grammar
 from emberlog.source import Source
 from emberlog.syntax.lexer import TokenKind, tokenize
 from tests.test_documentation import DOCUMENTS, FENCE
@@ -232,3 +233,33 @@ def test_the_terminal_of_ipython_colours_cells() -> None:
 def test_broken_texts_are_read_to_their_end() -> None:
     for text in ('p("a', "/* x", "`q", "p(1e", "'", "\\", "p(X) :- \x00"):
         assert "".join(covered for _, _, covered in DatalogLexer().get_tokens_unprocessed(text)) == text
+
+
+IN_NODE = """
+const [rules, texts] = JSON.parse(require("fs").readFileSync(0, "utf-8"));
+const patterns = rules.map(pattern => new RegExp(pattern, "u"));
+const read = text => {
+  const place = patterns.findIndex(one => one.test(text));
+  return place < 0 ? [place, 0] : [place, [...patterns[place].exec(text)[0]].length];
+};
+console.log(JSON.stringify(texts.map(read)));
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no Node.js, which reads patterns of JavaScript")
+def test_a_browser_reads_the_patterns_as_python_does() -> None:
+    """Word by word, as the editor of the studio does: each with the rest of its line."""
+    kinds = ("name", "number", "parameter", "sign")
+    texts = {
+        text[start:].partition("\n")[0] for text in CORPUS for start, _, kind in of_language(text) if kind in kinds
+    }
+    texts |= {"0xFFm", "1_000.50m", "NULL)", "Größe(X)", "ß_1 :- x", "type T = $a()", "`a b`(X)", "Type: x", "§"}
+    by_python = []
+    for text in (ordered := sorted(texts)):
+        matches = ((place, re.match(rule.pattern, text)) for place, rule in enumerate(RULES))
+        found = next(((place, match.end()) for place, match in matches if match), (-1, 0))
+        by_python.append(list(found))
+    given = json.dumps([[pattern for pattern, _ in codemirror_rules()], ordered])
+    done = subprocess.run(["node", "-e", IN_NODE], input=given, capture_output=True, text=True, check=True)
+    assert len(ordered) > 2_000
+    assert json.loads(done.stdout) == by_python

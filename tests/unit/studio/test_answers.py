@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
 import pyarrow as pa
@@ -92,6 +93,20 @@ def test_no_row_is_on_two_pages_even_where_only_a_part_is_sorted(monkeypatch: py
     seen = [row for first in range(0, 300, 7) for row in shown.page(View(0, True), first, 7).rows]
     assert seen == sorted(rows, key=lambda row: (-row[0], row[1]))[: len(seen)]
     assert shown.page(View(0, False), 19_999, 7).rows == (max(rows, key=lambda row: (row[0], row[1])),)
+
+
+def test_two_views_at_once_do_not_get_each_others_rows() -> None:
+    """Pages ask from several threads, and a filter that is typed asks anew before the last answer has come."""
+    numbers = list(range(5_000))
+    table = pa.table({"a": numbers, "b": numbers[::-1]})
+    shown = LocalAnswer("pair", LocalRelation(["a", "b"], [INT, INT], table))
+
+    def first(column: int) -> list[int]:
+        views = [View(column, filters=((column, f">= {least}"),)) for least in range(40)]
+        return [shown.page(view, 0, 1).rows[0][column] for view in views]
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(found == list(range(40)) for found in pool.map(first, [0, 1, 0, 1]))
 
 
 def test_many_rows_are_shown_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:

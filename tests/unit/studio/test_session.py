@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow.parquet as parquet
@@ -12,7 +13,7 @@ import pytest
 from emberlog.diagnostics import EmberlogError, Severity
 from emberlog.studio.answers import View
 from emberlog.studio.data import relation_of
-from emberlog.studio.runs import State
+from emberlog.studio.runs import State, answered
 from emberlog.studio.session import EXAMPLE, Session, value_of
 
 ENDLESS = "n(0). n(Y) :- n(X), Y = X + 1."
@@ -82,13 +83,14 @@ def test_a_first_line_of_names_is_no_fact_and_the_list_says_so(session: Session)
     put_file(session, "arc.csv", "from,to\n1,2\n2,3\n")
     (found,) = (one for one in session.check().relations if one.name == "arc")
     assert (found.columns, found.facts) == ("from: int, to: int", 2)
-    assert "names of columns" in found.kind
+    assert "names of its columns" in found.kind
     assert ran(session).answer("reach").total == 3
 
 
-def test_an_unknown_kind_of_file_is_told(session: Session) -> None:
+@pytest.mark.parametrize("name", ["arc.exe", "..", "", "a\0.csv", "a\n.csv"])
+def test_what_is_no_file_of_facts_is_told(session: Session, name: str) -> None:
     with pytest.raises(EmberlogError, match="DL407"):
-        session.data.place_for("arc.exe")
+        session.data.place_for(name)
 
 
 @pytest.mark.parametrize("name", ["../../arc.csv", "..\\arc.csv", "/etc/arc.csv"])
@@ -147,6 +149,23 @@ def test_starting_again_stops_what_runs(session: Session) -> None:
     session.text = "a(1)."
     ran(session)
     assert first.state is State.STOPPED
+
+
+def test_two_pages_that_start_at_once_leave_one_run(session: Session) -> None:
+    session.text = ENDLESS
+    with ThreadPoolExecutor(2) as pool:
+        runs = [one.result() for one in [pool.submit(session.start) for _ in range(2)]]
+    assert [one.state for one in runs].count(State.RUNNING) == 1
+    assert session.run is not None
+    assert session.run.state is State.RUNNING
+
+
+def test_a_mistake_of_ours_is_told_as_a_diagnostic() -> None:
+    def broken() -> None:
+        raise ZeroDivisionError("by zero")
+
+    with pytest.raises(EmberlogError, match=r"DL901.*ZeroDivisionError: by zero"):
+        answered(broken)
 
 
 def test_parameters_are_read_as_they_are_typed(session: Session) -> None:

@@ -61,6 +61,8 @@ def test_slides_close_one_after_the_other_until_the_window_is_empty(session: Ses
     }
     assert session.slides.next_slide is None
     assert [one.held for one in session.slides.shown] == [1, 2, 2, 2, 1, 1, 0]
+    assert [one.sizes["reach"] for one in session.slides.shown[:4]] == [(1, 1, 0), (3, 2, 0), (3, 0, 0), (3, 2, 2)]
+    assert [bool(one.answers) for one in session.slides.shown] == [False] * 6 + [True]  # sizes alone are kept
 
 
 def test_facts_of_the_last_slide_are_proved_and_refuted(session: Session) -> None:
@@ -94,8 +96,10 @@ def test_sessions_end_one_after_the_other(session: Session) -> None:
         ("9", "9", 1, {(1, 8)}),
     ]
     assert session.type_rows("edge(3, 5, 5)") == 1  # its session would have been over
-    with pytest.raises(EmberlogError, match="DL447"):
-        session.why("reach", (1, 8))
+    proof = str(session.why("reach", (1, 8)))
+    assert "session that ended at 9" in proof
+    assert "edge(1, 8)" in proof
+    assert "edge(3, _)" in str(session.why_not("reach", (3, 4)))  # which was in the session before
 
 
 def test_typed_rows_arrive_and_late_ones_are_counted(session: Session) -> None:

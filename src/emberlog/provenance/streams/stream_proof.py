@@ -79,6 +79,8 @@ class StreamProof(Proof):
 
     def _promise_text(self) -> str:
         promise, expiry = self.lasting.promise, self.lasting.expiry
+        if self.window.schedule.gap is not None:
+            return "the session is over, and nothing changes it any more"
         if expiry.until is not None:
             least = "" if expiry.is_sure else "at least "
             holds = f"holds {least}until {self._shown(expiry.until)}{self._reason()}"
@@ -121,6 +123,9 @@ class StreamRefutation(Refutation):
 
 
 def slide_note(window: WindowFacts, *lines: str) -> SlideNote:
+    if window.schedule.gap is not None:
+        end = shown_moment(window.schedule.until(window.at), plain_times=window.plain_times)
+        return SlideNote(end, None, (f"session that ended at {end}", *lines))
     slide = shown_moment(window.at, plain_times=window.plain_times)
     begin = window.schedule.since(window.at)
     since = None if begin is None else shown_moment(begin, plain_times=window.plain_times)

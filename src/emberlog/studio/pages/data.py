@@ -27,10 +27,9 @@ class Data:
             self._list = ui.column().style("gap: 0; width: 100%")
             self._rows: dict[str, tuple[Shown, ui.element]] = {}
             self._problem = ui.label().classes("st-bad").props('role="alert"')
-            kinds = "CSV, TSV, Parquet, JSON, ORC or .facts"
             self._upload = (
                 ui.upload(
-                    label=f"drop {kinds} here, or choose (up to {MOST_UPLOADED // 1024**3} GB)",
+                    label="drop files here: CSV, TSV, Parquet, JSON, ORC, .facts",
                     multiple=True,
                     auto_upload=True,
                     max_file_size=MOST_UPLOADED,
@@ -42,6 +41,8 @@ class Data:
                 .props('flat bordered hide-upload-btn aria-label="add files"')
                 .props('data-part="upload"')
             )
+            # Not `reset`, which would end the uploads of other files that were dropped with one.
+            self._upload.on("finish", lambda: self._upload.run_method("removeUploadedFiles"), args=[])
 
     def show(self, relations: tuple[Shown, ...]) -> None:
         """Shows these relations. Only those are drawn anew that are not as they were: it happens at every key."""
@@ -72,7 +73,7 @@ class Data:
                 with ui.element("div").classes("st-row"):
                     for title, act in (("look", self._on_look), ("remove", self._forget)):
                         button = ui.button(title, color=None, on_click=partial(act, one.name))
-                        button.props("no-caps flat dense size=sm").props["aria-label"] = f"{title}: {one.name}"
+                        button.props("no-caps flat dense").props["aria-label"] = f"{title}: {one.name}"
 
     async def _uploaded(self, event: events.UploadEventArguments) -> None:
         try:
@@ -82,10 +83,11 @@ class Data:
             await run.io_bound(self._session.data.register, name, path)
         except EmberlogError as error:
             self._say("\n".join(one.message for one in error.diagnostics))
-            return
-        self._say("")
-        self._upload.reset()
-        await self._on_change()
+        except OSError as error:  # the disk is full, or the name is too long for it
+            self._say(f"`{event.file.name}` cannot be kept: {(error.strerror or str(error)).lower()}")
+        else:
+            self._say("")
+            await self._on_change()
 
     async def _forget(self, name: str) -> None:
         self._session.data.forget(name)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from importlib.resources import files
+from json import dumps
 
 from nicegui import run, ui
 
 from emberlog.diagnostics import Severity
+from emberlog.editor.token_rules import codemirror_rules
 from emberlog.studio.checking import Checked, Mistake
 from emberlog.studio.session import Session
 
@@ -19,7 +21,11 @@ class Editor:
     """Shows the text of a session, and checks it while somebody types."""
 
     def __init__(
-        self, session: Session, on_check: Callable[[Checked], None], on_run: Callable[[], Awaitable[None]]
+        self,
+        session: Session,
+        on_check: Callable[[Checked], None],
+        on_run: Callable[[], Awaitable[None]],
+        on_save: Callable[[], None],
     ) -> None:
         self._session = session
         self._on_check = on_check
@@ -31,7 +37,7 @@ class Editor:
                 language="Emberlog",  # type: ignore[arg-type]
                 indent="    ",
                 line_wrapping=True,
-                keymap={"Mod-Enter": on_run, "Mod-s": self._save},
+                keymap={"Mod-Enter": on_run, "Mod-s": on_save},
                 on_change=self._changed,
             ).props('data-part="program"')
         with ui.element("div").classes("st-panel").props('aria-live="polite" role="region" aria-label="problems"'):
@@ -40,11 +46,6 @@ class Editor:
     def put(self, text: str) -> None:
         """Replaces the whole text."""
         self.text.value = text
-
-    def _save(self) -> None:
-        if self._session.path is not None:
-            self._session.save()
-            ui.notify(f"saved {self._session.path}")
 
     async def _changed(self) -> None:
         self._session.text = self.text.value or ""
@@ -124,4 +125,5 @@ class Editor:
 
 def language_script() -> str:
     """Returns the script that tells the editor how Emberlog is spelled."""
-    return files("emberlog.studio.pages").joinpath("language.js").read_text(encoding="utf-8")
+    script = files("emberlog.studio.pages").joinpath("language.js").read_text(encoding="utf-8")
+    return f"const RULES = {dumps(codemirror_rules())};\n{script}"

@@ -11,12 +11,15 @@ from emberlog.diagnostics import EmberlogError
 from emberlog.logical.summary import counted
 from emberlog.render.answer_text import python_text
 from emberlog.studio.answers import LocalAnswer, View
+from emberlog.studio.runs import answered
 from emberlog.studio.session import Session
 from emberlog.studio.slides import SlideShown
 
 MOST_CHANGES = 25
 """Added and removed facts of a relation that are shown."""
 MANY_SLIDES = 10
+MOST_SLIDES = 500
+"""That are listed: the last ones."""
 
 
 Ask = Callable[[str, Sequence[object]], Awaitable[None]]
@@ -79,12 +82,12 @@ class Stream:
         if not self._problem.text:
             self._typed.value = ""
 
-    async def _do(self, action: object) -> None:
+    async def _do(self, action: Callable[[], object]) -> None:
         if self._is_busy:
             return
         self._is_busy = True
         try:
-            await run.io_bound(action)  # type: ignore[arg-type]
+            await run.io_bound(answered, action)
             self._problem.text = ""
         except EmberlogError as error:
             self._problem.text = "\n".join(
@@ -108,7 +111,9 @@ class Stream:
         if slides.next_slide is None:
             parts.append("nothing is left to advance")
         self._told.text = " · ".join(parts)
-        self._history.rows = [_row(one) for one in reversed(slides.shown[-500:])]
+        self._history.rows = [
+            _row(one, has_changes=slides.schedule.gap is None) for one in reversed(slides.shown[-MOST_SLIDES:])
+        ]
         if last is None:
             return
         with self._changes:
@@ -119,7 +124,7 @@ class Stream:
                         self._show_facts("+", "st-good", last.added.get(name), "why")
                         self._show_facts("−", "st-bad", last.removed.get(name), "why not")
                     else:
-                        self._show_facts("", "", answer, "")
+                        self._show_facts("", "", answer, "why")
 
     def _show_facts(self, sign: str, kind: str, answer: LocalAnswer | None, question: str) -> None:
         if answer is None or not answer.total:
@@ -127,19 +132,18 @@ class Stream:
         for row in answer.page(View(), 0, MOST_CHANGES).rows:
             with ui.element("div").classes("st-row"):
                 ui.label(f"{sign} {answer.name}({', '.join(map(python_text, row))})").classes(kind)
-                if question:
-                    ask = self._why if question == "why" else self._why_not
-                    button = ui.button(question, color=None, on_click=partial(ask, answer.name, row))
-                    button.props("no-caps flat dense size=sm")
+                ask = self._why if question == "why" else self._why_not
+                button = ui.button(question, color=None, on_click=partial(ask, answer.name, row))
+                button.props("no-caps flat dense")
         more = answer.total - MOST_CHANGES
         if more > 0:
             ui.label(f"{sign} … {more:,} more").classes("st-faint")
 
 
-def _row(one: SlideShown) -> dict[str, str]:
+def _row(one: SlideShown, *, has_changes: bool) -> dict[str, str]:
     changes = (
-        f"{name}: {answer.total:,} (+{_total(one.added.get(name)):,} −{_total(one.removed.get(name)):,})"
-        for name, answer in one.answers.items()
+        f"{name}: {facts:,}" + (f" (+{added:,} −{removed:,})" if has_changes else "")
+        for name, (facts, added, removed) in one.sizes.items()
     )
     return {
         "slide": f"{one.number:,}: {one.at}",
@@ -152,7 +156,3 @@ def _row(one: SlideShown) -> dict[str, str]:
 
 def _window(one: SlideShown) -> str:
     return f"{one.since} to {one.at}" if one.since else f"all up to {one.at}"
-
-
-def _total(answer: LocalAnswer | None) -> int:
-    return 0 if answer is None else answer.total

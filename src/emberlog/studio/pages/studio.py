@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from importlib.resources import files
-from typing import TypeVar
 from urllib.parse import quote
 
-from nicegui import run, ui
+from nicegui import ui
 
 from emberlog.diagnostics import Diagnostic, EmberlogError
 from emberlog.provenance.asked import Asked, asked_in_text
@@ -16,6 +15,7 @@ from emberlog.render.look.diagnostics import diagnostics_list
 from emberlog.render.look.page import style_sheet, within
 from emberlog.render.look.proofs import proof_card
 from emberlog.render.look.tokens import declarations
+from emberlog.studio.answers import Answer
 from emberlog.studio.checking import Checked
 from emberlog.studio.links import fragment_of, program_in
 from emberlog.studio.pages.data import Data
@@ -24,10 +24,8 @@ from emberlog.studio.pages.progress import Progress, profile_html
 from emberlog.studio.pages.stream import Stream
 from emberlog.studio.pages.table import AnswerTable
 from emberlog.studio.plans import plan_html
-from emberlog.studio.runs import Run, State
+from emberlog.studio.runs import Found, Run, State, answered
 from emberlog.studio.session import ENGINES, Session
-
-Found = TypeVar("Found")
 
 _LOOK = 0.1
 """Seconds between two looks at a run."""
@@ -42,7 +40,6 @@ class Studio:
         self._session = session
         self._seen: tuple[Run | None, int] = (None, -1)
         self._shown_output = ""
-        self._output_names: tuple[str, ...] = ()
         ui.add_css(f"body {{{declarations()}}}\n{style_sheet()}\n{_file('studio.css')}")
         ui.add_head_html(f'<script type="module">{language_script()}</script>')
         ui.page_title(f"{session.name} · Emberlog studio")
@@ -51,7 +48,7 @@ class Studio:
         self._bar()
         with ui.element("main").classes("st-work"):
             with ui.element("div").classes("st-side"):
-                self._editor = Editor(session, self._checked, self.run)
+                self._editor = Editor(session, self._checked, self.run, self._save)
                 self._parameters = ui.element("div").classes("st-panel st-row")
                 self._parameters.visible = False
                 self._parameter_names: tuple[str, ...] = ()
@@ -70,7 +67,7 @@ class Studio:
             self._status = ui.label().classes("st-status").props('role="status"').props('data-part="status"')
             ui.element("span").classes("st-space")
             self._engine = (
-                ui.select(ENGINES, value=session.engine, label="runs on", on_change=self._choose_engine)
+                ui.select(ENGINES, value=session.engine, label="runs", on_change=self._choose_engine)
                 .props("dense outlined options-dense")
                 .style("min-width: 130px")
                 .props('data-part="engine"')
@@ -96,7 +93,11 @@ class Studio:
         self._session.counts_rules = bool(self._counts.value)
 
     def _save(self) -> None:
-        self._do(self._session.save)
+        try:
+            self._session.save()
+        except EmberlogError as error:
+            _warn(error)
+            return
         ui.notify(f"saved {self._session.path}")
 
     async def _link(self) -> None:
@@ -160,7 +161,7 @@ class Studio:
         try:
             text = program_in(fragment)
         except EmberlogError as error:
-            ui.notify(error.diagnostics[0].message, type="warning")
+            _warn(error)
             return
         if text is None:
             return
@@ -202,11 +203,10 @@ class Studio:
 
     async def run(self) -> None:
         """Starts the program as it stands."""
-        self._shown_output = ""
         try:
-            await run.io_bound(self._session.start)
+            await in_thread(self._session.start)
         except EmberlogError as error:
-            ui.notify(error.diagnostics[0].message, type="warning")
+            _warn(error)
 
     def stop(self) -> None:
         self._session.stop()
@@ -225,7 +225,7 @@ class Studio:
             self._status.text = ""
             return
         if is_running:
-            self._status.text = f"runs on {ENGINES[self._session.ran_on]} · {at_hand.elapsed:,.1f} s"
+            self._status.text = f"runs {ENGINES[self._session.ran_on]} · {at_hand.elapsed:,.1f} s"
         if self._seen == (at_hand, at_hand.heard):
             return
         self._seen = (at_hand, at_hand.heard)
@@ -234,29 +234,34 @@ class Studio:
             await self._show_end(at_hand)
 
     async def _show_end(self, ended: Run) -> None:
-        seconds = f"{ended.seconds:,.2f} s"
         words = {State.DONE: "done in", State.STOPPED: "stopped after", State.FAILED: "failed after"}
-        self._status.text = f"{words.get(ended.state, '')} {seconds} on {ENGINES[self._session.ran_on]}"
+        self._status.text = f"{words.get(ended.state, '')} {ended.seconds:,.2f} s {ENGINES[self._session.ran_on]}"
         self._run_problems.content = problems_html(ended.problems)
         self._profile.content = profile_html(ended)
-        self._answers.clear()
         if ended.state is State.DONE:
             await self._show_answers()
         else:
-            with self._answers:
-                ui.html(problems_html(ended.problems) or within("the run was stopped")).props(
-                    'data-part="run-problems"'
-                )
+            self._show_problems(ended.problems)
         await self._editor.check()  # the list of relations has counts now
+
+    def _show_problems(self, found: Sequence[Diagnostic]) -> None:
+        """Shows in the place of the answers why there are none."""
+        self._answers.clear()
+        with self._answers:
+            ui.html(problems_html(found) or within("the run was stopped")).props('data-part="run-problems"')
 
     async def _show_answers(self, name: str | None = None) -> None:
         names = self._session.outputs
         if not names:
+            self._answers.clear()
+            with self._answers:
+                ui.label("the program derives nothing: write a rule, or a query such as reach(1, X)?")
             return
         chosen = name or (self._shown_output if self._shown_output in names else names[0])
         self._shown_output = chosen
-        answer = await in_thread(lambda: self._session.answer(chosen))
-        self._answers.clear()
+        answer = await self._fetched(lambda: self._session.answer(chosen))
+        if answer is None:
+            return
         with self._answers:
             with ui.element("div").classes("st-row"):
                 if len(names) > 1:
@@ -273,12 +278,26 @@ class Studio:
 
     async def _look_at(self, name: str) -> None:
         self._tabs.value = "Answers"
-        answer = await in_thread(lambda: self._session.input(name))
-        self._answers.clear()
+        answer = await self._fetched(lambda: self._session.input(name))
+        if answer is None:
+            return
         with self._answers:
-            ui.label(f"{name}, as it was read").style("font: 600 15px/1.4 var(--mono)")
+            with ui.element("div").classes("st-row"):
+                ui.label(f"{name}, as it was read").style("font: 600 15px/1.4 var(--mono)")
+                if self._session.outputs:
+                    self._button("Back to the answers", lambda: self._show_answers(), "what the last run gave")
             table = AnswerTable(answer)
         await table.show()
+
+    async def _fetched(self, fetch: Callable[[], Answer]) -> Answer | None:
+        """Returns an answer, with an empty place for it; shows why if there is none."""
+        try:
+            answer = await in_thread(fetch)
+        except EmberlogError as error:
+            self._show_problems(error.diagnostics)
+            return None
+        self._answers.clear()
+        return answer
 
     # --- questions --------------------------------------------------------------------------------------------------
 
@@ -309,7 +328,7 @@ class Studio:
         self._proof.content = within("looking …")
         self._proof_link.visible = False
         try:
-            found = await run.io_bound(answer)
+            found = await in_thread(answer)
         except EmberlogError as error:
             self._proof.content = problems_html(error.diagnostics)
             return
@@ -320,20 +339,19 @@ class Studio:
     async def _plan(self, *, counts: bool) -> None:
         self._plan_view.content = within("counting …" if counts else "planning …")
         try:
-            self._plan_view.content = await run.io_bound(plan_html, self._session, counts) or ""
+            self._plan_view.content = await in_thread(lambda: plan_html(self._session, counts))
         except EmberlogError as error:
             self._plan_view.content = problems_html(error.diagnostics)
-
-    def _do(self, action: Callable[[], object]) -> None:
-        try:
-            action()
-        except EmberlogError as error:
-            ui.notify(error.diagnostics[0].message, type="warning")
 
 
 async def in_thread(action: Callable[[], Found]) -> Found:
     """Calls what may take long, and lets the page go on meanwhile."""
-    return await asyncio.get_running_loop().run_in_executor(None, action)
+    return await asyncio.get_running_loop().run_in_executor(None, answered, action)
+
+
+def _warn(error: EmberlogError) -> None:
+    found = error.diagnostics[0]
+    ui.notify(". ".join((found.message, *(note.text for note in found.notes))), type="warning")
 
 
 def problems_html(found: Sequence[Diagnostic]) -> str:

@@ -59,7 +59,7 @@ class AnswerTable:
         if on_why is not None:
             self.table.add_slot(
                 "body-cell-why",
-                """<q-td :props="props"><q-btn flat dense no-caps size="sm" label="why"
+                """<q-td :props="props"><q-btn flat dense no-caps label="why"
                 :aria-label="`why row ${props.rowIndex + 1}`"
                 @click.stop="() => $parent.$emit('why', props.rowIndex)" /></q-td>""",
             )
