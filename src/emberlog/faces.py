@@ -109,7 +109,7 @@ def first_facts(relation: LocalRelation, most: int = ROWS_SHOWN) -> Html:
     """Shows the columns and the first rows."""
     rows = [[None if value is None else python_text(value) for value in row] for row in relation.some(most)]
     columns = zip(relation.columns, relation.types, strict=True)
-    return _facts(columns, rows, len(relation), "sort() or to_pandas()")
+    return _facts(columns, rows, len(relation), "to_pandas() has them all")
 
 
 def _facts(
@@ -127,7 +127,7 @@ def _result(shown: Result[Any]) -> Html:
     relations = [_answer(shown, name, is_open=len(shown) <= OPEN_RELATIONS) for name in shown]
     folds = [fold("plan", plan_card(shown.plan)), _program_fold(checked)]
     if shown.timing:
-        folds.append(fold(f"time  {sum(shown.timing.values()):,.2f} s", time_bars(shown.timing)))
+        folds.append(fold(f"time: {sum(shown.timing.values()):,.2f} s", time_bars(shown.timing)))
     return card(
         checked.program.source.name,
         *_warnings(checked.warnings),
@@ -172,7 +172,7 @@ def _warnings(found: Sequence[Diagnostic]) -> Iterable[Html]:
 
 
 def _program_fold(checked: CheckedProgram) -> Html:
-    return fold(f"program  {program_summary(checked)}", program_listing(checked, PROGRAM_LINES))
+    return fold(f"program: {program_summary(checked)}", program_listing(checked, PROGRAM_LINES))
 
 
 @card_of.register

@@ -81,6 +81,10 @@ def table(
     )
 
 
+WIDEST_COLUMN = 47
+"""Pixels that a column of a chart has at most, with the gap beside it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     name: str
@@ -157,4 +161,5 @@ def columns(values: Sequence[float], shown: Sequence[str], *, first: str, last: 
         element("p", f"highest: {largest}", class_="em-scale"),
         element("ul", *drawn, class_="em-columns", aria_hidden="true"),
         element("p", *ends, class_="em-scale"),
+        style=f"max-width: {max(len(drawn), 4) * WIDEST_COLUMN}px",  # so that `last` stands below the last one
     )
