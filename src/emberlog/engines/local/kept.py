@@ -76,7 +76,7 @@ class Read:
 @dataclass(slots=True)
 class KeptInputs:
     most: int | None = None
-    """Bytes that may be kept; None for a share of what is free."""
+    """Bytes that may be kept; in any case no more than a share of what is free."""
     _entries: dict[_Key, _Entry] = field(default_factory=dict)
     """Those that were read last are last."""
     _lock: Lock = field(default_factory=Lock)
@@ -148,9 +148,11 @@ class KeptInputs:
         with self._lock:
             sizes = {key: entry.bytes for key, entry in self._there()}
             total = sum(sizes.values())
-            most = self.most if self.most is not None or free is None else int((free + total) * KEPT_SHARE)
+            most = total if self.most is None else self.most
+            if free is not None:
+                most = min(most, int((free + total) * KEPT_SHARE))
             for key, size in sizes.items():
-                if most is None or total <= most:
+                if total <= most:
                     break
                 self._entries.pop(key, None)
                 total -= size

@@ -65,6 +65,9 @@ def _of_frame(frame: DataFrame, width: int) -> RelationStatistics | None:
 
 _IS_ASKED = "is asked"
 
+KEPT_FOR_EACH_READ = 4
+"""How many times what a stratum may read in the driver's process is kept there for later runs, indexes included."""
+
 
 class SparkEngine(Engine[DataFrame]):
     """Uses the session given, or the active one, and leaves it as it was; or starts one, and stops it in the end."""
@@ -82,7 +85,7 @@ class SparkEngine(Engine[DataFrame]):
         self.spark: SparkSession = existing or start_session(master, memory=memory, conf=conf)
         self._registered: dict[str, Source[DataFrame]] = {}
         self._experience = Experience()
-        self._kept = KeptInputs()
+        self._kept = KeptInputs(KEPT_FOR_EACH_READ * bounds_for(self.spark).read)
 
     def register(
         self, name: str, data: object, *, columns: Sequence[str] | None, text: TextOptions, format: str | None
