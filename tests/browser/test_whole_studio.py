@@ -123,6 +123,23 @@ def test_several_files_are_dropped_at_once_looked_at_and_taken_away(tmp_path: Pa
         visible(page, "input without data")
 
 
+def test_the_program_is_saved_or_the_page_says_why_not(tmp_path: Path, page: Page) -> None:
+    with served(tmp_path, "a(1).\n") as studio:
+        studio.open(page)
+        write(page, "a(2).\n")
+        program = tmp_path / "program.dl"
+        program.unlink()
+        program.mkdir()
+        page.keyboard.press("Control+s")
+        visible(page, "cannot write")
+        saved = page.get_by_text(re.compile("^saved "))
+        assert saved.count() == 0
+        program.rmdir()
+        page.keyboard.press("Control+s")
+        saved.first.wait_for()
+        assert program.read_text() == "a(2).\n"
+
+
 def test_a_million_rows_are_sorted_and_filtered_on_the_server(tmp_path: Path, page: Page) -> None:
     count = 1_000_000
     numbers = [(one * 7_919) % count for one in range(count)]
