@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from emberlog.engines.spark import gathering
-from emberlog.engines.spark.gathering import Lookout, Room, Situation
+from emberlog.engines.spark.gathering import ArrivalMonitor, Room, Situation
 
 
 def nothing() -> None:
@@ -85,11 +85,11 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("hasty")
 def test_too_few_slots_are_told_and_stop_the_job() -> None:
     stopped = threading.Event()
-    lookout = Lookout(Arrivals(), 4, lambda: Situation(3, 4, 0), stopped.set)
+    monitor = ArrivalMonitor(Arrivals(), 4, lambda: Situation(3, 4, 0), stopped.set)
     assert stopped.wait(20)
-    lookout.close()
-    assert lookout.problem is not None
-    assert (lookout.problem.slots, "room for 3 of 4 workers" in str(lookout.problem)) == (3, True)
+    monitor.close()
+    assert monitor.problem is not None
+    assert (monitor.problem.slots, "room for 3 of 4 workers" in str(monitor.problem)) == (3, True)
 
 
 @pytest.mark.usefixtures("hasty")
@@ -100,36 +100,36 @@ def test_slots_that_others_have_are_waited_for() -> None:
         looks.release()
         return Situation(4, 4, 0)
 
-    lookout = Lookout(Arrivals(), 4, look, lambda: pytest.fail("there is room for all"))
+    monitor = ArrivalMonitor(Arrivals(), 4, look, lambda: pytest.fail("there is room for all"))
     for _ in range(50):
         assert looks.acquire(timeout=20)
-    lookout.close()
-    assert lookout.problem is None
+    monitor.close()
+    assert monitor.problem is None
 
 
 @pytest.mark.usefixtures("hasty")
 def test_two_sets_that_no_longer_fit_in_together_give_up() -> None:
     """Each has a slot, and would wait for the other's for ever."""
     stopped = threading.Event()
-    lookout = Lookout(Arrivals(), 2, lambda: Situation(2, 4, 0), stopped.set)
+    monitor = ArrivalMonitor(Arrivals(), 2, lambda: Situation(2, 4, 0), stopped.set)
     assert stopped.wait(20)
-    lookout.close()
-    assert lookout.problem is not None
-    assert lookout.problem.slots == 2
+    monitor.close()
+    assert monitor.problem is not None
+    assert monitor.problem.slots == 2
 
 
 @pytest.mark.usefixtures("hasty")
 def test_one_that_ended_without_the_others_is_not_waited_for() -> None:
     tracker = Arrivals()
-    lookout = Lookout(tracker, 2, lambda: Situation(2, 2, 1), lambda: pytest.fail("they are told why"))
-    lookout._thread.join(timeout=20)
-    lookout.close()
+    monitor = ArrivalMonitor(tracker, 2, lambda: Situation(2, 2, 1), lambda: pytest.fail("they are told why"))
+    monitor._thread.join(timeout=20)
+    monitor.close()
     assert tracker.called_off == "a worker ended before it met the others"
 
 
 @pytest.mark.usefixtures("hasty")
 def test_nobody_watches_when_all_are_here() -> None:
-    lookout = Lookout(Arrivals(4), 4, lambda: pytest.fail("nobody has to ask"), nothing)
-    lookout._thread.join(timeout=20)
-    assert not lookout._thread.is_alive()
-    lookout.close()
+    monitor = ArrivalMonitor(Arrivals(4), 4, lambda: pytest.fail("nobody has to ask"), nothing)
+    monitor._thread.join(timeout=20)
+    assert not monitor._thread.is_alive()
+    monitor.close()

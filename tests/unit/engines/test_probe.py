@@ -25,8 +25,8 @@ BARE = Executor("2", "node-2", "3.11.7", "", "ModuleNotFoundError: No module nam
 OLD = Executor("3", "node-3", "3.11.7", "0.1.0", "", 2, "node-0:99: timed out", "on a disk of its own")
 
 
-def told(door: Any = None, note: Any = None) -> dict[str, Any]:
-    question: Any = probe._question(door, note)
+def told(endpoint: Any = None, file: Any = None) -> dict[str, Any]:
+    question: Any = probe._question(endpoint, file)
     answer: dict[str, Any] = json.loads(question(3))
     return answer
 
@@ -49,35 +49,37 @@ def test_it_tells_the_version() -> None:
 
 
 def test_it_reaches_the_driver() -> None:
-    with probe._front_door("127.0.0.1", "127.0.0.1") as door:
-        assert told(door)["beyond_reach"] == ""
-        assert told(probe._Door(door.host, door.port, "another"))["beyond_reach"].endswith(
+    with probe._listening("127.0.0.1", "127.0.0.1") as endpoint:
+        assert told(endpoint)["beyond_reach"] == ""
+        assert told(probe._Endpoint(endpoint.host, endpoint.port, "another"))["beyond_reach"].endswith(
             "somebody else answers there"
         )
 
 
 def test_who_hangs_up_keeps_nobody_from_the_driver() -> None:
-    with probe._front_door("127.0.0.1", "127.0.0.1") as door:
+    with probe._listening("127.0.0.1", "127.0.0.1") as endpoint:
         for _ in range(50):
-            with socket.create_connection((door.host, door.port)) as stranger:
+            with socket.create_connection((endpoint.host, endpoint.port)) as stranger:
                 stranger.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        assert told(door)["beyond_reach"] == ""
+        assert told(endpoint)["beyond_reach"] == ""
 
 
 def test_it_tells_why_it_does_not_reach_the_driver() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    assert told(probe._Door("127.0.0.1", port, "x"))["beyond_reach"].startswith(f"127.0.0.1:{port}: ")
+    assert told(probe._Endpoint("127.0.0.1", port, "x"))["beyond_reach"].startswith(f"127.0.0.1:{port}: ")
 
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
 def test_it_sees_a_store(tmp_path: Path, scheme: str) -> None:
-    with probe._note_in(f"{scheme}{tmp_path}/new/store/") as note:
-        answer = told(note=note)
+    with probe._probe_file_in(f"{scheme}{tmp_path}/new/store/") as file:
+        answer = told(file=file)
         assert answer["unseen_store"] == ""
-        assert folder_at(note.folder).exists(answer["written"])
-        assert told(note=probe._Note(note.folder, note.name, "other"))["unseen_store"].endswith("another folder there")
-        assert "FileNotFoundError" in told(note=probe._Note(f"{tmp_path}/no", note.name, ""))["unseen_store"]
+        assert folder_at(file.folder).exists(answer["written"])
+        assert told(file=probe._ProbeFile(file.folder, file.name, "other"))["unseen_store"].endswith(
+            "another folder there"
+        )
+        assert "FileNotFoundError" in told(file=probe._ProbeFile(f"{tmp_path}/no", file.name, ""))["unseen_store"]
     assert not list((tmp_path / "new/store").iterdir())
 
 
@@ -86,8 +88,8 @@ def test_a_store_that_the_driver_cannot_write_is_told_as_such(tmp_path: Path, mo
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(LocalFolder, "write", refuse)
-    with pytest.raises(Unopened, match="Permission denied"), probe._note_in(str(tmp_path)):
-        pytest.fail("there is no note")
+    with pytest.raises(Unopened, match="Permission denied"), probe._probe_file_in(str(tmp_path)):
+        pytest.fail("there is no file")
 
 
 def test_what_is_wrong_is_named() -> None:

@@ -94,7 +94,7 @@ class Situation:
     """Tasks that are over already, of the last stage of the attempt that has begun."""
 
 
-class Lookout:
+class ArrivalMonitor:
     """Watches the workers of one attempt come. It stops their job if Spark has no room for all of them for long, and
     calls the meeting off if one has ended without them."""
 
@@ -107,7 +107,7 @@ class Lookout:
         self._stop = stop
         self._is_over = threading.Event()
         self.problem: TooFewSlots | None = None
-        self._thread = threading.Thread(target=self._run, daemon=True, name="emberlog lookout")
+        self._thread = threading.Thread(target=self._run, daemon=True, name="emberlog monitor")
         self._thread.start()
 
     def _run(self) -> None:

@@ -130,10 +130,10 @@ def probe(spark: SparkSession, tasks: int | None, store: str = "") -> Findings:
         return before[2]
     with contextlib.ExitStack() as stack:
         driver = (
-            None if is_connect(spark) else stack.enter_context(_front_door(*driver_addresses(spark), ports_for(spark)))
+            None if is_connect(spark) else stack.enter_context(_listening(*driver_addresses(spark), ports_for(spark)))
         )
-        paper = stack.enter_context(_note_in(store)) if store else None
-        findings = Findings(tuple(_ask(spark, tasks, driver, paper)))
+        probed = stack.enter_context(_probe_file_in(store)) if store else None
+        findings = Findings(tuple(_ask(spark, tasks, driver, probed)))
     _known[session, store] = (executor_ids(spark), time.monotonic(), findings)
     return findings
 
@@ -184,7 +184,7 @@ def driver_addresses(spark: SparkSession) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Door:
+class _Endpoint:
     host: str
     port: int
     word: str
@@ -192,23 +192,25 @@ class _Door:
 
 
 @dataclass(frozen=True, slots=True)
-class _Note:
+class _ProbeFile:
     folder: str
     name: str
     text: str
 
 
-def _ask(spark: SparkSession, tasks: int | None, door: _Door | None, note: _Note | None) -> Sequence[Executor]:
+def _ask(
+    spark: SparkSession, tasks: int | None, endpoint: _Endpoint | None, file: _ProbeFile | None
+) -> Sequence[Executor]:
     seen: dict[str, Executor] = {}
     count = tasks or FIRST_TASKS
     for _ in range(MOST_ROUNDS):
         known = len(seen)
-        for text in _answers(spark, count, door, note):
+        for text in _answers(spark, count, endpoint, file):
             told = json.loads(text)
             written = told.pop("written")
             one = Executor(**told)
-            if note is not None and not one.unseen_store and not folder_at(note.folder).exists(written):
-                unseen = f"what it writes to {note.folder} does not come here"
+            if file is not None and not one.unseen_store and not folder_at(file.folder).exists(written):
+                unseen = f"what it writes to {file.folder} does not come here"
                 one = Executor(**{**told, "unseen_store": unseen})
             seen[one.name] = one
         if tasks is not None and executor_ids(spark) <= seen.keys():
@@ -219,8 +221,8 @@ def _ask(spark: SparkSession, tasks: int | None, door: _Door | None, note: _Note
     return sorted(seen.values(), key=lambda one: (len(one.name), one.name))
 
 
-def _answers(spark: SparkSession, tasks: int, door: _Door | None, note: _Note | None) -> list[str]:
-    question = F.udf(_question(door, note), "string", useArrow=False).asNondeterministic()
+def _answers(spark: SparkSession, tasks: int, endpoint: _Endpoint | None, file: _ProbeFile | None) -> list[str]:
+    question = F.udf(_question(endpoint, file), "string", useArrow=False).asNondeterministic()
     try:
         return [row[0] for row in spark.range(0, tasks, 1, tasks).select(question("id")).collect()]
     except PySparkException as error:
@@ -237,11 +239,11 @@ def _first_line(error: Exception) -> str:
     return (said or lines or [type(error).__name__])[-1 if said else 0][:300]
 
 
-def _question(door: _Door | None, note: _Note | None) -> Callable[[int], str]:
+def _question(endpoint: _Endpoint | None, file: _ProbeFile | None) -> Callable[[int], str]:
     """Returns what an executor runs. It has no globals, and being defined here, not at the top of a module, it is sent
     by value."""
-    where = None if door is None else (door.host, door.port, door.word)
-    paper = None if note is None else (note.folder, note.name, note.text)
+    where = None if endpoint is None else (endpoint.host, endpoint.port, endpoint.word)
+    probed = None if file is None else (file.folder, file.name, file.text)
     hold, patience = HOLD_SECONDS, CONNECT_SECONDS
 
     def answer(number: int) -> str:
@@ -278,9 +280,9 @@ def _question(door: _Door | None, note: _Note | None) -> Callable[[int], str]:
             return "" if heard == where[2] else f"{where[0]}:{where[1]}: somebody else answers there"
 
         def look(mine: str) -> str:
-            if paper is None:
+            if probed is None:
                 return ""
-            folder, name, text = paper
+            folder, name, text = probed
             try:
                 from pyarrow import fs
 
@@ -308,7 +310,7 @@ def _question(door: _Door | None, note: _Note | None) -> Callable[[int], str]:
         options = backend()
         host = options.get("--hostname") or socket.gethostname()
         cores = options.get("--cores", "")
-        mine = f"{paper[1]}-{number}" if paper else ""
+        mine = f"{probed[1]}-{number}" if probed else ""
         told = {
             "name": options.get("--executor-id") or f"{host}/{os.getppid()}",
             "host": host,
@@ -330,7 +332,7 @@ def _question(door: _Door | None, note: _Note | None) -> Callable[[int], str]:
 
 
 @contextlib.contextmanager
-def _front_door(bind: str, host: str, ports: Ports = ANY_PORT) -> Iterator[_Door]:
+def _listening(bind: str, host: str, ports: Ports = ANY_PORT) -> Iterator[_Endpoint]:
     """Listens like the tracker of a run, and tells whoever comes a word that only this driver knows."""
     word = secrets.token_hex(16)
     try:
@@ -338,7 +340,7 @@ def _front_door(bind: str, host: str, ports: Ports = ANY_PORT) -> Iterator[_Door
     except Unreachable as problem:
         raise NotHere(str(problem)) from None
     with opened as listener:
-        door = _Door(host, listener.getsockname()[1], word)
+        endpoint = _Endpoint(host, listener.getsockname()[1], word)
 
         def serve() -> None:
             with contextlib.suppress(OSError):  # it is closed
@@ -350,7 +352,7 @@ def _front_door(bind: str, host: str, ports: Ports = ANY_PORT) -> Iterator[_Door
         thread = threading.Thread(target=serve, daemon=True, name="emberlog probe")
         thread.start()
         try:
-            yield door
+            yield endpoint
         finally:
             with contextlib.suppress(OSError):
                 listener.shutdown(socket.SHUT_RDWR)
@@ -359,16 +361,16 @@ def _front_door(bind: str, host: str, ports: Ports = ANY_PORT) -> Iterator[_Door
 
 
 @contextlib.contextmanager
-def _note_in(folder: str) -> Iterator[_Note]:
+def _probe_file_in(folder: str) -> Iterator[_ProbeFile]:
     """Leaves a file in the store that the executors should find, and takes it away with theirs. Raises Unopened."""
-    note = _Note(folder.rstrip("/"), f"probe-{secrets.token_hex(8)}", secrets.token_hex(16))
-    store = folder_at(note.folder)
+    file = _ProbeFile(folder.rstrip("/"), f"probe-{secrets.token_hex(8)}", secrets.token_hex(16))
+    store = folder_at(file.folder)
     with said_why(folder):
         store.make("")
-        store.write(note.name, note.text.encode())
+        store.write(file.name, file.text.encode())
     try:
-        yield note
+        yield file
     finally:
         with contextlib.suppress(OSError, pa.ArrowException):  # the store may be gone meanwhile
             left = [name.lstrip("/") for name in store.sizes("")]
-            store.delete_files([name for name in left if name.startswith(note.name)])
+            store.delete_files([name for name in left if name.startswith(file.name)])

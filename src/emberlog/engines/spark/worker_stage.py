@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from emberlog.engines.spark.failures import NotHere, cause_of_loss, failure_of
 from emberlog.engines.spark.frames.faults import is_cancelled
 from emberlog.engines.spark.frames.job_tag import JobTag
-from emberlog.engines.spark.gathering import ROOM, Lookout, Situation
+from emberlog.engines.spark.gathering import ROOM, ArrivalMonitor, Situation
 from emberlog.engines.spark.probe import Findings, driver_addresses, is_local, probe
 from emberlog.engines.spark.session_settings import ports_for, setting
 from emberlog.engines.spark.slots import Slots, ended_tasks, jobs_with, slots_now
@@ -131,7 +131,7 @@ class WorkerStage:
         self._workers = workers
         self._is_cluster = ground.findings is not None
         self._watchdog = Watchdog(jobs.stop)
-        self._lookout: Lookout | None = None
+        self._monitor: ArrivalMonitor | None = None
         self._earlier_jobs: frozenset[int] = frozenset()
         self._tracker: Tracker | None = None
         if ground.through_spark is not None:
@@ -159,7 +159,7 @@ class WorkerStage:
         assert self._tracker is not None, "Spark begins a barrier stage when it has room"
         with ROOM.taken(self._workers, slots, check):
             self._earlier_jobs = jobs_with(self._spark, self._jobs.name)
-            self._lookout = Lookout(self._tracker, self._workers, self._situation, self._jobs.stop)
+            self._monitor = ArrivalMonitor(self._tracker, self._workers, self._situation, self._jobs.stop)
             yield
 
     @property
@@ -173,8 +173,8 @@ class WorkerStage:
 
     def reason_for(self, error: Exception) -> Exception:
         """Returns why the job failed: Lost or TooFewSlots where it is tried again."""
-        if self._lookout is not None and self._lookout.problem is not None and is_cancelled(error):
-            return self._lookout.problem
+        if self._monitor is not None and self._monitor.problem is not None and is_cancelled(error):
+            return self._monitor.problem
         if self._watchdog.reason is not None and is_cancelled(error):
             # On one machine Spark stops the job itself where it knows the cause.
             cause = cause_of_loss(self._spark, self._own_jobs) if self._is_cluster else None
@@ -184,7 +184,7 @@ class WorkerStage:
     def close(self, last_words: float) -> None:
         """Ends the meeting; what workers tell last is heard for so many seconds."""
         self._watchdog.close()
-        if self._lookout is not None:
-            self._lookout.close()
+        if self._monitor is not None:
+            self._monitor.close()
         if self._tracker is not None:
             self._tracker.close(last_words)

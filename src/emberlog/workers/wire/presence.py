@@ -49,7 +49,7 @@ class Presence:
         self._stall_seconds = stall_seconds
         self._ports = ports
         self._met: Met | None = None
-        self._pulse: Heartbeat | None = None
+        self._heartbeat: Heartbeat | None = None
 
     def begin(self, credentials: Credentials, tracker: Address | None, gather: Gathering) -> Met:
         try:
@@ -57,7 +57,7 @@ class Presence:
         except OSError as error:
             raise PeerLost(f"the workers could not meet: {error}") from error
         if self._met.tracker is not None:
-            self._pulse = Heartbeat(self._met, self._stall_seconds, _end_process)
+            self._heartbeat = Heartbeat(self._met, self._stall_seconds, _end_process)
         return self._met
 
     def leave_peers(self) -> None:
@@ -66,8 +66,8 @@ class Presence:
             self._met.leave_peers()
 
     def end(self) -> None:
-        if self._pulse is not None:
-            self._pulse.stop()
+        if self._heartbeat is not None:
+            self._heartbeat.stop()
         if self._met is not None:
             self._met.close()
 

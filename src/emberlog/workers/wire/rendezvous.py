@@ -32,7 +32,7 @@ from emberlog.workers.wire.handshake import (
 from emberlog.workers.wire.listener import ANY_PORT, Ports, SocketListener, unreachable
 from emberlog.workers.wire.messages import Progress
 from emberlog.workers.wire.routes import Routes
-from emberlog.workers.wire.tracker import AT_ONCE, GOODBYE, LENGTH, MOST_TEXT, PROGRESS, PULSE, absence, framed
+from emberlog.workers.wire.tracker import AT_ONCE, GOODBYE, HEARTBEAT, LENGTH, MOST_TEXT, PROGRESS, absence, framed
 
 
 class Taken(Exception):
@@ -62,7 +62,7 @@ class Met:
 
     def beat(self) -> None:
         """Sends a sign of life; from any thread."""
-        self._say(PULSE, 0, 0, 0)
+        self._say(HEARTBEAT, 0, 0, 0)
 
     def _say(self, *numbers: int) -> None:
         with self._speaking:

@@ -36,7 +36,7 @@ MOST_TEXT = 1 << 20
 AT_ONCE = 1 << 16
 """Bytes that are read of one worker at a time."""
 
-PULSE, GOODBYE = -1, -2
+HEARTBEAT, GOODBYE = -1, -2
 """In the place of an iteration: a sign of life, and the last word of a worker that ends in good order."""
 
 
@@ -204,7 +204,7 @@ class Tracker:
                     self.call_off(f"worker {guest.number:,} could not take part")
                 return False
             guest.has_met = True
-            if progress.iteration != PULSE:
+            if progress.iteration != HEARTBEAT:
                 self._progress.report(guest.number, progress)
         return True
 
