@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
@@ -20,6 +21,9 @@ from emberlog.syntax import ast
 from emberlog.syntax.parser import parse
 from emberlog.syntax.printer import print_expression
 
+_OF_INSTANCE = re.compile(r"^(\w+(?:\.\w+)+)(?=\s*\()")
+"""A relation of a component's instance, `graph.edge`, as programs of Soufflé write it."""
+
 Asked: TypeAlias = Sequence[object] | Mapping[str, object]
 """The values of a fact in the order of its columns, or by their names; None, and what has no name, is any value."""
 
@@ -27,8 +31,9 @@ Asked: TypeAlias = Sequence[object] | Mapping[str, object]
 def asked_in_text(text: str) -> tuple[str, Asked]:
     """Reads a fact as people write it, `hcc(4, 1)`, `hcc(4, X)` or `hcc(node: 4)`, in which None stands for any value.
     Raises DL441 if the text is no fact."""
+    plain = _OF_INSTANCE.sub(r"`\1`", text.strip().rstrip(".?"))
     try:
-        statements = parse(Source("<fact>", f"{text.strip().rstrip('.?')}?")).statements
+        statements = parse(Source("<fact>", f"{plain}?")).statements
     except EmberlogError:
         statements = ()
     match statements:

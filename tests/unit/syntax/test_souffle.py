@@ -165,6 +165,15 @@ def test_what_is_too_deep_is_told(what: str) -> None:
     assert {one.code for one in caught.value.diagnostics} == {"DL112"}
 
 
+def test_a_fact_of_an_instance_is_asked_for_by_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "p.dl").write_text(
+        ".comp C { .decl e(x: number)  .decl p(x: number)  p(x) :- e(x). }\n.init a = C\na.e(1).\n.output a.p\n"
+    )
+    assert main(["why", str(tmp_path / "p.dl"), "a.p(1)"]) == 0
+    assert capsys.readouterr().out.startswith("a.p(1)")
+    assert main(["why-not", str(tmp_path / "p.dl"), "a.p(2)"]) == 0
+
+
 def test_what_is_passed_over_is_told(tmp_path: Path) -> None:
     directives = '.output p(IO=file, filename="p.csv")\n.limitsize p(n=5)\n'
     (tmp_path / "p.dl").write_text(f".decl p(x: number)\np(1).\n{directives}")

@@ -22,6 +22,9 @@ DIRECTIVES = (
 
 
 class ClauseParser(ExpressionParser):
+    denials = 0
+    """How many negations stand around: what they ask of the body around them is no part of what they deny."""
+
     def clause(self) -> Clause:
         start = self.peek().span
         self.hoisted = []
@@ -103,7 +106,9 @@ class ClauseParser(ExpressionParser):
         if token.is_symbol("!"):
             self.take()
             self.deeper()
+            self.denials += 1
             parts = self._part()
+            self.denials -= 1
             self.depth -= 1
             span = token.span.to(self.previous().span)
             match parts:
@@ -134,7 +139,7 @@ class ClauseParser(ExpressionParser):
             self.expect("(")
             terms = self.arguments()
             return [ast.Atom(name.name, terms, False, name.span.to(self.previous().span), name.span)]
-        return [self._constraint()]
+        return self._constraint()
 
     def _two(self) -> tuple[Expression, Expression]:
         first = self.expression()
@@ -161,7 +166,7 @@ class ClauseParser(ExpressionParser):
         is_name = behind.kind is TokenKind.NAME and not _is_operator(behind)
         return is_name or behind.is_symbol(",", ".", ";", ")", "}") or behind.kind is TokenKind.END
 
-    def _constraint(self) -> ast.BodyPart:
+    def _constraint(self) -> list[ast.BodyPart]:
         left = self.expression()
         token = self.peek()
         if not (token.kind is TokenKind.SYMBOL and token.text in COMPARISONS):
@@ -169,7 +174,11 @@ class ClauseParser(ExpressionParser):
         operator = COMPARISONS[self.take().text]
         right = self.expression()
         span = left.span.to(right.span)
-        return ast.Comparison(operator, left, right, span)
+        asked = self.hoisted[-1] if self.hoisted else None
+        if isinstance(asked, ast.Aggregation) and asked.value is right and not self.denials:
+            self.hoisted[-1] = replace(asked, operator=operator, value=left, span=span)
+            return []
+        return [ast.Comparison(operator, left, right, span)]
 
 
 def _is_operator(token: Token) -> bool:

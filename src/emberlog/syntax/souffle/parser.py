@@ -73,7 +73,7 @@ class SouffleParser(ClauseParser):
 
     def _skip(self, begun: int) -> None:
         """Goes to what begins the next item, as far as one can tell."""
-        self.depth, self.aggregates, self.hoisted = 0, 0, []
+        self.depth, self.aggregates, self.denials, self.hoisted = 0, 0, 0, []
         level = sum(token.is_symbol("{") - token.is_symbol("}") for token in self.tokens[begun : self.index])
         while self.peek().kind is not TokenKind.END:
             level += self.peek().is_symbol("{") - self.peek().is_symbol("}")
