@@ -10,6 +10,7 @@ from emberlog.engines.spark.job import Phase
 from tests.cluster.conftest import GetSession
 from tests.cluster.standalone import MOST_WORKERS, Standalone
 from tests.cluster.strikes import Strike
+from tests.cluster.test_pages import page_settings
 from tests.cluster.trials import Ledger, chain_closure
 
 ROUNDS = 1_500
@@ -50,6 +51,20 @@ def test_a_killed_python_worker(spark: SparkSession, cluster: Standalone, ledger
     trial = chain_closure(spark, FEW_ROUNDS, IN_ROUNDS, strike=strike)
     ledger.add(f"Python worker killed in round {FEW_ROUNDS // 2} of {FEW_ROUNDS}", trial)
     assert trial.right, trial.error
+
+
+@pytest.mark.slow
+def test_a_killed_python_worker_that_is_made_with_everything_loaded(
+    session: GetSession, cluster: Standalone, ledger: Ledger
+) -> None:
+    spark = session(page_settings("daemon"))
+    chain_closure(spark, FEW_ROUNDS, IN_ROUNDS)
+    strike = Strike("Python worker", Phase.EXCHANGE, cluster.marks(), AT_NINE_TENTHS)
+    trial = chain_closure(spark, ROUNDS, IN_ROUNDS, strike=strike)
+    ledger.add(f"Python worker killed in round {AT_NINE_TENTHS:,}, spark.python.daemon.module set", trial)
+    assert trial.right, trial.error
+    assert len(trial.retries) == 1
+    assert all(node.processes("emberlog.daemon") for node in cluster.nodes)
 
 
 @pytest.mark.slow
