@@ -27,7 +27,7 @@ from emberlog.workers.kernels.frontiers import (
     upsert_frontier,
     visible_rows,
 )
-from emberlog.workers.kernels.lanes import Lane, Lanes, Mask, no_rows
+from emberlog.workers.kernels.lanes import Lane, Lanes, Mask, chosen, no_rows
 from emberlog.workers.kernels.tables import table_for
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class FrontierStore:
 
     @property
     def delta(self) -> Lanes:
-        return self.rows[:, self.delta_rows]
+        return chosen(self.rows, self.delta_rows)
 
     @property
     def seen_delta(self) -> Lanes:
@@ -171,12 +171,12 @@ class FrontierStore:
         return self._seen(self.delta_rows[~self.is_only_longer[self.delta_rows]])
 
     def _seen(self, rows: Lane) -> Lanes:
-        return self.rows[:, rows[self.rows[-2, rows] < self.slide] if len(self.directions) else rows]
+        return chosen(self.rows, rows[self.rows[-2, rows] < self.slide] if len(self.directions) else rows)
 
     @property
     def all(self) -> Lanes:
         """Returns the rows that hold."""
-        return self.rows[:, : self.count][:, self.rows[-1, : self.count] >= self.slide]
+        return chosen(self.rows[:, : self.count], self.rows[-1, : self.count] >= self.slide)
 
     def holds(self, rows: Lane) -> Mask:
         """Tells which of these rows have not expired, and are not beaten."""
@@ -231,7 +231,7 @@ class FrontierStore:
     def visible(self) -> Lanes:
         """Returns the best row of each key, in the lanes that are shown."""
         chains = (self.rows, self.following, self.leaders, self.count, self.keys, self.directions)
-        return self.rows[: self.shown, visible_rows(*chains, self.slide)]
+        return chosen(self.rows[: self.shown], visible_rows(*chains, self.slide))
 
     def compacted(self) -> FrontierStore | None:
         """Returns the same rows in a new store if most rows here are of no use any more, else None. Only between
@@ -239,7 +239,7 @@ class FrontierStore:
         if self.count < FEWEST_ROWS or 2 * np.count_nonzero(self.rows[-1, : self.count] >= self.slide) > self.count:
             return None
         fresh = self._empty()
-        fresh.add(np.ascontiguousarray(self.all))
+        fresh.add(self.all)
         fresh.advance()
         fresh.settle()
         return fresh
@@ -287,7 +287,7 @@ class BestStore(FrontierStore):
         self.mark += 1
         gone, longer = sort_out_due(self.rows, self.queue.take(self.slide), self.slide, self.marks, self.mark)
         self.queue.enter(longer, self.rows[-1, longer])
-        self.lost = np.ascontiguousarray(self.rows[: self.keys, gone])
+        self.lost = chosen(self.rows[: self.keys], gone)
         return gone
 
     def _empty(self) -> BestStore:

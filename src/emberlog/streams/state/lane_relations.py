@@ -14,7 +14,7 @@ from emberlog.semantics.model import CheckedQuery, Fact
 from emberlog.streams.state.stream_texts import StreamTexts
 from emberlog.syntax.ast import Constant, Parameter
 from emberlog.workers.fixpoint.evaluate import Evaluator
-from emberlog.workers.kernels.lanes import Lane, Lanes, Mask
+from emberlog.workers.kernels.lanes import Lane, Lanes, Mask, chosen
 from emberlog.workers.kernels.tables import find_all, refill, table_for
 from emberlog.workers.store.stores import distinct_rows
 from emberlog.workers.store.texts import Texts
@@ -60,7 +60,7 @@ def asked_rows(queries: Sequence[CheckedQuery], lanes: Lanes, texts: Texts) -> L
     asked = np.zeros(lanes.shape[1], np.bool_)
     for query in queries:
         asked |= _agrees(query, lanes, texts)
-    return lanes if asked.all() else lanes[:, asked]
+    return lanes if asked.all() else chosen(lanes, asked)
 
 
 def _agrees(query: CheckedQuery, lanes: Lanes, texts: Texts) -> Mask:
@@ -89,7 +89,7 @@ def difference(now: Lanes, before: Lanes) -> tuple[Lanes, Lanes]:
     found = find_all(table, now, now.shape[0], np.ascontiguousarray(before))
     is_added = np.ones(now.shape[1], np.bool_)
     is_added[found[found >= 0]] = False
-    return now[:, is_added], before[:, found < 0]
+    return chosen(now, is_added), chosen(before, found < 0)
 
 
 class LaneRelations:

@@ -42,6 +42,13 @@ def joined(batches: list[Lanes], width: int) -> Lanes:
     return np.concatenate(batches, axis=1)
 
 
+def chosen(lanes: Lanes, rows: Lane | Mask) -> Lanes:
+    """Returns some rows, by their numbers or by a mask: what `lanes[:, rows]` is, in an order of memory that numpy
+    fills several times as fast."""
+    found: Lanes = np.compress(rows, lanes, axis=1) if rows.dtype == np.bool_ else lanes.take(rows, axis=1)
+    return found
+
+
 _SIGN = np.int64(0x7FFFFFFFFFFFFFFF)
 _NAN = np.float64(np.nan).view(np.int64)
 

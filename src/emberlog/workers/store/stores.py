@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from emberlog.workers.kernels.fused import OVERFLOW, add_pairs, join_extreme, take_totals
 from emberlog.workers.kernels.indexes import count_matches, group_starts, has_repeats, in_groups
-from emberlog.workers.kernels.lanes import Floats, Lane, Lanes, Mask, lane_to_floats
+from emberlog.workers.kernels.lanes import Floats, Lane, Lanes, Mask, chosen, lane_to_floats
 from emberlog.workers.kernels.memory import at_once, claim, has_room, room
 from emberlog.workers.kernels.places import (
     HIGHEST,
@@ -493,7 +493,7 @@ class KeyedStore:
 
     @property
     def delta(self) -> Lanes:
-        return self.rows[:, self.delta_rows]
+        return chosen(self.rows, self.delta_rows)
 
     @property
     def all(self) -> Lanes:
