@@ -1,6 +1,6 @@
 """Writes the generated parts of the documentation: docs/errors.md, the tables of functions in docs/language.md, the
-table of sources and types in docs/api.md, and what the
-extension for VS Code has of the language and of the project: its grammar and its version.
+table of sources and types in docs/api.md, that of programs in docs/streams.md, and what the extension for VS Code has
+of the language and of the project: its grammar and its version.
 
 `python3 dev.py docs` runs it; tests fail when what it writes is out of date.
 """
@@ -24,6 +24,7 @@ from emberlog.language.registry import AGGREGATES, PROCEDURES, SCALAR_FUNCTIONS
 LANGUAGE = Path(__file__).with_name("language.md")
 ERRORS = Path(__file__).with_name("errors.md")
 API = Path(__file__).with_name("api.md")
+STREAMS = Path(__file__).with_name("streams.md")
 
 
 def table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -107,6 +108,24 @@ def renewed_sources(text: str) -> str:
     return f"{before}{start}\n{sources()}\n\n{end}{rest.partition(end)[2]}"
 
 
+def stream_shapes() -> str:
+    """Which programs over streams follow their changes, and which are computed anew, by asking the planners."""
+    from tests.stream_shapes import shapes, slide_by_slide, tuple_by_tuple
+
+    rows = [(name, slide_by_slide(checked), tuple_by_tuple(checked)) for name, checked in shapes()]
+    kept, following = (sum("anew" not in row[way] for row in rows) for way in (1, 2))
+    told = f"Of {len(rows)} kinds of programs {kept} are kept from slide to slide as a whole"
+    return f"{told}, and {following} tuple by tuple:\n\n" + table(("program", "slide by slide", "tuple by tuple"), rows)
+
+
+def renewed_shapes(text: str) -> str:
+    """The document with the table of programs over streams written anew."""
+    start, end = "<!-- shapes: written by docs/generate.py -->\n", "<!-- end -->"
+    before, found, rest = text.partition(start)
+    assert found, "docs/streams.md has no place for the table of programs"
+    return f"{before}{start}\n{stream_shapes()}\n\n{end}{rest.partition(end)[2]}"
+
+
 GRAMMAR = Path(__file__).parents[1] / "editors/vscode/syntaxes/datalog.tmLanguage.json"
 
 
@@ -130,3 +149,4 @@ if __name__ == "__main__":
     PACKAGE.write_text(package(), encoding="utf-8")
     GRAMMAR.write_text(grammar(), encoding="utf-8")
     API.write_text(renewed_sources(API.read_text(encoding="utf-8")), encoding="utf-8")
+    STREAMS.write_text(renewed_shapes(STREAMS.read_text(encoding="utf-8")), encoding="utf-8")

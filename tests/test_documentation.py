@@ -179,6 +179,8 @@ def developer_tasks() -> list[str]:
 def test_generated_tables_are_up_to_date() -> None:
     text = generate.LANGUAGE.read_text(encoding="utf-8")
     assert generate.renewed(text) == text, "run `python3 dev.py docs`"
+    streams = generate.STREAMS.read_text(encoding="utf-8")
+    assert generate.renewed_shapes(streams) == streams, "run `python3 dev.py docs`"
 
 
 def anchors_of(document: Path) -> set[str]:

@@ -20,6 +20,8 @@ KEPT = {
     "best(X, max<R>) :- rank(X, _, R).",
     "two relations in a stage": "a(X, 1, sum<X>) :- node(X).\nb(Y, I, max<N>) :- a(X, I, N), edge(X, Y).\n"
     "a(Y, I + 2, sum<N>) :- b(X, I, N), edge(X, Y), I <= 5.\na(3, 2, 7).",
+    "a first stage that the body names": "rank(X, J, sum<R>) :- node(X), J = 0, R = 1.\n"
+    "rank(Y, J, sum<R>) :- rank(X, I, R), edge(X, Y), J = I + 1, I < 3.",
     "one relation read before the other is told": "a(X, 0, sum<N>) :- node(X), N = 1.\n"
     "a(Y, I + 1, sum<N>) :- b(X, I, N), edge(X, Y), I < 3.\nb(X, I, N) :- a(X, I, N).\n"
     "p(X, Y) :- edge(X, Y).\np(X, Z) :- a(X, Y, _), q(Y, Z).\nq(X, Y) :- p(X, Y), node(X).\nq(_, 1)?\nb(2, _, N)?",

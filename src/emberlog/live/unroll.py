@@ -12,9 +12,11 @@ from dataclasses import dataclass, replace
 from emberlog.optimize.rewritten import with_rules
 from emberlog.semantics.model import (
     Absent,
+    Bind,
     CheckedProgram,
     CoreRule,
     Fact,
+    HeadValue,
     Literal,
     Match,
     Recursion,
@@ -131,7 +133,7 @@ def _in_stages(checked: CheckedProgram, stratum: Stratum, recursion: Recursion) 
                     continue
                 offset = stage_offset(rule.head[columns[name]], rule)
                 if offset is None:
-                    own += [rule] if rule.head[columns[name]] == Constant(stage) else []
+                    own += [rule] if _written(rule.head[columns[name]], rule) == Constant(stage) else []
                     continue
                 below = stage - offset.plus
                 known = {other: copy for (other, at), copy in copies.items() if at == below}
@@ -158,7 +160,7 @@ def _extent(checked: CheckedProgram, stratum: Stratum, recursion: Recursion) -> 
     begun = [fact[columns[name]] for name in stratum.relations for fact in checked.facts.get(name, ())]
     last: list[int | None] = []
     for rule in stratum.rules:
-        value = rule.head[columns[rule.relation]]
+        value = _written(rule.head[columns[rule.relation]], rule)
         offset = stage_offset(value, rule)
         if isinstance(value, Constant):
             begun.append(value.value)
@@ -179,6 +181,14 @@ def _extent(checked: CheckedProgram, stratum: Stratum, recursion: Recursion) -> 
         highest = max([*known, *numbers])
     stages = range(min(numbers), highest + 1)
     return stages if len(stages) <= MOST_ROUNDS else None
+
+
+def _written(value: HeadValue, rule: CoreRule) -> HeadValue:
+    """Returns what a head has for its stage: as it stands there, or as in `J = 0` in the body."""
+    bindings = {literal.variable.name: literal.expression for literal in rule.body if isinstance(literal, Bind)}
+    while isinstance(value, Variable) and value.name in bindings:
+        value = bindings[value.name]
+    return value
 
 
 def _is_own(literal: Literal, stratum: Stratum, kind: type[Match] | type[Absent]) -> bool:

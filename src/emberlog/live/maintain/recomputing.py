@@ -17,6 +17,7 @@ class Recomputing(Maintainer):
     def __init__(self, facts: Mapping[str, Facts], loader: Loader, stratum: PlannedStratum, why: str) -> None:
         self.relations = stratum.relations
         self.reads = frozenset(relations_read(stratum.root) - set(stratum.relations))
+        self.why = why
         self.method = f"computed anew, and compared: {why}"
         self._facts = facts
         self._loader = loader
