@@ -1,6 +1,6 @@
 """The command line of the benchmarks: python -m benchmarks run | report | compare | list | install | record |
 ablate | streams | soak | recovery | scale | growth | editor | studio | live | souffle |
-transactions."""
+transactions | stream-peers."""
 
 from __future__ import annotations
 
@@ -113,6 +113,7 @@ def _parser() -> argparse.ArgumentParser:
 
     soak = commands.add_parser("soak", help="a month of a stream: does memory stay flat?")
     soak.add_argument("--tuples", type=int, default=10_000_000)
+    soak.add_argument("--deletes", action="store_true", help="a third of them delete what came before")
     soak.add_argument("--output", type=Path, required=True, metavar="DIR")
     soak.set_defaults(command=_soak)
 
@@ -158,6 +159,9 @@ def _parser() -> argparse.ArgumentParser:
     ten = commands.add_parser("transactions", help="ten rows at a time into a live view, beside DuckDB and Pathway")
     ten.add_argument("--output", type=Path, required=True, metavar="DIR")
     ten.set_defaults(command=_transactions)
+    windows = commands.add_parser("stream-peers", help="windows of streams, beside DuckDB from scratch and Pathway")
+    windows.add_argument("--output", type=Path, required=True, metavar="DIR")
+    windows.set_defaults(command=_stream_peers)
     return parser
 
 
@@ -264,8 +268,9 @@ def _streams(arguments: argparse.Namespace) -> int:
 def _soak(arguments: argparse.Namespace) -> int:
     from benchmarks.streaming.soak import soak
 
-    found = soak(arguments.tuples, arguments.output, lambda line: print(line, flush=True))
+    found = soak(arguments.tuples, arguments.output, lambda line: print(line, flush=True), deletes=arguments.deletes)
     print(f"resident memory at the end is {found.growth:.2f} times that after a quarter of the stream")
+    print(f"the last batch, with the state made again from the checkpoint: {found.restart_seconds:.1f} s")
     return 0
 
 
@@ -322,6 +327,14 @@ def _growth(arguments: argparse.Namespace) -> int:
 
 def _transactions(arguments: argparse.Namespace) -> int:
     from benchmarks.transactions import run
+
+    for line in run(arguments.output):
+        print(line, flush=True)
+    return 0
+
+
+def _stream_peers(arguments: argparse.Namespace) -> int:
+    from benchmarks.streaming.peers import run
 
     for line in run(arguments.output):
         print(line, flush=True)

@@ -6,11 +6,10 @@ is compared.
 
 from __future__ import annotations
 
-import json
 import statistics
-import subprocess
 import time
 from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from random import Random
 
@@ -18,6 +17,7 @@ import pyarrow as pa
 
 from benchmarks import locations
 from benchmarks.machine import this_machine
+from benchmarks.streaming.pathway_process import by_pathway, pathway_version
 from benchmarks.workloads import program
 from emberlog.database import Database
 
@@ -29,7 +29,6 @@ FROM_SCRATCH = 15
 """Transactions, spread evenly, after which DuckDB computes anew: all of them would only take longer."""
 
 PROGRAMS = {"wcc": "weakly connected components", "sssp": "shortest paths from one vertex"}
-PATHWAY = Path(__file__).parent / "streaming" / "pathway_peer.py"
 
 _HEAD = """\
 # Transactions of ten rows
@@ -68,7 +67,7 @@ def run(output: Path) -> Iterator[str]:
         rows=ROWS,
         processor=machine.processor,
         scratch=FROM_SCRATCH,
-        pathway=_pathway_version(),
+        pathway=pathway_version(),
     )
     (output / "transactions.md").write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
 
@@ -129,15 +128,7 @@ def _duckdb(workload: program.Program, batches: Sequence[Sequence[Row]]) -> tupl
 
 
 def _pathway(name: str, batches: Sequence[Sequence[Row]]) -> tuple[Sequence[float], Answer]:
-    command = [str(locations.pathway_python()), str(PATHWAY)]
-    given = json.dumps({"program": name, "batches": batches})
-    done = subprocess.run(command, input=given, capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout.splitlines()[-1])
-    return [found["seconds"] / len(batches)], frozenset((x, value) for x, value in found["facts"])
-
-
-def _pathway_version() -> str:
-    if not locations.pathway_python().exists():
-        return "is not installed, and would be what"
-    command = [str(locations.pathway_python()), "-c", "import importlib.metadata as m; print(m.version('pathway'))"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    numbers = count()
+    given = [([(next(numbers), *row) for row in batch], []) for batch in batches]
+    found = by_pathway(name, given)
+    return [found.seconds / len(batches)], frozenset((x, value) for x, value in found.facts)

@@ -20,16 +20,18 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.data.streams import organisations
-from emberlog.config import StreamOptions
+from emberlog.config import DEFAULT_LIMITS, StreamOptions
+from emberlog.live.slides import LivePlan
 from emberlog.semantics.analysis import analyze
 from emberlog.source import Source
-from emberlog.streams.evaluate.incremental_plan import incremental_plan
-from emberlog.streams.evaluate.methods import slide_evaluator
+from emberlog.streams.evaluate.methods import plan_evaluation, slide_evaluator
 from emberlog.streams.plan.maintenance import plan_maintenance
 from emberlog.streams.plan.slides import schedule_of
+from emberlog.streams.state.copies import CHANGE
 from emberlog.streams.steps.checkpoint import Checkpoint, Record
 from emberlog.streams.steps.exactly_once import ExactlyOnce
 from emberlog.streams.steps.measures import Measures
+from emberlog.streams.steps.resident_state import forget_other_states
 from emberlog.streams.steps.spec import Spec
 from emberlog.streams.steps.step import take_step
 from emberlog.syntax.parser import parse
@@ -50,6 +52,16 @@ query isSubOrg(_, X, Z), WINDOW({SIZE}, {SLIDE}).
 """
 
 
+OF_CHANGES = f"""\
+STREAM subOrg(Ts: timestamp, OrgId: int, SubOrgId: int).
+parts(X, count<Y>) :- subOrg(_, X, Y).
+top(X) :- subOrg(_, X, _), !subOrg(_, _, X).
+query parts(X, N), WINDOW({SIZE}, {SLIDE}).
+query top(X), WINDOW({SIZE}, {SLIDE}).
+"""
+"""What is asked of a stream in which every second row is deleted half a window later."""
+
+
 @dataclass(frozen=True, slots=True)
 class Moment:
     """How it stood after a part of the stream."""
@@ -66,6 +78,8 @@ class Moment:
 @dataclass(frozen=True, slots=True)
 class Soak:
     moments: tuple[Moment, ...]
+    restart_seconds: float = 0.0
+    """The time of the last batch, before which the state was lost and is made again from the checkpoint."""
 
     @property
     def growth(self) -> float:
@@ -73,17 +87,20 @@ class Soak:
         return self.moments[-1].resident_bytes / self.moments[len(self.moments) // 4].resident_bytes
 
 
-def soak(tuples: int, folder: Path, say: Callable[[str], None], month: int = MONTH) -> Soak:
+def soak(tuples: int, folder: Path, say: Callable[[str], None], month: int = MONTH, *, deletes: bool = False) -> Soak:
+    """Lets a stream run. With `deletes` a third of its tuples delete what came before."""
     folder.mkdir(parents=True, exist_ok=True)
+    report = folder / ("soak-deletes.json" if deletes else "soak.json")
     moments: list[Moment] = []
     since = time.monotonic()
+    restart = 0.0
     with TemporaryDirectory(prefix="emberlog-soak-") as location:
         last: list[tuple[Record, Measures]] = []
 
         def tell(record: Record, measures: Measures) -> None:
             last[:] = [(record, measures)]
 
-        spec = _spec(location)
+        spec = _spec(location, deletes=deletes)
         steps: ExactlyOnce[pa.Table] = ExactlyOnce(
             Checkpoint(location),
             lambda step, batch: take_step(spec, step, {} if batch is None else {"subOrg": batch}),
@@ -91,20 +108,26 @@ def soak(tuples: int, folder: Path, say: Callable[[str], None], month: int = MON
             tell,
         )
         noted = 0
-        for number, batch in enumerate(_batches(tuples, month)):
+        batches = list(range(0, tuples, BATCH))
+        for number, batch in enumerate((_changing if deletes else _arriving)(tuples, month)):
+            if number == len(batches) - 1:
+                forget_other_states("another")
             steps.batch(number, batch)
             record, measures = last[0]
+            restart = measures.seconds
             if record.totals.tuples * PARTS // tuples > noted:
                 noted = record.totals.tuples * PARTS // tuples
                 moments.append(_moment(record, measures, time.monotonic() - since, location))
                 say(_line(moments[-1]))
-                (folder / "soak.json").write_text(json.dumps(asdict(Soak(tuple(moments))), indent=1), encoding="utf-8")
-    return Soak(tuple(moments))
+                report.write_text(json.dumps(asdict(Soak(tuple(moments), restart)), indent=1), encoding="utf-8")
+        assert last[0][1].is_rebuilt, "the state was not made again"
+    return Soak(tuple(moments), restart)
 
 
-def _spec(location: str) -> Spec:
-    checked = analyze(parse(Source("soak.dl", PROGRAM)))
+def _spec(location: str, *, deletes: bool) -> Spec:
+    checked = analyze(parse(Source("soak.dl", OF_CHANGES if deletes else PROGRAM)))
     maintenance, schedule = plan_maintenance(checked), schedule_of(checked, plain_clock=True)
+    plan = plan_evaluation(maintenance, "live" if deletes else "incremental", DEFAULT_LIMITS, LivePlan)
     return Spec(
         query="soak",
         options=StreamOptions(location, outputMode="changes"),
@@ -113,17 +136,36 @@ def _spec(location: str) -> Spec:
         statics=(),
         outputs=maintenance.program.outputs,
         plain_times=True,
-        make=partial(slide_evaluator, incremental_plan(maintenance), schedule, True),
+        make=partial(slide_evaluator, plan, schedule, True),
+        changing=frozenset({"subOrg"}) if deletes else frozenset(),
     )
 
 
-def _batches(tuples: int, month: int) -> Iterator[pa.Table]:
+def _arriving(tuples: int, month: int) -> Iterator[pa.Table]:
     """Times are spread over the month; everything else is as the generator has it."""
     columns = organisations(tuples)["subOrg"]
+    times = np.arange(tuples, dtype=np.int64) * month // tuples
     for start in range(0, tuples, BATCH):
-        end = min(start + BATCH, tuples)
-        times = np.arange(start, end, dtype=np.int64) * month // tuples
-        yield pa.table([times, columns["OrgId"][start:end], columns["SubOrgId"][start:end]], names=["c0", "c1", "c2"])
+        rows = slice(start, start + BATCH)
+        yield pa.table([times[rows], columns["OrgId"][rows], columns["SubOrgId"][rows]], names=["c0", "c1", "c2"])
+
+
+def _changing(tuples: int, month: int) -> Iterator[pa.Table]:
+    """Every second row goes half a window after it came."""
+    goes = np.arange(0, tuples * 2 // 3, 2)
+    comes = np.arange(tuples - len(goes))
+    columns = organisations(len(comes))["subOrg"]
+    came_at = comes * month // len(comes)
+    times = np.concatenate([came_at, came_at[goes] + SIZE // 2])
+    rows = np.concatenate([comes, goes])
+    signs = np.repeat(np.array([1, -1], np.int8), [len(comes), len(goes)])
+    order = np.argsort(times, kind="stable")
+    for start in range(0, tuples, BATCH):
+        some = order[start : start + BATCH]
+        yield pa.table(
+            [times[some], columns["OrgId"][rows[some]], columns["SubOrgId"][rows[some]], signs[some]],
+            names=["c0", "c1", "c2", CHANGE],
+        )
 
 
 def _moment(record: Record, measures: Measures, seconds: float, location: str) -> Moment:

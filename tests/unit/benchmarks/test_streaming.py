@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from benchmarks.machine import this_machine
 from benchmarks.streaming.cases import QUERIES, StreamQuery
 from benchmarks.streaming.measure import measure
 from benchmarks.streaming.on_spark import SparkStreamMeasurement
+from benchmarks.streaming.peers import CASES, Case, by_duckdb, by_emberlog, messages, windows_of
 from benchmarks.streaming.report import document, write_stream_report
 from benchmarks.streaming.run import StreamRunResults
 from benchmarks.streaming.soak import soak
@@ -48,9 +50,20 @@ def test_both_evaluations_come_to_the_same_answer_and_the_report_compares_them(t
         assert "cheapest path" in text and "20,000" in text
 
 
-def test_a_short_soak_notes_its_memory(tmp_path: Path) -> None:
+@pytest.mark.parametrize("deletes", [False, True], ids=["expiring", "deleted"])
+def test_a_short_soak_notes_its_memory(deletes: bool, tmp_path: Path) -> None:
     lines: list[str] = []
-    found = soak(20_000, tmp_path, lines.append, month=4 * 3_600)
-    assert found.moments[-1].tuples == 20_000
+    found = soak(40_000, tmp_path, lines.append, month=4 * 3_600, deletes=deletes)
+    assert found.moments[-1].tuples == 40_000
     assert found.growth > 0
+    assert found.restart_seconds > 0
     assert len(lines) == len(found.moments)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.program)
+def test_duckdb_has_the_answers_of_each_slide(case: Case) -> None:
+    arcs = replace(case, arcs=lambda: messages(600, 40)).arcs()
+    windows = windows_of(case, arcs)[:30]
+    _, answers = by_emberlog(case, arcs, windows)
+    assert any(answers.values())
+    assert by_duckdb(case.program, arcs, windows, answers) > 0
