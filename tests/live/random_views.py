@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from random import Random
 from typing import Any, TypeAlias
@@ -80,11 +81,11 @@ def check_view(
     for number in range(transactions):
         planned = {name: Counter(counted) for name, counted in rows.items()}
         operations = [_operation(random, planned, pools) for _ in range(random.randint(1, MOST_OPERATIONS))]
-        wants_abort = random.random() < 0.05
+        wants_abort, fails = random.random() < 0.05, random.random() < 0.1
         after = from_scratch(_lists(planned))
         story = f"transaction {number}: {operations}"
         try:
-            with live.transaction() as transaction:
+            with _failing(live, random) if fails else nullcontext(), live.transaction() as transaction:
                 for name, *arguments in operations:
                     getattr(transaction, name)(*arguments)
                 if wants_abort:
@@ -107,6 +108,26 @@ def check_view(
 
 class _Abort(Exception):
     """Ends a transaction."""
+
+
+@contextmanager
+def _failing(live: LiveView, random: Random) -> Iterator[None]:
+    """Lets a commit end behind the update of one stratum, if that comes to its turn: all of it is taken back."""
+    if not live._maintainers:
+        yield
+        return
+    maintainer = random.choice(live._maintainers)
+    update = maintainer.update
+
+    def fail() -> None:
+        update()
+        raise _Abort
+
+    maintainer.update = fail  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        maintainer.update = update  # type: ignore[method-assign]
 
 
 def _refuse_limits(error: EmberlogError) -> None:
