@@ -66,6 +66,7 @@ def test_envelopes_of_debezium(spark: SparkSession, database: Database, tmp_path
         '{"op": "c", "ts_ms": 1000, "before": null, "after": {"A": 2, "B": 3}}\n'
         '{"op": "u", "ts_ms": 2000, "before": {"A": 2, "B": 3}, "after": {"A": 2, "B": 4}}\n'
         '{"op": "d", "ts_ms": 3000, "before": {"A": 1, "B": 2}, "after": null}\n'
+        '{"op": null, "ts_ms": null, "before": null, "after": null}\n'
         '{"op": "t", "ts_ms": 3000, "before": null, "after": null}\n'
     )
     row = "struct<A: int, B: int>"

@@ -5,6 +5,9 @@ Every form becomes rows with their time first and one more column, which says wh
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
@@ -41,7 +44,8 @@ def _sign(said: Column) -> Column:
 
 
 def _of_envelopes(name: str, frame: DataFrame) -> DataFrame:
-    """An update is a row that goes and one that comes, at the time of the envelope."""
+    """An update is a row that goes and one that comes, at the time of the envelope. A record without a value, which
+    Kafka has behind a deletion, says nothing."""
     fields = {field.name: field.dataType for field in frame.schema.fields}
     if not all(one in fields for one in _ENVELOPE) or not isinstance(fields["after"], spark_types.StructType):
         hint = f"an envelope has the structs `before` and `after`, and `op`; the frame has {', '.join(fields)}"
@@ -51,8 +55,9 @@ def _of_envelopes(name: str, frame: DataFrame) -> DataFrame:
     op = F.lower(F.col("op"))
     gone = F.when(op.isin("u", "d"), F.struct(F.lit(-1).cast("byte").alias(CHANGED), F.col("before").alias("row")))
     come = F.when(op.isin("c", "r", "u"), F.struct(F.lit(1).cast("byte").alias(CHANGED), F.col("after").alias("row")))
+    says_something = reduce(or_, (F.col(one).isNotNull() for one in _ENVELOPE))
     neither = F.when(
-        ~F.coalesce(op.isin("c", "r", "u", "d"), F.lit(False)),
+        ~F.coalesce(op.isin("c", "r", "u", "d"), F.lit(False)) & says_something,
         F.struct(F.lit(None).cast("byte").alias(CHANGED), F.col("after").alias("row")),
     )
     each = F.explode(F.filter(F.array(gone, come, neither), lambda one: one.isNotNull())).alias("each")
