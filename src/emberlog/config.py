@@ -258,6 +258,8 @@ class StreamOptions:
     all streams are that long without one, all slides that tuples wait for close."""
     renew: tuple[str, ...] = ()
     """The relations, none of them a stream, that are read anew where a checkpoint has them as they were."""
+    newProgram: bool = False
+    """Goes on with the window of a checkpoint that another program has made over the same streams."""
     early: bool = False
     """Tells the answer of the slide that closes next with every batch, too, as far as its tuples are there."""
     late: str = "drop"

@@ -264,3 +264,24 @@ def test_a_relation_can_be_renewed(spark: SparkSession, database: Database, fold
     assert {row for row in told if row[0] == 5} == {(5, "B", "C")}
     with pytest.raises(EmberlogError, match=r"DL508.*no relation that this query reads once"):
         result.start(folder / "out", renew=["ride"], **how)  # type: ignore[arg-type]
+
+
+def test_a_changed_program_goes_on_with_the_window(spark: SparkSession, database: Database, folder: Path) -> None:
+    database["ride"] = rides(spark, folder / "rides")
+    text = "STREAM ride(Ts: Timestamp, Pickup: String, Drop: String, Fare: Float).\nRELATION hub(City: String).\n"
+    first = text + "seen(Ts, P, D) :- ride(Ts, P, D, _), hub(P).\nquery seen(_, P, D), WINDOW(5, 1).\n"
+    second = text + "sold(P, count<D>) :- ride(_, P, D, _), hub(P).\nquery sold(P, N), WINDOW(5, 1).\n"
+    database["hub"] = [("A",)]
+    how = {"checkpointLocation": folder / "checkpoint", "availableNow": True}
+    database.datalog(first).start(folder / "out", **how).awaitTermination()  # type: ignore[arg-type]
+    put(folder / "rides", 5, [(6, "X", "Y", 1.0)])
+    changed = database.datalog(second)
+    with pytest.raises(EmberlogError, match=r"DL340.*the program and a parameter changed"):
+        changed.start(folder / "out", **how)  # type: ignore[arg-type]
+    with pytest.raises(EmberlogError, match=r"DL508.*a new program changes"):
+        changed.start(folder / "out", newProgram=True, outputMode="changes", **how)  # type: ignore[arg-type]
+    run = changed.start(folder / "out", newProgram=True, **how)  # type: ignore[arg-type]
+    run.awaitTermination()
+    assert run.lastProgress is not None and run.lastProgress.isRebuilt
+    told = facts(spark.read.parquet(str(folder / "out" / "sold")).drop("batch"))
+    assert {row for row in told if row[0] == 5} == {(5, "A", 2)}

@@ -142,7 +142,8 @@ PLANNING_ENTRIES = (
         "a checkpoint of another stream query",
         "What a stream query keeps in its checkpoint depends on its program, its window and its inputs. With another "
         "program it would give answers that belong to neither.",
-        "Start the changed query with a new checkpoint, or the old one with the old checkpoint.",
+        "Start the changed query with a new checkpoint, or the old one with the old checkpoint. If only the program or "
+        "its parameters have changed, `newProgram=True` goes on with the tuples of the window.",
         "A rule was changed, and the query started with the `checkpointLocation` of before.",
         FoundBy.OTHER,
     ),

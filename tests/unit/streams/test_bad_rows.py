@@ -44,6 +44,11 @@ twice(Ts, $Place(T2)) :- ride(Ts, _, T, _), T2 = cat(T, T).
 query at(_, P, F), WINDOW(10, 5).
 query twice(_, P), WINDOW(10, 5).
 """
+OTHER = """
+STREAM ride(Ts: timestamp, From: string, To: string, Fare: int).
+to(B, count<F>) :- ride(_, _, B, F).
+query to(B, N), WINDOW(10, 5).
+"""
 Evaluation = Literal["incremental", "simple", "live"]
 EVALUATIONS: tuple[Evaluation, ...] = ("incremental", "simple", "live")
 
@@ -155,6 +160,17 @@ def test_what_is_no_value_of_a_declared_type_is_put_aside(evaluation: Evaluation
     assert reasons[3] == "-7 is no unsigned"
     assert reasons[5].startswith("DL518: this value has more than")
     assert set(reasons) == {2, 3, 5}
+
+
+def test_another_program_goes_on_with_the_tuples_that_it_can_use(tmp_path: Path) -> None:
+    first, second = spec_of(tmp_path, PROGRAM), spec_of(tmp_path, OTHER)
+    before, after = Delivered(first), Delivered(second)
+    batches = [batch([(11, "A", None, 20), (12, "A", "B", 30), (14, "C", "B", 10)]), batch([(17, "A", "B", 5)])]
+    run(first, Source(batches), before, closes=False)
+    assert [one.totals.bad for one in before.records] == [0, 0]
+    run(second, Source([*batches, batch([(23, "B", "D", 1)])], done=len(batches)), after, closes=True)
+    assert after.rows("to") == [(20, "B", 3), (25, "B", 1), (25, "D", 1)]
+    assert after.measures[0].is_rebuilt
 
 
 def test_every_fault_of_the_language_can_be_that_of_a_tuple() -> None:

@@ -11,7 +11,7 @@ import pytest
 from emberlog.config import OUTPUT_MODES
 from emberlog.diagnostics import EmberlogError
 from emberlog.streams.plan.slides import Schedule
-from emberlog.streams.steps.checkpoint import Checkpoint
+from emberlog.streams.steps.checkpoint import OF_THE_PROGRAM, Checkpoint
 from tests.dealings import Dealings
 from tests.unit.streams.stream_runs import (
     STREAMS,
@@ -119,11 +119,30 @@ def test_what_is_kept_is_bounded_by_the_window(tmp_path: Path) -> None:
 
 def test_a_checkpoint_belongs_to_one_program(tmp_path: Path) -> None:
     checkpoint = Checkpoint(str(tmp_path))
-    checkpoint.claim({"the program": "p(X) :- q(X).", "the slides": (1, None)})
+    own, other = {"the program": "p(X) :- q(X).", "the slides": (1, None)}, {"the program": "p(X) :- r(X)."}
+    checkpoint.check(own)
+    checkpoint.claim(own, {"r": "r-1"})
     assert not checkpoint.is_new
-    checkpoint.claim({"the program": "p(X) :- q(X).", "the slides": (1, None)})
+    checkpoint.check(own)
     with pytest.raises(EmberlogError, match=r"DL340.*the program and the slides changed"):
-        checkpoint.claim({"the program": "p(X) :- r(X).", "the slides": [2, None]})
+        checkpoint.check({**other, "the slides": [2, None]})
+    with pytest.raises(EmberlogError, match=r"DL340.*the program changed\n.*newProgram=True"):
+        checkpoint.check({**own, **other})
+    checkpoint.check({**own, **other}, OF_THE_PROGRAM)
+
+
+def test_relations_that_are_read_anew_have_other_folders_and_states(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(str(tmp_path))
+    for folder in ("r-1", "s-1", "r-2"):
+        checkpoint.static(folder).make("")
+    checkpoint.claim({"the program": "p"}, {"r": "r-1", "s": "s-1"})
+    first = checkpoint.state_name
+    assert Checkpoint(str(tmp_path)).state_name == first
+    checkpoint.static("r-2").make("")
+    checkpoint.claim({"the program": "p"}, {"r": "r-2", "s": "s-1"})
+    assert checkpoint.statics == {"r": "r-2", "s": "s-1"}
+    assert checkpoint.state_name != first
+    assert sorted(path.name for path in (tmp_path / "static").iterdir()) == ["r-2", "s-1"]
 
 
 def test_a_batch_that_is_long_over_is_refused(tmp_path: Path) -> None:

@@ -33,15 +33,15 @@ from emberlog.streams.spark.coordinator import Coordinator
 from emberlog.streams.spark.sinks import ForEach, sink_of
 from emberlog.streams.spark.task import TAG, column_name, evaluator_of
 from emberlog.streams.state.copies import CHANGE
-from emberlog.streams.steps.checkpoint import Checkpoint
+from emberlog.streams.steps.checkpoint import OF_THE_PROGRAM, Checkpoint
 from emberlog.streams.steps.progress import ProgressLog, StreamProgress
 from emberlog.streams.steps.spec import Spec
 from emberlog.syntax.ast import WindowKind
 from emberlog.syntax.printer import print_program
-from emberlog.workers.store.folders import folder_at
 
-_FORM = 3
+_FORM = 4
 """The form of what a checkpoint holds; another one is that of another version of Emberlog."""
+_OF_RELATIONS = "the columns of a relation"
 
 
 _log = logging.getLogger("emberlog")
@@ -135,17 +135,10 @@ class StreamAnswers(Outputs[DataFrame]):
         spec = self._spec(options, schedule)
         checkpoint = Checkpoint(spec.location)
         sink = sink_of(self.spark, options, spec.layout, function)
-        renewed = self._renewed(options, spec) if not checkpoint.is_new else spec.statics
-        if not checkpoint.is_new:
-            checkpoint.claim(self._identity(options, schedule))
-        for name in renewed:
-            with coded_errors(self._places):
-                self._frames[name].write.mode("overwrite").parquet(checkpoint.static(name).uri)
-        if checkpoint.is_new:
-            checkpoint.claim(self._identity(options, schedule))
-        elif renewed:
-            # A worker may still have a state with the relations as they were, under the name of the query.
-            spec = replace(spec, query=f"{spec.query}#{uuid.uuid4().hex}")
+        identity = self._identity(options, schedule)
+        checkpoint.check(identity, OF_THE_PROGRAM if options.newProgram else ())
+        checkpoint.claim(identity, self._statics(options, spec, checkpoint))
+        spec = replace(spec, query=checkpoint.state_name)
         progress = ProgressLog(spec, listener)
         coordinator = Coordinator(self.spark, spec, sink, self._places, progress, ground)
         coordinator.resume()
@@ -171,6 +164,21 @@ class StreamAnswers(Outputs[DataFrame]):
             )
         return replace(options, evaluation="simple")
 
+    def _statics(self, options: StreamOptions, spec: Spec, checkpoint: Checkpoint) -> dict[str, str]:
+        """Reads the relations that are no streams, but for those that the checkpoint has and keeps. Each goes into a
+        folder of its own, so that the checkpoint is whole whenever this ends."""
+        renewed, known = self._renewed(options, spec), checkpoint.statics
+        before, types = checkpoint.identity.get(_OF_RELATIONS, {}), self._types(are_streams=False)
+        folders: dict[str, str] = {}
+        for name in spec.statics:
+            if name in known and name not in renewed and before.get(name) == types[name]:
+                folders[name] = known[name]
+                continue
+            folders[name] = f"{name}-{uuid.uuid4().hex}"
+            with coded_errors(self._places):
+                self._frames[name].write.parquet(checkpoint.static(folders[name]).uri)
+        return folders
+
     def _renewed(self, options: StreamOptions, spec: Spec) -> tuple[str, ...]:
         """Returns the relations of the checkpoint that are to be read anew."""
         names = {self.checked.relations[name].data_name: name for name in spec.statics}
@@ -178,13 +186,10 @@ class StreamAnswers(Outputs[DataFrame]):
         if unknown:
             known = f"it reads {', '.join(names)} once" if names else "it reads nothing but streams"
             raise fail("DL508", f"`{unknown[0]}` is no relation that this query reads once", None, known)
-        if options.renew and options.tells_changes:
-            raise fail(
-                "DL508",
-                "what a relation that is renewed changes is not told as changes",
-                None,
-                'renew it with outputMode="complete", or begin with a new checkpoint',
-            )
+        if (options.renew or options.newProgram) and options.tells_changes:
+            what = "a new program" if options.newProgram else "a relation that is renewed"
+            hint = 'take it with outputMode="complete", or begin with a new checkpoint'
+            raise fail("DL508", f"what {what} changes is not told as changes", None, hint)
         return tuple(names[name] for name in options.renew)
 
     @property
@@ -238,11 +243,12 @@ class StreamAnswers(Outputs[DataFrame]):
         pickled: bytes = cloudpickle.dumps(plan)  # type: ignore[no-untyped-call]
         is_stream = {name: self.checked.relations[name].is_stream for name in self._frames}
         return Spec(
-            query=folder_at(options.checkpointLocation).uri,
+            query="",
             # What the sink needs stays on the driver: there may be passwords in it.
             options=replace(options, options={}),
             schedule=schedule,
-            streams={name: self._columns(name) for name, one in is_stream.items() if one},
+            # In an order that another program has, too: Spark knows them by their places.
+            streams={name: self._columns(name) for name, one in sorted(is_stream.items()) if one},
             statics=tuple(name for name, one in is_stream.items() if not one),
             outputs=self._outputs,
             plain_times=self._plain_times,
@@ -262,9 +268,8 @@ class StreamAnswers(Outputs[DataFrame]):
                 f"{head_text(rule.relation, rule.head)} :- {', '.join(map(literal_text, rule.body))}"
                 for rule in self.checked.rules
             ],
-            "the columns of an input": {
-                name: [str(column.type) for column in self._columns(name)] for name in self._frames
-            },
+            "the columns of a stream": self._types(are_streams=True),
+            _OF_RELATIONS: self._types(are_streams=False),
             "the watermark or the distance of slides": [schedule.distance, schedule.size, schedule.delay],
             "the kind of window": [schedule.is_half_open, schedule.tells_quiet, schedule.gap, schedule.key],
             "the output mode": options.outputMode,
@@ -272,6 +277,13 @@ class StreamAnswers(Outputs[DataFrame]):
             "the form of its files": _FORM,
             "the streams of changes": sorted(self._changing),
             "the kind of times": "numbers" if self._plain_times else "timestamps",
+        }
+
+    def _types(self, *, are_streams: bool) -> dict[str, list[str]]:
+        return {
+            name: [str(column.type) for column in self._columns(name)]
+            for name in sorted(self._frames)
+            if self.checked.relations[name].is_stream is are_streams
         }
 
     def _tagged(self, spec: Spec) -> DataFrame:

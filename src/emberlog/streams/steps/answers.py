@@ -160,7 +160,8 @@ class AnswerFiles:
     def facts(self, before: Mapping[str, int]) -> dict[str, int]:
         """Returns the size of each answer now, given what it was before."""
         changed = {name: before.get(name, 0) + self.added[name] - self.removed[name] for name in self.added}
-        return {**before, **self._complete, **changed}
+        known = {name: facts for name, facts in before.items() if name in self._layout.outputs}
+        return {**known, **self._complete, **changed}
 
     def add_slides(self, told: Iterable[Told]) -> None:
         """Writes the slides themselves, each with the sizes of its answers."""

@@ -6,8 +6,9 @@ either happened with everything that belongs to it, or did not happen.
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from threading import Lock
 from typing import Any
@@ -22,6 +23,9 @@ from emberlog.workers.store.folders import Folder, folder_at
 
 KEPT_RECORDS = 2
 _PROGRAM = "program.json"
+_IDENTITY, _STATICS = "the query", "relations"
+OF_THE_PROGRAM = ("the program", "a parameter", "the columns of a relation")
+"""What of a query can change without its tuples losing their meaning."""
 _CLOSING = "closing"
 
 
@@ -96,12 +100,18 @@ class Checkpoint:
         """Returns the place where Spark keeps which input it has given to which batch."""
         return self.folder.within("spark").uri
 
-    def static(self, relation: str) -> Folder:
-        """Returns the folder with the facts of a relation that is no stream, as they were when the query began."""
-        return self.folder.within(f"static/{relation}")
+    def static(self, name: str) -> Folder:
+        """Returns a folder for the facts of a relation that is no stream."""
+        return self.folder.within(f"static/{name}")
+
+    @property
+    def statics(self) -> dict[str, str]:
+        """Returns the names of the folders that hold the facts of relations now, as they were when they were read."""
+        return {} if self.is_new else dict(self._description()[_STATICS])
 
     def static_tables(self, relations: Iterable[str]) -> dict[str, pa.Table]:
-        return {relation: read_tables(self.static(relation)) for relation in relations}
+        folders = self.statics
+        return {name: read_tables(self.static(folders.get(name, name))) for name in relations}
 
     # --- which program it belongs to --------------------------------------------------------------------------------
 
@@ -109,21 +119,42 @@ class Checkpoint:
     def is_new(self) -> bool:
         return _PROGRAM not in self.folder.files()
 
-    def claim(self, identity: Mapping[str, object]) -> None:
-        """Makes a new checkpoint that of this query; raises DL340 if it is that of another."""
-        if self.is_new:
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Returns what the files depend on; empty if it is new."""
+        return {} if self.is_new else self._description().get(_IDENTITY, {"the form of its files": 0})
+
+    def check(self, identity: Mapping[str, object], may_change: Collection[str] = ()) -> None:
+        """Raises DL340 if it is the checkpoint of another query."""
+        before = self.identity
+        changed = [name for name in identity if _as_json(identity[name]) != before.get(name)]
+        wrong = [name for name in changed if name not in may_change]
+        if before and wrong:
+            hint = "what it has kept would give wrong answers; start the changed query with a new checkpoint"
+            if set(wrong) <= set(OF_THE_PROGRAM):
+                hint = "newProgram=True goes on with the tuples of its window; or start it with a new checkpoint"
+            message = f"the checkpoint `{self.folder.location}` belongs to another query: {_listed(wrong)} changed"
+            raise fail("DL340", message, None, hint)
+
+    def claim(self, identity: Mapping[str, object], statics: Mapping[str, str]) -> None:
+        """Makes the checkpoint that of a query, whose relations are in these folders."""
+        given = _as_json({_IDENTITY: identity, _STATICS: statics})
+        if self.is_new or given != self._description():
             self.folder.make("")
-            self.folder.write(_PROGRAM, json.dumps(identity, indent=1).encode())
-            return
-        before: dict[str, object] = json.loads(self.folder.read(_PROGRAM))
-        changed = [name for name in identity if json.loads(json.dumps(identity[name])) != before.get(name)]
-        if changed:
-            raise fail(
-                "DL340",
-                f"the checkpoint `{self.folder.location}` belongs to another query: {_listed(changed)} changed",
-                None,
-                "what it has kept would give wrong answers; start the changed query with a new checkpoint",
-            )
+            self.folder.write(_PROGRAM, json.dumps(given, indent=1).encode())
+        folders = self.folder.within("static")
+        for name in set(folders.folders("")) - set(statics.values()):
+            folders.delete(name)
+
+    @property
+    def state_name(self) -> str:
+        """Names the states that workers keep: another program, or relations that were read anew, have other ones."""
+        described = b"" if self.is_new else self.folder.read(_PROGRAM)
+        return f"{self.folder.uri}#{hashlib.sha256(described).hexdigest()[:16]}"
+
+    def _description(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.folder.read(_PROGRAM))
+        return found
 
     # --- steps --------------------------------------------------------------------------------------------------------
 
@@ -155,6 +186,11 @@ class Checkpoint:
 
     def intends_to_close(self, step: int) -> bool:
         return _CLOSING in self.folder.files() and int(self.folder.read(_CLOSING)) == step
+
+
+def _as_json(value: object) -> Any:
+    """Returns a value as it is once it has been written and read."""
+    return json.loads(json.dumps(value))
 
 
 def _record_name(step: int) -> str:

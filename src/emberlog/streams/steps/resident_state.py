@@ -65,11 +65,13 @@ def new_state(spec: Spec, checkpoint: Checkpoint, part: Part) -> State:
 
 
 def restore(spec: Spec, step: Step, state: State, checkpoint: Checkpoint, before: Record, part: Part) -> None:
-    """Makes the state after a step from the tuples that its window holds or waits for: an equal share of them."""
-    tuples = {
-        stream: step.without_barred(stream, part.share(checkpoint.log.read(before.log, stream, spec.schema(stream))))
-        for stream in spec.streams
-    }
+    """Makes the state after a step from the tuples that its window holds or waits for: an equal share of them. A
+    program that has changed may need values that some of them do not have."""
+
+    def kept(stream: str, name: str) -> pa.Table:
+        return spec.inspected(stream, checkpoint.log.read(before.log, name, spec.schema(stream))).good
+
+    tuples = {stream: step.without_barred(stream, part.share(kept(stream, stream))) for stream in spec.streams}
     closed = before.clock.closed
     if closed is None or isinstance(state.backlog, SessionBacklog):
         state.backlog.add(tuples)
@@ -81,7 +83,7 @@ def restore(spec: Spec, step: Step, state: State, checkpoint: Checkpoint, before
     state.backlog.add({stream: table.filter(is_waiting[stream]) for stream, table in tuples.items()})
     window = {stream: table.filter(pc.invert(is_waiting[stream])) for stream, table in tuples.items()}
     for stream in spec.changing:
-        window[stream] = checkpoint.log.read(before.log, resolved_name(stream), spec.schema(stream))
+        window[stream] = kept(stream, resolved_name(stream))
     state.evaluator.restore(spec.schedule.slide(closed), window)
     if spec.options.early:
         for at, arrived in early_slides(spec, state, before.clock):
