@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import insort
 from dataclasses import dataclass
+from heapq import heappop, heappush
 
 import numpy as np
 import pyarrow as pa
@@ -46,7 +47,8 @@ class Copies:
         self._times: dict[Fact, list[int]] = {}
         self._rows_at: dict[int, set[Fact]] = {}
         """The rows that came at a time, so that what leaves the window is forgotten."""
-        self._first: int | None = None
+        self._due: list[int] = []
+        """A heap of these times."""
 
     def resolve(self, changes: pa.Table) -> Resolved:
         """Enters the changes of a slide. A row that goes and is not there does nothing."""
@@ -83,22 +85,23 @@ class Copies:
 
     def forget_before(self, since: int | None) -> None:
         """Forgets what no window ahead holds."""
-        if since is None or self._first is None:
-            return
-        for time in [one for one in self._rows_at if one < since] if self._first < since else ():
+        while since is not None and self._due and self._due[0] < since:
+            time = heappop(self._due)
             for fact in self._rows_at.pop(time):
                 kept = [one for one in self._times.get(fact, ()) if one != time]
                 if kept:
                     self._times[fact] = kept
                 else:
                     self._times.pop(fact, None)
-        self._first = min(self._rows_at, default=None)
 
     def _enter(self, fact: Fact, time: int) -> None:
         insort(self._times.setdefault(fact, []), time)
-        if self._size is not None:
-            self._rows_at.setdefault(time, set()).add(fact)
-            self._first = time if self._first is None else min(self._first, time)
+        if self._size is None:
+            return
+        if time not in self._rows_at:
+            self._rows_at[time] = set()
+            heappush(self._due, time)
+        self._rows_at[time].add(fact)
 
     def _drop(self, fact: Fact, time: int) -> None:
         held = self._times[fact]
