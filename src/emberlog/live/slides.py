@@ -56,7 +56,10 @@ class LiveEvaluator:
         self._facts = Relations()
         for name, rows in self._statics.items():
             self._facts[name].rows.update(dict.fromkeys(rows, 1))
-        self._streams = {name: _Held(self._program.times[name], self._facts[name]) for name in self._program.streams}
+        self._streams = {
+            name: _Held(self._program.times[name], self._facts[name], expires=self._schedule.size is not None)
+            for name in self._program.streams
+        }
         self._maintainers: list[Maintainer] = []
         self._changes: dict[str, tuple[frozenset[Fact], frozenset[Fact]]] = {}
         self._is_told = False
@@ -143,10 +146,11 @@ class LiveEvaluator:
 class _Held:
     """Holds the tuples of a stream, and the facts that they stand for."""
 
-    def __init__(self, role: TimeRole, facts: Facts) -> None:
-        """`role` says what becomes of the time in the facts."""
+    def __init__(self, role: TimeRole, facts: Facts, *, expires: bool) -> None:
+        """`role` says what becomes of the time in the facts; `expires` whether tuples go by themselves."""
         self._role = role
         self._facts = facts
+        self._expires = expires
         self._times: dict[Fact, list[int]] = {}
         """The times of each tuple without its time, the earliest first."""
         self._due: list[tuple[int, int, Fact]] = []
@@ -161,8 +165,9 @@ class _Held:
             assert isinstance(time, int)
             key = tuple(rest)
             insort(self._times.setdefault(key, []), time)
-            self._count += 1
-            heapq.heappush(self._due, (time, self._count, key))
+            if self._expires:
+                self._count += 1
+                heapq.heappush(self._due, (time, self._count, key))
             self._touched[key] = None
 
     def delete(self, tuples: Iterable[Fact]) -> None:

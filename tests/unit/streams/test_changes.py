@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +10,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from emberlog.config import OUTPUT_MODES
+from emberlog.config import DEFAULT_LIMITS, OUTPUT_MODES
+from emberlog.live.slides import LiveEvaluator, LivePlan
 from emberlog.streams.plan.slides import Schedule
 from emberlog.streams.state.copies import CHANGE, Copies, held_rows, net
 from tests.dealings import Dealings
+from tests.streams import facts_of, stream_case
 from tests.unit.streams.stream_runs import Batch, Delivered, Source, batch_of_changes, run, spec_of
 from tests.unit.streams.test_exactly_once import POINTS, SEEDS, Killed, die, told
 
@@ -88,3 +91,16 @@ def test_what_is_kept_does_not_grow_with_what_was_deleted(tmp_path: Path) -> Non
     batches = [batch_of_changes({"left": [(at, at, 1), (at + 1, at, -1)]}) for at in range(0, 900, 2)]
     run(spec, Source(batches), delivered, closes=False)
     assert max(one.window_tuples for one in delivered.measures) < 100
+
+
+def test_nothing_is_left_of_a_row_that_is_gone() -> None:
+    """Without a window no tuple goes by itself, so nobody waits for its time."""
+    case = stream_case("STREAM s(Ts: timestamp, X: int).\np(X) :- s(_, X).\nquery p(X).")
+    evaluator = LiveEvaluator(LivePlan(case.program, DEFAULT_LIMITS), case.schedule, {})
+    sizes = []
+    for at in range(1_000, 1_400):
+        come, gone = (case.table("s", [(time, time)]) for time in (at, at - 1))
+        evaluator.advance(case.schedule.slide(at), {"s": come}, {"s": gone})
+        sizes.append(len(pickle.dumps(evaluator._streams)))
+    assert facts_of(case, "p", evaluator.answers()["p"]) == {(1_399,)}
+    assert sizes[-1] < 1.5 * sizes[20]
