@@ -68,8 +68,10 @@ class LiveView(Mapping[str, LocalRelation]):
         self._transaction: Transaction | None = None
         self._is_closed = False
         self._subscribers: list[Subscriber] = []
+        self._telling = threading.RLock()
+        self._is_telling = False
         self._untold: deque[Changes] = deque()
-        """The changes of transactions that subscribers have not all heard of."""
+        """The changes of transactions that subscribers have not heard of."""
         self._facts = Relations()
         with within(limits.timeout):
             for name, relation in inputs.items():
@@ -163,21 +165,23 @@ class LiveView(Mapping[str, LocalRelation]):
             finally:
                 self._transaction = None
                 transaction._is_over = True
-            self._tell(changes)
+            self._untold.append(changes)
+        self._tell()
 
-    def _tell(self, changes: Changes) -> None:
-        """Tells subscribers of a transaction, in the order of commits: also where threads take turns, and where a
-        subscriber makes a transaction itself."""
-        self._untold.append(changes)
-        if len(self._untold) > 1:
-            return  # who made that transaction is being told of an earlier one, and goes on with this
-        try:
-            while self._untold:
-                for subscriber in tuple(self._subscribers):
-                    subscriber(self._untold[0])
-                self._untold.popleft()
-        finally:
-            self._untold.clear()
+    def _tell(self) -> None:
+        """Tells subscribers of transactions in the order of commits: also where threads take turns, and where a
+        subscriber makes a transaction itself. The view is free meanwhile."""
+        with self._telling:
+            if self._is_telling:
+                return  # a subscriber has made this transaction, and who tells it of another one goes on with this
+            self._is_telling = True
+            try:
+                while self._untold:
+                    changes = self._untold.popleft()
+                    for subscriber in tuple(self._subscribers):
+                        subscriber(changes)
+            finally:
+                self._is_telling = False
 
     def subscribe(self, callback: Subscriber) -> Callable[[], None]:
         """Lets a function hear of the changes of every transaction, once it is committed. Returns what ends that."""
