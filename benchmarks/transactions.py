@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from benchmarks import locations
 from benchmarks.machine import this_machine
-from benchmarks.streaming.pathway_process import by_pathway, pathway_version
+from benchmarks.streaming.pathway_process import Batch, by_pathway, pathway_version
 from benchmarks.workloads import program
 from emberlog.database import Database
 
@@ -129,6 +129,6 @@ def _duckdb(workload: program.Program, batches: Sequence[Sequence[Row]]) -> tupl
 
 def _pathway(name: str, batches: Sequence[Sequence[Row]]) -> tuple[Sequence[float], Answer]:
     numbers = count()
-    given = [([(next(numbers), *row) for row in batch], []) for batch in batches]
+    given: list[Batch] = [([(next(numbers), *row) for row in batch], []) for batch in batches]
     found = by_pathway(name, given)
     return [found.seconds / len(batches)], frozenset((x, value) for x, value in found.facts)

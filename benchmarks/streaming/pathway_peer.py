@@ -17,11 +17,13 @@ PATIENCE = 3.0
 """Seconds to wait for the changes of a batch: one that changes nothing may tell nothing."""
 
 
-class Arc(pw.Schema):
-    number: int = pw.column_definition(primary_key=True)
-    u: int
-    v: int
-    w: int
+ARC = pw.schema_builder(
+    {
+        "number": pw.column_definition(primary_key=True, dtype=int),
+        **{name: pw.column_definition(dtype=int) for name in ("u", "v", "w")},
+    },
+    name="Arc",
+)
 
 
 def components(arcs: Any) -> Any:
@@ -86,7 +88,7 @@ def main() -> None:
         told.set()
 
     source = type("Source", (pw.io.python.ConnectorSubject,), {"run": run})()
-    arcs = pw.io.python.read(source, schema=Arc, autocommit_duration_ms=None)
+    arcs = pw.io.python.read(source, schema=ARC, autocommit_duration_ms=None)
     pw.io.subscribe(PROGRAMS[given["program"]](arcs), on_change=change, on_time_end=end)
     since = time.process_time()
     pw.run(monitoring_level=pw.MonitoringLevel.NONE)

@@ -7,7 +7,7 @@ every slide that DuckDB computes, and with Pathway's in the end.
 
 from __future__ import annotations
 
-import statistics
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from benchmarks.data.randomness import Sequence as Randomness
 from benchmarks.machine import this_machine
 from benchmarks.streaming.pathway_process import Batch, by_pathway, pathway_version
 from benchmarks.workloads import program
-from emberlog.config import DEFAULT_LIMITS
+from emberlog.config import DEFAULT_LIMITS, Evaluation
 from emberlog.io.local_relation import facts_of_table
 from emberlog.live.slides import LivePlan
 from emberlog.semantics.analysis import analyze
@@ -182,7 +182,7 @@ def by_emberlog(case: Case, arcs: Arcs, windows: Sequence[Window]) -> tuple[floa
     text = f"{_STREAM}{_RULES[case.program]}, WINDOW({case.size}, {case.slide})."
     checked = analyze(parse(Source(case.program, text)))
     maintenance, schedule = plan_maintenance(checked), schedule_of(checked, plain_clock=True)
-    evaluation = "live" if maintenance.why_by_tuples else "incremental"
+    evaluation: Evaluation = "live" if maintenance.why_by_tuples else "incremental"
     plan = plan_evaluation(maintenance, evaluation, DEFAULT_LIMITS, LivePlan)
     evaluator = slide_evaluator(plan, schedule, True, {})
     times, answers = [], {}
@@ -198,7 +198,7 @@ def by_emberlog(case: Case, arcs: Arcs, windows: Sequence[Window]) -> tuple[floa
         added, removed = (frozenset(facts_of_table(one)) for one in (changes.added, changes.removed))
         answer = (answer - removed) | added
         answers[window.at] = answer
-    return statistics.fsum(times), answers
+    return math.fsum(times), answers
 
 
 def by_duckdb(name: str, arcs: Arcs, windows: Sequence[Window], answers: dict[int, Answer]) -> float:

@@ -45,7 +45,7 @@ def joined(batches: list[Lanes], width: int) -> Lanes:
 def chosen(lanes: Lanes, rows: Lane | Mask) -> Lanes:
     """Returns some rows, by their numbers or by a mask: what `lanes[:, rows]` is, in an order of memory that numpy
     fills several times as fast."""
-    found: Lanes = np.compress(rows, lanes, axis=1) if rows.dtype == np.bool_ else lanes.take(rows, axis=1)
+    found: Lanes = lanes.compress(rows, axis=1) if rows.dtype == np.bool_ else lanes.take(rows, axis=1)
     return found
 
 
