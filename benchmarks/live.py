@@ -62,9 +62,9 @@ _HEAD = """\
 
 One row out and in again, {pairs} rows chosen by chance, beside computing anew (`python -m benchmarks live`). A
 transaction ends when its changes are known. Anew is the same program from registered tables to the count of its
-answers, with `Database(engine="local")`, the best of three runs, and with DuckDB on two threads, one run. The view
-holds all of its facts in this process; the column «to begin» is what it takes to make it. On {processor}, {cores}
-cores.
+answers, with `Database(engine="local")`, the best of three runs, and with DuckDB, one run. The view holds all of its
+facts in this process; the column «to begin» is what it takes to make it. All are processor time, with one thread each,
+on {processor}: so they compare on a machine that others use, too.
 
 """
 _TITLES = (
@@ -129,8 +129,7 @@ def run(only: Several[str], output: Path) -> Iterator[str]:
         lines.append(f"| {' | '.join(_measured(CASES[name]).cells())} |")
         yield lines[-1]
     output.mkdir(parents=True, exist_ok=True)
-    machine = this_machine()
-    head = _HEAD.format(pairs=PAIRS, processor=machine.processor, cores=machine.cores)
+    head = _HEAD.format(pairs=PAIRS, processor=this_machine().processor)
     (output / "live.md").write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -139,29 +138,29 @@ def _measured(case: Case) -> Row:
     text = workload.text("emberlog.dl")
     assert text is not None
     relations = case.generate()
-    with Database(engine="local") as database:
+    with Database(engine="local", workers=1) as database:
         tables = {relation: pa.table(dict(relations[table])) for relation, table in workload.inputs.items()}
         for relation, table in tables.items():
             database[relation] = table
         anew, facts = [], 0
         for _ in range(3):
-            since = time.perf_counter()
+            since = time.process_time()
             facts = database.datalog(text)[workload.output].count()
-            anew.append(time.perf_counter() - since)
-        since = time.perf_counter()
+            anew.append(time.process_time() - since)
+        since = time.process_time()
         with database.live(text) as view:
-            begin = time.perf_counter() - since
+            begin = time.process_time() - since
             table = tables[case.changed]
             times, changes = [], []
             for number in random.Random(1).sample(range(table.num_rows), PAIRS):
                 row = tuple(column[number].as_py() for column in table.columns)
                 for action in ("delete", "insert"):
-                    since = time.perf_counter()
+                    since = time.process_time()
                     with view.transaction() as transaction:
                         getattr(transaction, action)(case.changed, [row])
                     change = view.changes[workload.output]
                     changes.append(len(change.added) + len(change.removed))
-                    times.append(time.perf_counter() - since)
+                    times.append(time.process_time() - since)
             assert len(view[workload.output]) == facts
     return Row(case, facts, changes, times, min(anew), _duckdb(workload, tables), begin)
 
@@ -173,11 +172,11 @@ def _duckdb(workload: program.Program, tables: Mapping[str, pa.Table]) -> float 
     query = workload.text("duckdb.sql")
     assert query is not None
     connection = duckdb.connect()
-    connection.execute("SET threads = 2")
+    connection.execute("SET threads = 1")
     for name, table in tables.items():
         connection.register(f"{name}_given", table)
         connection.execute(f"CREATE TABLE {name} AS FROM {name}_given")
-    since = time.perf_counter()
+    since = time.process_time()
     with ThreadPoolExecutor(1) as executor:
         running = executor.submit(lambda: connection.execute(f"SELECT count(*) FROM ({query})").fetchone())
         try:
@@ -185,4 +184,4 @@ def _duckdb(workload: program.Program, tables: Mapping[str, pa.Table]) -> float 
         except TookTooLong:
             connection.interrupt()
             return None
-    return time.perf_counter() - since
+    return time.process_time() - since
