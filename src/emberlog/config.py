@@ -286,6 +286,10 @@ class StreamOptions:
                 diagnostics.error("DL508", f"there is no {name} `{value}`", None, f"it is one of {', '.join(values)}")
         if self.workers < 1:
             diagnostics.error("DL508", f"the number of workers must be at least 1, not {self.workers:,}", None)
+        if (self.renew or self.newProgram) and self.tells_changes:
+            what = "a new program" if self.newProgram else "a relation that is renewed"
+            hint = 'take it with outputMode="complete", or begin with a new checkpoint'
+            diagnostics.error("DL508", f"what {what} changes is not told as changes", None, hint)
         if self.availableNow and self.processingTime is not None:
             diagnostics.error("DL508", "availableNow and processingTime are different triggers: choose one", None)
         if self.closes and not self.availableNow:

@@ -186,10 +186,6 @@ class StreamAnswers(Outputs[DataFrame]):
         if unknown:
             known = f"it reads {', '.join(names)} once" if names else "it reads nothing but streams"
             raise fail("DL508", f"`{unknown[0]}` is no relation that this query reads once", None, known)
-        if (options.renew or options.newProgram) and options.tells_changes:
-            what = "a new program" if options.newProgram else "a relation that is renewed"
-            hint = 'take it with outputMode="complete", or begin with a new checkpoint'
-            raise fail("DL508", f"what {what} changes is not told as changes", None, hint)
         return tuple(names[name] for name in options.renew)
 
     @property
