@@ -13,7 +13,7 @@ from typing import Any
 
 import pathway as pw
 
-PATIENCE = 3.0
+PATIENCE = 1.0
 """Seconds to wait for the changes of a batch: one that changes nothing may tell nothing."""
 
 
