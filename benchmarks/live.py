@@ -63,9 +63,8 @@ _HEAD = """\
 One row out and in again, {pairs} rows chosen by chance, beside computing anew (`python -m benchmarks live`). A
 transaction ends when its changes are known. Anew is the same program with the table registered anew, as it would be
 after a change, up to the count of its answers, with `Database(engine="local")`, the best of three runs, and with
-DuckDB, one run. The view holds all of its
-facts in this process; the column «to begin» is what it takes to make it. All are processor time, with one thread each,
-on {processor}: so they compare on a machine that others use, too.
+DuckDB, one run. The view holds all of its facts in this process; the column «to begin» is what it takes to make it. All
+are processor time, with one thread each, on {processor}: so they compare on a machine that others use, too.
 
 """
 _TITLES = (
