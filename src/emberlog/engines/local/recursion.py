@@ -26,7 +26,7 @@ from emberlog.workers.fixpoint.worker import Worker, WorkerTask, spilled_on
 from emberlog.workers.kernels.lanes import Lane
 from emberlog.workers.kernels.machine_memory import load_libraries, memory_for_each
 from emberlog.workers.kernels.memory import TooLarge, allowed
-from emberlog.workers.kernels.threads import in_threads, threads_allowed
+from emberlog.workers.kernels.threads import MadeOnce, in_threads, threads_allowed
 from emberlog.workers.kernels.tuning import MANY_LINES, VALUES_IN_LINE_BITS
 from emberlog.workers.plan.representation import Representation
 from emberlog.workers.plan.worker_plan import WorkerPlan
@@ -190,6 +190,7 @@ class LocalJob:
         teams: dict[str, list[Worker]] = {}
         for stratum in self.worker_plan.strata:
             team: list[Worker] = []
+            alike = MadeOnce()
             for number in range(self.workers):
                 task = WorkerTask(
                     stratum.program,
@@ -204,6 +205,7 @@ class LocalJob:
                     self.execution.memory,
                     partitioning=partitioning,
                     hot_keys=hot_keys,
+                    alike=alike,
                     provenance=self.execution.provenance,
                 )
                 worker: Worker

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from emberlog.workers.plan.rules import Atom, Intersect, RuleChain
 from emberlog.workers.store.history import HistoryBatch, KeepsHistory
 from emberlog.workers.store.indexes import Intersection, Matches
 from emberlog.workers.store.joined import written_out
-from emberlog.workers.store.numbering import NumberedSide, Steps, domain_of, numbered
+from emberlog.workers.store.numbering import Steps, domain_of, numbered, standing_still
 from emberlog.workers.store.stores import StaticStore
 from emberlog.workers.wire.messages import Mail, Progress, Running, added
 
@@ -39,6 +39,10 @@ LARGEST_NUMBER = 2**31 - 1
 """Steps are numbered in 32 bits."""
 
 LEFT, RIGHT = 0, 1
+
+_STEPS, _NUMBERED = "steps", "numbered"
+
+Made = TypeVar("Made")
 
 _log = logging.getLogger("emberlog")
 
@@ -92,7 +96,7 @@ class FactoredWorker(Worker, KeepsHistory):
         ]
         if self.asked_for is Representation.HASH:
             self.choice = Choice(Representation.HASH, "hash: asked for")
-        elif (step_lanes := self._all_steps()) is None:
+        elif (step_lanes := self._alike(_STEPS, self._all_steps)) is None:
             self.choice = Choice(Representation.HASH, "hash: the steps of a rule are many more than the facts it reads")
         else:
             yield from self._choose(joined([lanes for lanes, _ in seeds], self.factored.relation.width), step_lanes)
@@ -199,14 +203,13 @@ class FactoredWorker(Worker, KeepsHistory):
         self, seeds: Lanes, step_lanes: Sequence[tuple[Lanes | None, Lanes | None]]
     ) -> Generator[Mail, Mail, None]:
         left_seeds, right_seeds = seeds[list(self.factored.left)], seeds[list(self.factored.right)]
-        left, right = yield from self._numbered(left_seeds, right_seeds, step_lanes)
-        pairs = Pairs(self.factored, left.domain, right.domain)
-        numbers = np.stack([left.domain.numbers(left_seeds), right.domain.numbers(right_seeds)]).astype(np.int64)
+        pairs, rules = yield from self._numbered(left_seeds, right_seeds, step_lanes)
+        numbers = np.stack([pairs.left.numbers(left_seeds), pairs.right.numbers(right_seeds)]).astype(np.int64)
         if self._closes_sources():
             own = yield from self._owned(numbers)
-            yield from self._choose_closure(pairs, own, right.all_steps())
+            (steps,) = rules
+            yield from self._choose_closure(pairs, own, steps.right)
             return
-        rules = [RuleSteps(left.steps(rule), right.steps(rule)) for rule in range(len(step_lanes))]
         self.choice = self._matrix_choice(pairs, rules)
         if self.choice.representation is Representation.ROWS:
             own = yield from self._owned(numbers)
@@ -230,20 +233,32 @@ class FactoredWorker(Worker, KeepsHistory):
 
     def _numbered(
         self, left_seeds: Lanes, right_seeds: Lanes, step_lanes: Sequence[tuple[Lanes | None, Lanes | None]]
-    ) -> Generator[Mail, Mail, tuple[NumberedSide, NumberedSide]]:
-        """Returns all values that a side can have, those of everyone's seeds and those that steps lead to, as
-        numbers."""
+    ) -> Generator[Mail, Mail, tuple[Pairs, Sequence[RuleSteps]]]:
+        """Returns all values that a side can have, those of everyone's seeds and those that steps lead to, as numbers,
+        and the steps between these: of each rule, or where sources are closed of all together."""
         mail = self.empty_mail()
         for channel, seeds in ((LEFT, left_seeds), (RIGHT, right_seeds)):
             values = domain_of([seeds], len(seeds)).values
             for message in mail:
                 message.batches[channel] = values
         received = yield mail
-        left = numbered(gather(received, LEFT, len(left_seeds)), [lanes for lanes, _ in step_lanes])
-        right = numbered(gather(received, RIGHT, len(right_seeds)), [lanes for _, lanes in step_lanes])
-        if left.domain.count < FEW_SOURCES:
-            return left, right
-        return left.with_neighbours_together(), right.with_neighbours_together()
+        self.task.alike.forget(_STEPS)
+
+        def made() -> tuple[Pairs, Sequence[RuleSteps]]:
+            left = numbered(gather(received, LEFT, len(left_seeds)), [lanes for lanes, _ in step_lanes])
+            right = numbered(gather(received, RIGHT, len(right_seeds)), [lanes for _, lanes in step_lanes])
+            if left.domain.count >= FEW_SOURCES:
+                left, right = left.with_neighbours_together(), right.with_neighbours_together()
+            pairs = Pairs(self.factored, left.domain, right.domain)
+            if self._closes_sources():
+                return pairs, [RuleSteps(standing_still(left.domain.count), right.all_steps())]
+            return pairs, [RuleSteps(left.steps(rule), right.steps(rule)) for rule in range(len(step_lanes))]
+
+        return self._alike(_NUMBERED, made)
+
+    def _alike(self, name: str, make: Callable[[], Made]) -> Made:
+        """Returns what all workers make alike; each by itself where somebody counts what they do."""
+        return make() if self.recorder is not None else self.task.alike.get(name, make)
 
     def _owned(self, pairs: Lanes) -> Generator[Mail, Mail, Lanes]:
         """Returns the pairs of numbers whose left number is this worker's, from all workers."""

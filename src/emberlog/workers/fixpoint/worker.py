@@ -11,7 +11,7 @@ import itertools
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from threading import RLock
 from typing import TypeVar
@@ -28,7 +28,7 @@ from emberlog.workers.fixpoint.profile import Effort, Recorder
 from emberlog.workers.kernels.hashing import parts_by_owner
 from emberlog.workers.kernels.lanes import Lane, Lanes, Mask, joined, no_rows
 from emberlog.workers.kernels.memory import check
-from emberlog.workers.kernels.threads import mapped, threads_here
+from emberlog.workers.kernels.threads import MadeOnce, mapped, threads_here
 from emberlog.workers.kernels.tuning import BATCH, FEWEST_AHEAD, JOINED_AT_ONCE, MOST_AHEAD, PIECES_PER_WORKER
 from emberlog.workers.plan.closing_joins import keys_of
 from emberlog.workers.plan.compile import CyclicProgram
@@ -79,6 +79,8 @@ class WorkerTask:
     """Where the state is kept from time to time, and what to go on from; None for never."""
     partitioning: Partitioning | None = None
     """Which worker owns a value; None for its hash."""
+    alike: MadeOnce = field(default_factory=MadeOnce)
+    """What it has in common with the other workers of its process."""
     hot_keys: HotKeys = NO_HOT_KEYS
     """Which rows of relations that do not change are on all workers."""
 

@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from itertools import pairwise
-from typing import TypeVar
+from threading import Lock
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -94,6 +95,25 @@ def mapped(
 def _next(function: Callable[[Given], Found], waiting: deque[tuple[Future[Found], Given]]) -> Found:
     future, one = waiting.popleft()
     return function(one) if future.cancel() else future.result()
+
+
+class MadeOnce:
+    """Holds what all workers of a process would make alike: the first one makes it, and the others wait for it."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, object] = {}
+        self._making = Lock()
+
+    def get(self, name: str, make: Callable[[], Found]) -> Found:
+        with self._making:
+            if name not in self._made:
+                self._made[name] = make()
+            return cast(Found, self._made[name])
+
+    def forget(self, name: str) -> None:
+        """Lets go of something that all workers have by now."""
+        with self._making:
+            self._made.pop(name, None)
 
 
 def ranges(count: int, fewest: int) -> list[tuple[int, int]]:

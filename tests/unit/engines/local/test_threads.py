@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ from emberlog.engines.local import run
 from emberlog.events import Event, ExecutorChosen, StratumFinished
 from emberlog.io.local_relation import LocalRelation
 from emberlog.workers.fixpoint import team, worker
+from emberlog.workers.fixpoint.factored_worker import FactoredWorker
 from emberlog.workers.kernels import indexes, threads
 from emberlog.workers.store import stores
 
@@ -201,3 +203,23 @@ def test_numbers_of_several_chunks_come_in_at_the_same_time() -> None:
         (2, 4),
         (3, 4),
     }
+
+
+def test_workers_number_the_steps_of_a_closure_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[FactoredWorker] = []
+    make = FactoredWorker._all_steps
+
+    def counted(worker: FactoredWorker) -> Any:
+        made.append(worker)
+        return make(worker)
+
+    monkeypatch.setattr(FactoredWorker, "_all_steps", counted)
+    for workers in (1, 3):
+        db = Database(engine="local", workers=workers)
+        db["arc"] = [(number, number + 1) for number in range(20)]
+        for representation in ("marks", "lanes", "rows"):
+            made.clear()
+            execution = Execution(executor="cyclic", representation=representation)
+            result = db.datalog(TC, execution=execution)
+            assert set(result["tc"].collect()) == {(x, y) for x in range(20) for y in range(x + 1, 21)}
+            assert len(made) == 1
