@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from threading import Lock
-from typing import TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 import numpy as np
 
@@ -70,31 +71,51 @@ def mapped(
     function: Callable[[Given], Found], given: Iterable[Given], *, threads: int | None = None, ahead: int | None = None
 ) -> Iterator[Found]:
     """Yields what a function returns for each thing given, in that order. Threads go ahead by so many of them; who
-    waits for one that nobody has begun calls the function himself."""
+    waits for one calls the function himself, for it or, where another thread has begun, for those behind it."""
     threads = threads_here() if threads is None else threads
     if threads == 1:
         yield from map(function, given)
         return
-    waiting: deque[tuple[Future[Found], Given]] = deque()
+    waiting: deque[_Piece[Given, Found]] = deque()
     pool, ahead = _pool(threads), ahead or 2 * threads
     try:
         for one in given:
-            waiting.append((pool.submit(function, one), one))
+            waiting.append(_Piece(pool.submit(function, one), one))
             if len(waiting) >= ahead:
                 yield _next(function, waiting)
         while waiting:
             yield _next(function, waiting)
     finally:
-        for future, _ in waiting:
-            future.cancel()
-        for future, _ in waiting:
-            if not future.cancelled():
-                future.exception()  # nothing goes on behind the back of who has given up
+        for piece in waiting:
+            piece.future.cancel()
+        for piece in waiting:
+            if not piece.future.cancelled():
+                piece.future.exception()  # nothing goes on behind the back of who has given up
 
 
-def _next(function: Callable[[Given], Found], waiting: deque[tuple[Future[Found], Given]]) -> Found:
-    future, one = waiting.popleft()
-    return function(one) if future.cancel() else future.result()
+@dataclass(slots=True)
+class _Piece(Generic[Given, Found]):
+    future: Future[Found]
+    given: Given
+
+    def take(self, function: Callable[[Given], Found]) -> None:
+        """Calls the function here, if no thread has begun."""
+        if self.future.cancel():
+            self.future = Future()
+            try:
+                self.future.set_result(function(self.given))
+            except Exception as error:  # for who asks for this piece, when it is its turn
+                self.future.set_exception(error)
+
+
+def _next(function: Callable[[Given], Found], waiting: deque[_Piece[Given, Found]]) -> Found:
+    first = waiting.popleft()
+    first.take(function)
+    for piece in waiting:
+        if first.future.done():
+            break
+        piece.take(function)
+    return first.future.result()
 
 
 class MadeOnce:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import random
+from functools import partial
+from threading import Barrier
 from typing import Any
 
 import numpy as np
@@ -223,3 +225,14 @@ def test_workers_number_the_steps_of_a_closure_once(monkeypatch: pytest.MonkeyPa
             result = db.datalog(TC, execution=execution)
             assert set(result["tc"].collect()) == {(x, y) for x in range(20) for y in range(x + 1, 21)}
             assert len(made) == 1
+
+
+def test_who_waits_for_another_thread_takes_what_is_behind() -> None:
+    both = Barrier(2)
+
+    def meet(number: int) -> int:
+        both.wait(60)  # for another thread: one alone never gets any further
+        return number
+
+    assert list(threads.mapped(meet, range(12), threads=2)) == list(range(12))
+    assert threads.in_threads([partial(meet, number) for number in range(4)], 2) == [0, 1, 2, 3]
