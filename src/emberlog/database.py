@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from datetime import datetime
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar, cast, overload
 from weakref import WeakKeyDictionary, ref
@@ -28,26 +27,21 @@ from emberlog.diagnostics import (
     nearest,
     warn,
 )
-from emberlog.dialects import DIALECTS, parse_tolerantly
 from emberlog.engines.engine import Counted, Engine, Outputs, Request
 from emberlog.engines.run_warnings import CutOffRecursions, rows_that_add_up, tell_repeated_rows
 from emberlog.events import Listener, TimeSpent, both, ignore
-from emberlog.io.python_rows import parameters_of
 from emberlog.io.text_format import TextOptions
 from emberlog.language.registry import BUILT_IN
-from emberlog.logical.statistics import NO_STATISTICS, RelationStatistics, Statistics
-from emberlog.optimize.pipeline import Optimized, plan_program
-from emberlog.prepared import Asked, Prepared, PreparedPrograms
+from emberlog.logical.statistics import Statistics
+from emberlog.optimize.pipeline import Optimized
+from emberlog.planning import ProgramLike, ProgramPlanner, parsed, without_problems
 from emberlog.progress.run_line import shown_run
 from emberlog.render.cost_text import cost_text
 from emberlog.result import Explained, Result
-from emberlog.semantics.analysis import analyze
-from emberlog.semantics.model import CheckedProgram, Column, Match, Relation
-from emberlog.semantics.rewriting.input_data import mentioned_relations, report_missing_inputs
+from emberlog.semantics.model import CheckedProgram, Relation
+from emberlog.semantics.rewriting.input_data import report_missing_inputs
 from emberlog.shown import Shown
-from emberlog.source import Source
 from emberlog.syntax import ast
-from emberlog.syntax.declared_types import with_declared_types
 from emberlog.timing import Part, measured, timed
 from emberlog.workers.plan.worker_plan import WorkerPlanner
 
@@ -64,9 +58,6 @@ if TYPE_CHECKING:
     Frame = typing_extensions.TypeVar("Frame", default=DataFrame)
 else:
     Frame = TypeVar("Frame")
-
-ProgramLike = str | os.PathLike[str] | ast.Program
-"""A program's text, a file that holds it, or a parsed program."""
 
 
 class Database(MutableMapping[str, object], Shown, Generic[Frame]):
@@ -140,12 +131,9 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
         """The relations that runs gave, and which they are. This keeps none of them."""
         self._chained: dict[str, tuple[str, ref[Result[Frame]]]] = {}
         """What is registered that a run gave."""
-        self._seen: dict[str, dict[tuple[Column, ...], RelationStatistics | None]] = {}
-        """Statistics of what is registered, by the columns that a program sees. They are only estimates, so they need
-        not be taken again for every program, even where a table has grown since."""
         self._told_repeats: set[str] = set()
         """What is registered whose duplicate rows were looked for."""
-        self._prepared = PreparedPrograms()
+        self._plans = ProgramPlanner(self._engine, self._refuse_closed)
         self._how_to_give: Callable[[str], Sequence[str]] = _by_registering
         """Has hints for a relation that nobody gave facts for."""
 
@@ -193,7 +181,7 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
             refuse_options(f"the data of `{name}`", given, dict.fromkeys(given, reason))
         with timed(Part.READING):
             self._engine.register(name, data, columns=columns, text=text, format=format)
-        self._seen.pop(name, None)
+        self._plans.forget(name)
         self._told_repeats.discard(name)
         self._chained.pop(name, None)
         with suppress(KeyError, TypeError):  # most data is something else
@@ -209,7 +197,7 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
             raise self._missing(name)
         self._engine.forget(name)
         self._chained.pop(name, None)
-        self._seen.pop(name, None)
+        self._plans.forget(name)
 
     def __contains__(self, name: object) -> bool:
         return name in set(self._engine)
@@ -314,7 +302,7 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
     ) -> Result[Frame]:
         provenance, off = execution.provenance, frozenset(off)
         with timed(Part.PLANNING):
-            checked, optimized = self._planned(program, params, iterations, off, provenance)
+            checked, optimized = self._plans.plan(program, params, iterations, off, provenance, self._functions)
             planner = self._engine.planner(optimized.plan, execution, without_data=False)
         explained = self._explained(checked, optimized, planner, provenance)
         stream = next((relation for relation in checked.relations.values() if relation.is_stream), None)
@@ -342,6 +330,13 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
             result.close()
             raise
         return result
+
+    def _refuse_closed(self, name: str) -> None:
+        """Raises an error if the data of a relation is what a run gave whose result was closed."""
+        result = self._chained[name][1]() if name in self._chained else None
+        if result is not None and result.is_closed:
+            hint = "close it when nothing reads it any more, or keep its facts: result.write(…)"
+            raise fail("DL427", f"the data of `{name}` is of a result that was closed", None, hint)
 
     def _look_at_chained(self, checked: CheckedProgram) -> None:
         """Warns of what an earlier run gave for a relation that this program computes, too, and declares: the old facts
@@ -454,7 +449,7 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
     def rules(self, program: ProgramLike, *, name: str | None = None) -> None:
         """Adds the rules, facts and declarations of a program to those that `query` asks about. Under a `name` they
         replace what was there; without one, the same program is kept once, however often it is given."""
-        tree = _without_problems(parsed(program))
+        tree = without_problems(parsed(program))
         statements = tuple(one for one in tree.statements if not isinstance(one, ast.Query))
         self._rules[tree.source.text if name is None else name, name is not None] = statements
 
@@ -489,7 +484,7 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
         limits: Limits,
         listener: Listener,
     ) -> Frame:
-        asked = _without_problems(parsed(query if query.rstrip().endswith(("?", ".")) else f"{query}?"))
+        asked = without_problems(parsed(query if query.rstrip().endswith(("?", ".")) else f"{query}?"))
         queries = [one for one in asked.statements if isinstance(one, ast.Query)]
         if len(queries) != 1:
             found = "no query" if not queries else f"{len(queries):,} queries"
@@ -508,38 +503,9 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
         provenance: bool = False,
     ) -> Explained:
         """Checks a program against the registered data and plans it, but does not run it. Raises EmberlogError."""
-        checked, optimized = self._planned(program, params, iterations, off, provenance)
+        checked, optimized = self._plans.plan(program, params, iterations, off, provenance, self._functions)
         planner = self._engine.planner(optimized.plan, DEFAULT_EXECUTION, without_data=True)
         return self._explained(checked, optimized, planner, provenance)
-
-    def _planned(
-        self,
-        program: ProgramLike,
-        params: Mapping[str, object] | None,
-        iterations: int | None,
-        off: Iterable[str],
-        provenance: bool,
-    ) -> tuple[CheckedProgram, Optimized]:
-        constants, off = parameters_of(params or {}), frozenset(off)
-        asked = before = None
-        if isinstance(program, str) and not is_path(program):
-            asked = Asked.of(program, constants, iterations, off, provenance)
-            before = self._prepared.get(asked)
-        tree = parsed(program) if before is None else before.tree
-        columns, functions = self._input_columns(tree), self._functions
-        if before is not None and before.was_checked_for(columns, functions):
-            checked = before.checked
-        else:
-            before = None
-            checked = analyze(tree, params=constants, inputs=columns, iterations=iterations, functions=functions)
-        warn(checked.warnings)
-        statistics = self._statistics(checked)
-        if before is not None and before.statistics == statistics:
-            return checked, before.optimized
-        optimized = plan_program(checked, off=off, statistics=statistics, provenance=provenance)
-        if asked is not None:
-            self._prepared.keep(asked, Prepared(tree, columns, functions, statistics, checked, optimized))
-        return checked, optimized
 
     def _explained(
         self, checked: CheckedProgram, optimized: Optimized, planner: WorkerPlanner, provenance: bool
@@ -591,52 +557,13 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
         if explained.checked.has_streams:
             raise fail("DL508", "the costs of a program over streams are not known", None, "explain tells the rest")
         self._check_inputs(explained)
-        known = self._known(explained.checked)
+        known = self._plans.known(explained.checked)
         if not counts:
             return explained, known, None
         _check_iterations(explained.checked, iterations)
         planner = self._engine.planner(explained.optimized.plan, DEFAULT_EXECUTION, without_data=False)
         request = _request(explained, limits, ignore, DEFAULT_EXECUTION, planner)
         return explained, known, self._engine.counted(request)
-
-    def _input_columns(self, program: ast.Program) -> dict[str, Sequence[Column]]:
-        """The columns of the registered data that a program speaks of."""
-        columns: dict[str, Sequence[Column]] = {}
-        program, _ = with_declared_types(program)
-        declarations = {one.predicate: one for one in program.statements if isinstance(one, ast.Declaration)}
-        for name in mentioned_relations(program):
-            if name not in self:
-                continue
-            chained = self._chained[name][1]() if name in self._chained else None
-            if chained is not None and chained.is_closed:
-                hint = "close it when nothing reads it any more, or keep its facts: result.write(…)"
-                raise fail("DL427", f"the data of `{name}` is of a result that was closed", None, hint)
-            declaration = declarations.get(name)
-            declared = [Column(one.name, one.type) for one in declaration.columns] if declaration else None
-            with timed(Part.READING):
-                found = self._engine.columns(name, declared)
-            if found is not None:
-                columns[name] = found
-        return columns
-
-    def _statistics(self, checked: CheckedProgram) -> Statistics:
-        """Of the registered data, if some body joins anything: a plan has no use for them otherwise."""
-        joins = [rule for rule in checked.rules if sum(isinstance(one, Match) for one in rule.body) > 1]
-        if not joins or checked.has_streams:
-            return NO_STATISTICS
-        return self._known(checked)
-
-    def _known(self, checked: CheckedProgram) -> Statistics:
-        inputs = [one for name in checked.inputs if (one := checked.relations[name]).data_name in self]
-        found = {one.name: self._statistics_of(one) for one in inputs}
-        return {name: one for name, one in found.items() if one is not None}
-
-    def _statistics_of(self, relation: Relation) -> RelationStatistics | None:
-        seen = self._seen.setdefault(relation.data_name, {})
-        if relation.columns not in seen:
-            with timed(Part.READING):
-                seen[relation.columns] = self._engine.statistics(relation.data_name, relation)
-        return seen[relation.columns]
 
     def _check_inputs(self, explained: Explained) -> None:
         """Raises an error that names all inputs that the plan reads and nobody registered; those declared are empty."""
@@ -668,36 +595,6 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
 
 def _by_registering(name: str) -> Sequence[str]:
     return [f'register them: db["{name}"] = …']
-
-
-def _without_problems(program: ast.Program) -> ast.Program:
-    if not program.is_readable:
-        raise EmberlogError(program.problems)
-    return program
-
-
-def is_path(program: str) -> bool:
-    """Tells whether a string is the name of a file, and not a program."""
-    return program.endswith(".dl") and "\n" not in program
-
-
-def parsed(program: ProgramLike, dialect: str | None = None) -> ast.Program:
-    """The program as a tree, with its syntax errors, which `analyze` raises with all others. A string is a program's
-    text, unless it is the name of a `.dl` file."""
-    if dialect is not None and dialect not in DIALECTS:
-        raise fail("DL410", f"there is no dialect `{dialect}`", None, f"known are {' and '.join(DIALECTS)}")
-    if isinstance(program, ast.Program):
-        return program
-    if isinstance(program, str) and not is_path(program):
-        return parse_tolerantly(Source("<text>", program), dialect)
-    path = Path(program)
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise fail("DL405", f"cannot read `{path}`: {(error.strerror or str(error)).lower()}") from None
-    except UnicodeDecodeError:
-        raise fail("DL406", f"`{path}` is not text in UTF-8") from None
-    return parse_tolerantly(Source(str(path), text), dialect)
 
 
 def _type(given: str | DataType) -> DataType:

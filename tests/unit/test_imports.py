@@ -49,7 +49,7 @@ FLOORS = (
     ("streams.steps",),
     ("streams.spark", "provenance.streams"),
     ("stream_run",),
-    ("prepared", "result"),
+    ("planning", "result"),
     ("live.searches",),
     ("live.maintain",),
     ("live",),

@@ -16,13 +16,14 @@ from IPython.display import display as untyped_display
 from emberlog.cli.databases import computed_once, read_answers
 from emberlog.cli.terminal import warnings_heard
 from emberlog.config import DEFAULT_LIMITS, Execution, Limits
-from emberlog.database import Database, parsed
+from emberlog.database import Database
 from emberlog.diagnostics import Diagnostic, Diagnostics, interrupts_told, nearest
 from emberlog.dialects import parse_tolerantly
 from emberlog.events import ignore
 from emberlog.notebook.notes import RunNote, WarningsNote, is_local, place_of
 from emberlog.notebook.options import Variable, leading_options, parser, words_of
 from emberlog.notebook.variables import data_of, how_to_give, is_data, parameters_in, results_in, whole_relations
+from emberlog.planning import parsed
 from emberlog.profile import RunProfile
 from emberlog.progress.live_line import BLINK, LiveLine
 from emberlog.render.answer_text import Answer

@@ -59,7 +59,7 @@ class Checked:
 def check(program: ast.Program, data: Data, counted: Mapping[str, int]) -> Checked:
     """Checks a program beside the data that is registered; `counted` are the facts that the last run found. Errors of
     one rule hide no relation of the others."""
-    inputs = data.local._input_columns(program)
+    inputs = data.local._plans.input_columns(program)
     examined = examine(program, inputs=inputs, functions=data.local._functions)
     found = {one.name: one for one in _relations(examined, data, {**data.counts, **counted})}
     for name in data.files.keys() - found.keys():

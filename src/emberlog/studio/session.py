@@ -100,7 +100,7 @@ class Session:
     def _analyzed(self, text: str) -> CheckedProgram:
         tree = ast_of(text, self.name)
         local = self.data.local
-        return analyze(tree, inputs=local._input_columns(tree), functions=local._functions)
+        return analyze(tree, inputs=local._plans.input_columns(tree), functions=local._functions)
 
     @property
     def counted(self) -> dict[str, int]:

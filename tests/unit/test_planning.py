@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import emberlog
-from emberlog import Database, database
+from emberlog import Database, planning
 from emberlog.io.local_relation import LocalRelation
 from emberlog.optimize import pipeline
-from emberlog.prepared import MOST_KEPT
+from emberlog.planning import MOST_KEPT
 
 TC = "tc(X, Y) :- arc(X, Y). tc(X, Z) :- tc(X, Y), arc(Y, Z). tc($from, _)?"
 
@@ -29,7 +29,7 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         seen.append(checked.program.source.text)
         return pipeline.plan_program(checked, **options)
 
-    monkeypatch.setattr(database, "plan_program", counted)
+    monkeypatch.setattr(planning, "plan_program", counted)
     return seen
 
 
@@ -82,4 +82,4 @@ def test_warnings_are_told_each_time(db: Database[LocalRelation]) -> None:
 def test_few_programs_are_kept(db: Database[LocalRelation]) -> None:
     for number in range(MOST_KEPT + 5):
         db.datalog(f"p(X) :- arc(X, _), X > {number}.")
-    assert len(db._prepared._kept) == MOST_KEPT
+    assert len(db._plans._kept) == MOST_KEPT
