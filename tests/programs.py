@@ -37,3 +37,11 @@ def codes(text: str, **options: object) -> list[str]:
 
 def warnings(text: str) -> list[str]:
     return [warning.code for warning in checked(text).warnings]
+
+
+_LIMITS = frozenset({"DL510", "DL511", "DL512", "DL514"})
+
+
+def is_limit(error: EmberlogError) -> bool:
+    """Tells whether a run went on for too long: any other error is that of a value."""
+    return any(one.code in _LIMITS for one in error.diagnostics)

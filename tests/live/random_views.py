@@ -15,6 +15,7 @@ from emberlog.diagnostics import EmberlogError
 from emberlog.io.local_relation import LocalRelation
 from emberlog.live.view import Change, LiveView
 from emberlog.streams.steps.culprits import VALUE_FAULTS
+from tests.programs import is_limit
 
 Row: TypeAlias = "tuple[Any, ...]"
 Rows: TypeAlias = "dict[str, Counter[Row]]"
@@ -24,14 +25,6 @@ FromScratch: TypeAlias = "Callable[[Mapping[str, Sequence[Row]]], Answers | None
 
 LIMITS = Limits(max_iterations=300, max_rows=200_000, timeout=60)
 MOST_OPERATIONS = 6
-
-
-_LIMITS = frozenset({"DL510", "DL511", "DL512", "DL514"})
-
-
-def is_limit(error: EmberlogError) -> bool:
-    """Tells whether a run went on for too long: any other error is that of a value."""
-    return any(one.code in _LIMITS for one in error.diagnostics)
 
 
 class TooLong(Exception):

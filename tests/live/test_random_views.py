@@ -22,9 +22,9 @@ from tests.crosscheck.engines import TooLong as NoEnd
 from tests.crosscheck.engines import _raw, in_python, patience, read, without_zone
 from tests.crosscheck.generate import drawn
 from tests.crosscheck.programs import Program
-from tests.live.random_views import LIMITS, Pools, Row, TooLong, check_view, is_limit
+from tests.live.random_views import LIMITS, Pools, Row, TooLong, check_view
 from tests.oracle.evaluate import evaluate
-from tests.programs import checked
+from tests.programs import checked, is_limit
 from tests.property.programs import FLOATS, INPUTS, INTS, STRINGS, RandomProgram
 from tests.property.shapes import programs
 
