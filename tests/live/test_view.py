@@ -301,3 +301,27 @@ def test_sums_of_floats_are_those_of_a_run() -> None:
         anew = db.datalog("s(sum<X>) :- v(_, X). a(avg<X>) :- v(_, X).")
         assert facts(view["s"]) == facts(anew["s"])
         assert facts(view["a"]) == facts(anew["a"])
+
+
+def test_what_has_no_ranks_at_first_has_none_after_a_transaction_that_is_taken_back() -> None:
+    program = """
+    part(Y) :- node(X), Y = 1 div X.
+    high(X, max<D>) :- road(_, X, D).
+    high(Y, max<D>) :- seen(X, C), link(X, Y), D = least(C + 1, 9).
+    seen(Y, mmax<least(C, L)>) :- high(X, C), road(X, Y, L), name(X).
+    """
+    view = live(
+        program,
+        link=[(0, 3), (0, 4), (1, 0), (1, 1), (1, 2), (1, 3), (2, 0), (2, 2), (2, 3), (3, 0), (3, 1), (3, 2), (4, 2)],
+        road=[(0, 0, 2), (0, 1, 2), (0, 4, 0), (1, 2, 3), (1, 3, 4), (2, 1, 3), (2, 2, 4), (3, 0, 0), (3, 4, 3)],
+        name=[(1,)],
+        node=[(1,)],
+    )
+    before = set(view["high"].collect())
+    with pytest.raises(EmberlogError, match="DL501"), view.transaction() as change:
+        change.insert("node", [(0,)])
+    assert set(view["high"].collect()) == before
+    with view.transaction() as change:
+        change.delete("name", [(1,)])
+    assert view["seen"].collect() == []
+    assert set(view["high"].collect()) == {(0, 2), (1, 3), (2, 4), (3, 4), (4, 3)}

@@ -109,7 +109,7 @@ AGGREGATED = {
 @pytest.mark.parametrize("text", AGGREGATED.values(), ids=list(AGGREGATED))
 def test_what_is_shipped_is_combined_at_the_source(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A shipment has one row for each fact or key; a fact leaves a worker once, and a value only if it is better."""
-    shipped: list[tuple[int, int, Fact]] = []
+    shipped: list[tuple[AsyncWorker, int, Fact]] = []
     ship = AsyncWorker._shipment
 
     def watched(worker: AsyncWorker) -> Mail:
@@ -118,7 +118,7 @@ def test_what_is_shipped_is_combined_at_the_source(text: str, monkeypatch: pytes
         for message in mail:
             rows = [tuple(row) for row in message.batches.get(0, no_rows(relation.width)).T.tolist()]
             assert len(rows) == len({row[: relation.keys] for row in rows})
-            shipped.extend((id(worker), number, row) for row in rows)
+            shipped.extend((worker, number, row) for row in rows)
         return mail
 
     monkeypatch.setattr(AsyncWorker, "_shipment", watched)

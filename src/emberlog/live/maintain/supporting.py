@@ -54,7 +54,7 @@ class Supporting(Maintainer):
         self._highest = self._committed = 0
         """The highest rank, now and before the transaction."""
         self._is_unranked = self._was_unranked = False
-        """Whether some facts have no ranks, so that the next loss derives all anew."""
+        """Whether some facts have no ranks, so that the next loss derives all anew: now, and before the transaction."""
         self.method = (
             "repaired: a value that loses its support goes, and is found again from what is left"
             if any(member.aggregates for member in members)
@@ -131,7 +131,6 @@ class Supporting(Maintainer):
     # --- a transaction ----------------------------------------------------------------------------------------------
 
     def update(self) -> None:
-        self._was_unranked = self._is_unranked
         doubts = Agenda()
         for body, search, given in changed_searches(self._bodies, self._facts, State.OLD, exact=False, but=self._own):
             search(given, doubts.doubts(self._members[body.rule.relation]))
@@ -222,7 +221,7 @@ class Supporting(Maintainer):
         for member in self._members.values():
             member.before.clear()
         self._reranking.forget()
-        self._committed = self._highest
+        self._committed, self._was_unranked = self._highest, self._is_unranked
 
     def abort(self) -> None:
         for member in self._members.values():
