@@ -23,6 +23,7 @@ from benchmarks.data import graphs, program_analysis
 from benchmarks.data.randomness import Sequence
 from benchmarks.data.relations import Relations, without_repeats
 from benchmarks.machine import this_machine
+from benchmarks.table_page import table_page
 from benchmarks.workloads import program
 from emberlog.database import Database
 
@@ -123,14 +124,9 @@ def _seconds(seconds: float) -> str:
 
 def run(only: Several[str], output: Path) -> Iterator[str]:
     """Yields the lines of a table as they are known, and writes the page."""
-    lines = [f"| {' | '.join(_TITLES)} |", "| --- | --- |" + " ---: |" * (len(_TITLES) - 2)]
-    yield from lines
-    for name in only:
-        lines.append(f"| {' | '.join(_measured(CASES[name]).cells())} |")
-        yield lines[-1]
-    output.mkdir(parents=True, exist_ok=True)
     head = _HEAD.format(pairs=PAIRS, processor=this_machine().processor)
-    (output / "live.md").write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
+    rows = (_measured(CASES[name]).cells() for name in only)
+    return table_page(output / "live.md", head, _TITLES, rows, words=2)
 
 
 def _measured(case: Case) -> Row:

@@ -18,6 +18,7 @@ import pyarrow as pa
 from benchmarks import locations
 from benchmarks.machine import this_machine
 from benchmarks.streaming.pathway_process import Batch, by_pathway, pathway_version
+from benchmarks.table_page import table_page
 from benchmarks.workloads import program
 from emberlog.database import Database
 
@@ -47,8 +48,18 @@ Answer = frozenset[tuple[int, int]]
 
 def run(output: Path) -> Iterator[str]:
     """Yields the lines of a table as they are known, and writes the page."""
-    lines = [f"| {' | '.join(_TITLES)} |", "| --- | --- |" + " ---: |" * (len(_TITLES) - 2)]
-    yield from lines
+    head = _HEAD.format(
+        arcs=ARCS,
+        vertices=VERTICES,
+        rows=ROWS,
+        processor=this_machine().processor,
+        scratch=FROM_SCRATCH,
+        pathway=pathway_version(),
+    )
+    return table_page(output / "transactions.md", head, _TITLES, _rows(), words=2)
+
+
+def _rows() -> Iterator[tuple[str, ...]]:
     random = Random(1)
     rows = [(random.randrange(VERTICES), random.randrange(VERTICES), random.randint(1, 100)) for _ in range(ARCS)]
     batches = [rows[first : first + ROWS] for first in range(0, len(rows), ROWS)]
@@ -57,19 +68,7 @@ def run(output: Path) -> Iterator[str]:
         for engine, times, answer in _measured(name, batches):
             assert expected in (None, answer), f"{engine} gives another answer to {name}"
             expected = answer
-            lines.append(f"| {title} | {engine} | {' | '.join(_cells(times))} |")
-            yield lines[-1]
-    output.mkdir(parents=True, exist_ok=True)
-    machine = this_machine()
-    head = _HEAD.format(
-        arcs=ARCS,
-        vertices=VERTICES,
-        rows=ROWS,
-        processor=machine.processor,
-        scratch=FROM_SCRATCH,
-        pathway=pathway_version(),
-    )
-    (output / "transactions.md").write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
+            yield (title, engine, *_cells(times))
 
 
 def _cells(times: Sequence[float]) -> tuple[str, ...]:

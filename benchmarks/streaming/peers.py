@@ -22,6 +22,7 @@ from benchmarks import locations
 from benchmarks.data.randomness import Sequence as Randomness
 from benchmarks.machine import this_machine
 from benchmarks.streaming.pathway_process import Batch, by_pathway, pathway_version
+from benchmarks.table_page import table_page
 from benchmarks.workloads import program
 from emberlog.config import DEFAULT_LIMITS, Evaluation
 from emberlog.io.local_relation import facts_of_table
@@ -126,19 +127,13 @@ class Window:
 
 def run(output: Path) -> Iterator[str]:
     """Yields the lines of a table as they are known, and writes the page."""
-    lines = [f"| {' | '.join(_TITLES)} |", "| --- |" + " ---: |" * (len(_TITLES) - 1)]
-    yield from lines
-    for case in CASES:
-        lines.append(f"| {' | '.join(_measured(case))} |")
-        yield lines[-1]
-    output.mkdir(parents=True, exist_ok=True)
     head = _HEAD.format(
         processor=this_machine().processor,
         scratch=FROM_SCRATCH,
         pathway=pathway_version(),
         messages=len(messages()),
     )
-    (output / "stream_peers.md").write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
+    return table_page(output / "stream_peers.md", head, _TITLES, map(_measured, CASES))
 
 
 def _measured(case: Case) -> Iterator[str]:
