@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from emberlog.diagnostics import Diagnostics
+from emberlog.wrong_options import tells_unknown_options, with_told_options
 
 
+@with_told_options()
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a run may use before it is stopped with an error; None is no limit.
@@ -51,6 +53,7 @@ PARTITIONINGS = ("auto", "hash", "range", "locality")
 REPRESENTATIONS = ("auto", "hash", "marks", "lanes", "rows")
 
 
+@with_told_options()
 @dataclass(frozen=True, slots=True)
 class Recovery:
     """What the cyclic executor does about faults of machines: workers that die or stall, disks that fill up."""
@@ -107,6 +110,7 @@ _CHOICES = (
 )
 
 
+@with_told_options(lambda known: {one.name: f"say recovery=Recovery({one.name}=…)" for one in fields(Recovery)})
 @dataclass(frozen=True, slots=True)
 class Execution:
     """How recursive strata are run. Everything here is chosen well by itself; to choose is for experts and tests."""
@@ -182,6 +186,22 @@ class Execution:
 
 
 DEFAULT_EXECUTION = Execution()
+
+
+def options_of_a_run(known: Collection[str]) -> dict[str, str]:
+    """Says of each option of a run where it goes: into a call that has these options, or else into `datalog`."""
+    hints: dict[str, str] = {}
+    for options in (Limits, Execution):
+        into = options.__name__.lower()
+        say = "say %s" if into in known else "say db.datalog(…, %s)"
+        hints |= {one.name: say % f"{into}={options.__name__}({one.name}=…)" for one in fields(options)}
+    return hints
+
+
+OF_A_RUN = tells_unknown_options(
+    options_of_a_run, 'a parameter of the program is given in params={{"{0}": …}}, and data as db["{0}"] = …'
+)
+"""For what runs a program."""
 
 
 WHERE_DRIVER_IS = "in the driver's process"

@@ -12,7 +12,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar, cast, overload
 from weakref import WeakKeyDictionary, ref
 
-from emberlog.config import DEFAULT_EXECUTION, DEFAULT_LIMITS, Execution, Limits, refuse_options
+from emberlog.config import (
+    DEFAULT_EXECUTION,
+    DEFAULT_LIMITS,
+    OF_A_RUN,
+    Execution,
+    Limits,
+    options_of_a_run,
+    refuse_options,
+)
 from emberlog.datatypes import TYPE_NAMES, DataType
 from emberlog.deadline import within
 from emberlog.diagnostics import (
@@ -44,6 +52,7 @@ from emberlog.shown import Shown
 from emberlog.syntax import ast
 from emberlog.timing import Part, measured, timed
 from emberlog.workers.plan.worker_plan import WorkerPlanner
+from emberlog.wrong_options import tells_unknown_options
 
 if TYPE_CHECKING:
     import typing_extensions
@@ -89,6 +98,7 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
         progress: bool = True,
     ) -> None: ...
 
+    @tells_unknown_options(options_of_a_run, 'data is registered by its name: db["{0}"] = …')
     def __init__(
         self,
         spark: SparkSession | None = None,
@@ -152,6 +162,7 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
         """Registers a DataFrame, the name of a table, a path, pandas or Arrow data, or a list of tuples."""
         self.register(name, data)
 
+    @tells_unknown_options()
     def register(
         self,
         name: str,
@@ -257,6 +268,7 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
 
     # --- programs ---------------------------------------------------------------------------------------------------
 
+    @OF_A_RUN
     def datalog(
         self,
         program: ProgramLike,
@@ -377,6 +389,7 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
         assert maintenance is not None
         return cast("Outputs[Frame]", StreamAnswers(self._engine, request, maintenance, LivePlan))
 
+    @OF_A_RUN
     def window(
         self,
         program: ProgramLike,
@@ -405,6 +418,7 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
         window = window_of_relations(explained.checked, relations, at)
         return StreamQuestions(explained.checked, window, limits)
 
+    @OF_A_RUN
     def live(
         self,
         program: ProgramLike,
@@ -463,6 +477,7 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
             hint = f"did you mean `{guess}`?" if guess else f"there are {', '.join(names) or 'none'}"
             raise fail("DL428", f"there are no rules under the name `{name}`", None, hint)
 
+    @OF_A_RUN
     def query(
         self,
         query: str,
@@ -493,6 +508,7 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
         result = self.datalog(program, params=params, iterations=iterations, limits=limits, listener=listener)
         return result[queries[0].atom.predicate]
 
+    @OF_A_RUN
     def check(
         self,
         program: ProgramLike,
@@ -521,6 +537,7 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
 
         return Explained(checked, optimized, provenance, describe, maintenance)
 
+    @OF_A_RUN
     def cost(
         self,
         program: ProgramLike,

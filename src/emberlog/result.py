@@ -34,6 +34,7 @@ from emberlog.semantics.model import CheckedProgram, CheckedQuery
 from emberlog.shown import Shown
 from emberlog.source import NOWHERE, Span
 from emberlog.syntax import ast
+from emberlog.wrong_options import tells_unknown_options
 
 if TYPE_CHECKING:
     import typing_extensions
@@ -196,6 +197,7 @@ class Result(Mapping[str, Frame], Shown):
             self._asked()  # says so if nothing was recorded
         self._outputs.write(folder, format, header=header, iterations=iterations)
 
+    @tells_unknown_options()
     def start(
         self,
         path: str | Path | None = None,

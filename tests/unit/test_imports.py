@@ -16,7 +16,7 @@ SOURCES = Path(__file__).parents[2] / "src" / "emberlog"
 FLOORS = (
     ("source", "datatypes", "shown", "text_widths"),
     ("diagnostics",),
-    ("catalogue", "deadline", "places", "timing"),
+    ("catalogue", "deadline", "places", "timing", "wrong_options"),
     ("language",),
     ("config", "events"),
     ("syntax",),

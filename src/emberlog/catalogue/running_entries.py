@@ -70,8 +70,9 @@ RUNNING_ENTRIES = (
     Entry(
         "DL508",
         "an option that does not exist",
-        "An engine, an executor, a mode or a number of workers is none that there is, or does not go with the engine.",
-        "Use one of the names that the message lists.",
+        "An engine, an executor, a mode or a number of workers is none that there is, or does not go with the engine; "
+        "or a call has no option of that name.",
+        "Use one of the names that the message lists, or do what it says instead.",
         '`Database(engine="flink")`, or `db.spark` of a local database.',
         FoundBy.OTHER,
     ),
