@@ -281,14 +281,16 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
         execution: Execution = DEFAULT_EXECUTION,
         provenance: bool = False,
         dialect: str | None = None,
+        include: Sequence[str] = (),
     ) -> Result[Frame]:
         """Runs a program. Recursive relations, and what is small, are computed before this returns; the others are
         Spark queries, run when they are read (a local database computes everything at once). A program over streams
         is only made ready: the `start` of its result runs it. `iterations` bounds recursions that need a bound;
         `off` names passes that are left out; `execution` says how recursions are run; `provenance` records what
-        `Result.why` and the like need; `dialect` is "emberlog" or "souffle", by itself that of the text."""
-        if dialect is not None:
-            program = parsed(program, dialect)
+        `Result.why` and the like need; `dialect` is "emberlog" or "souffle", by itself that of the text,
+        and `include` are folders of files that a program of Soufflé includes."""
+        if dialect is not None or include:
+            program = parsed(program, dialect, include)
         if provenance:
             execution = replace(execution, provenance=True)
         with within(limits.timeout), measured() as watch, timed(Part.OTHER), shown_run(self.progress) as shown:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from emberlog.diagnostics import Diagnostics
+from emberlog.diagnostics import Diagnostics, fail
 from emberlog.source import Source
 from emberlog.syntax import ast, lexer, parser
 from emberlog.syntax.lexer import Token
@@ -43,9 +44,12 @@ def tokenize(source: Source, diagnostics: Diagnostics) -> tuple[list[Token], lis
     return lexer.tokenize(source, diagnostics)
 
 
-def parse_tolerantly(source: Source, dialect: str | None = None) -> ast.Program:
+def parse_tolerantly(source: Source, dialect: str | None = None, include: Sequence[str] = ()) -> ast.Program:
     """Returns the statements that could be read, and what is wrong with the others; the analysis raises it. Without a
-    dialect, that of the text."""
+    dialect, that of the text. `include` are folders of files that it may include."""
     if (dialect or dialect_of(source.text)) == SOUFFLE:
-        return parse_souffle(source)
+        return parse_souffle(source, include)
+    if include:
+        hint = "leave the folders out: only programs of Soufflé include files"
+        raise fail("DL336", f"`{source.name}` includes nothing", None, hint)
     return parser.parse_tolerantly(source)

@@ -181,15 +181,15 @@ def is_path(program: str) -> bool:
     return program.endswith(".dl") and "\n" not in program
 
 
-def parsed(program: ProgramLike, dialect: str | None = None) -> ast.Program:
+def parsed(program: ProgramLike, dialect: str | None = None, include: Sequence[str] = ()) -> ast.Program:
     """Returns the program as a tree, with its syntax errors, which `analyze` raises with all others. A string is the
-    text of a program, unless it is the name of a `.dl` file."""
+    text of a program, unless it is the name of a `.dl` file. `include` are folders of files that it includes."""
     if dialect is not None and dialect not in DIALECTS:
         raise fail("DL410", f"there is no dialect `{dialect}`", None, f"known are {' and '.join(DIALECTS)}")
     if isinstance(program, ast.Program):
         return program
     if isinstance(program, str) and not is_path(program):
-        return parse_tolerantly(Source("<text>", program), dialect)
+        return parse_tolerantly(Source("<text>", program), dialect, include)
     path = Path(program)
     try:
         text = path.read_bytes().decode("utf-8-sig")
@@ -197,4 +197,4 @@ def parsed(program: ProgramLike, dialect: str | None = None) -> ast.Program:
         raise fail("DL405", f"cannot read `{path}`: {(error.strerror or str(error)).lower()}") from None
     except UnicodeDecodeError:
         raise fail("DL406", f"`{path}` is not text in UTF-8") from None
-    return parse_tolerantly(Source(str(path), text), dialect)
+    return parse_tolerantly(Source(str(path), text), dialect, include)

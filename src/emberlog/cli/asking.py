@@ -82,14 +82,13 @@ def asked(arguments: argparse.Namespace) -> Iterator[Question]:
 
     relation, fact = asked_in_text(arguments.fact)
     task = prepare(arguments.program, arguments)
-    from emberlog.cli.databases import open_database, register_files
+    from emberlog.cli.databases import open_database, register_inputs
     from emberlog.progress.live_line import LiveLine
 
     with LiveLine(sys.stderr) as line:
         line.begin(f"  running {task.name}")
         with open_database(arguments) as database:
-            for name, path in task.inputs.items():
-                register_files(database, name, path, arguments)
+            register_inputs(database, task, arguments)
             with _answering(database, task, arguments) as answering:
                 yield Question(answering, relation, fact)
         line.clear()

@@ -13,7 +13,6 @@ from emberlog.cli.parameters import add_command, add_program_options, as_mapping
 if TYPE_CHECKING:
     from emberlog.diagnostics import Diagnostic
     from emberlog.semantics.model import CheckedProgram
-    from emberlog.syntax.ast import Given
 
 NAME = "check"
 
@@ -44,14 +43,16 @@ def register(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from emberlog.cli.program_files import read_program
     from emberlog.diagnostics import EmberlogError
+    from emberlog.semantics.analysis import analyze
 
     params = as_mapping(arguments.params) or None
     diagnostics: list[Diagnostic] = []
     programs: list[tuple[str, CheckedProgram | None]] = []
     for name in arguments.files:
         try:
-            checked = check_file(name, params, arguments.iterations, arguments.dialect)
+            checked = analyze(read_program(name, arguments), params=params, iterations=arguments.iterations)
         except EmberlogError as error:
             diagnostics += error.diagnostics
             programs.append((name, None))
@@ -65,17 +66,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.warnings == "error" and diagnostics:
         return exit_codes.ERRORS
     return exit_codes.FINE if all(checked is not None for _, checked in programs) else exit_codes.ERRORS
-
-
-def check_file(
-    name: str, params: dict[str, Given] | None, iterations: int | None, dialect: str | None = None
-) -> CheckedProgram:
-    """Raises EmberlogError with everything that is wrong with the file."""
-    from emberlog.cli.program_files import read_source
-    from emberlog.dialects import parse_tolerantly
-    from emberlog.semantics.analysis import analyze
-
-    return analyze(parse_tolerantly(read_source(name), dialect), params=params, iterations=iterations)
 
 
 def _print_text(programs: Sequence[tuple[str, CheckedProgram | None]], diagnostics: Sequence[Diagnostic]) -> None:

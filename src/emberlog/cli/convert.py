@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from emberlog.cli import exit_codes
-from emberlog.cli.parameters import add_command
+from emberlog.cli.parameters import add_command, add_include_option
 
 NAME = "convert"
 
@@ -30,15 +30,16 @@ def register(commands: Any) -> None:
         examples=EXAMPLES,
     )
     parser.add_argument("program", metavar="FILE", help="a program in Soufflé's language; - is standard input")
+    add_include_option(parser)
+    parser.set_defaults(dialect="souffle")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from emberlog.cli.program_files import read_source
+    from emberlog.cli.program_files import read_program
     from emberlog.diagnostics import EmberlogError
-    from emberlog.dialects import SOUFFLE, parse_tolerantly
     from emberlog.syntax.printer import print_program
 
-    program = parse_tolerantly(read_source(arguments.program), SOUFFLE)
+    program = read_program(arguments.program, arguments)
     if not program.is_readable:
         raise EmberlogError(program.problems)
     for file in program.files:

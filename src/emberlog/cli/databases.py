@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from emberlog.cli.described_inputs import register_described
 from emberlog.cli.parameters import given_text_options, refuse_spark_options
 from emberlog.database import Database
 from emberlog.io.paths import is_text
@@ -17,6 +18,7 @@ from emberlog.render.answer_text import Answer, answer_of
 from emberlog.semantics.model import CellValue, Fact
 
 if TYPE_CHECKING:
+    from emberlog.cli.running import Task
     from emberlog.progress.live_line import LiveLine
     from emberlog.result import Result
 
@@ -38,9 +40,20 @@ def open_database(arguments: argparse.Namespace, *, progress: bool = False) -> I
         yield database
 
 
-def register_files(database: Database[Any], name: str, path: str, arguments: argparse.Namespace) -> None:
-    """Registers the files of an input. What is said of text files is only for those inputs that are of text."""
-    database.register(name, path, **(given_text_options(arguments) if is_text(path) else {}))
+def register_inputs(database: Database[Any], task: Task, arguments: argparse.Namespace) -> None:
+    """Registers the files of all inputs."""
+    for name in task.inputs:
+        register_input(database, task, name, arguments)
+
+
+def register_input(database: Database[Any], task: Task, name: str, arguments: argparse.Namespace) -> None:
+    """Registers the files of an input, as the program describes them if it does. What the options say of text files is
+    only for the other inputs, as far as they are of text."""
+    path, described = task.inputs[name], task.named.get(name)
+    if described is not None:
+        register_described(database, described, path, task.checked.relations[name])
+    else:
+        database.register(name, path, **(given_text_options(arguments) if is_text(path) else {}))
 
 
 def read_answers(

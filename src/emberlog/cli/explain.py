@@ -20,7 +20,7 @@ from emberlog.cli.parameters import (
 )
 
 if TYPE_CHECKING:
-    from emberlog.syntax.ast import Given
+    from emberlog.syntax import ast
 
 FORMATS = ("text", "dot", "mermaid", "svg", "html")
 
@@ -74,7 +74,13 @@ def run(arguments: argparse.Namespace) -> int:
         "--master": arguments.master,
         "--conf": arguments.conf,
     }
-    about_program = {"--off": arguments.off, "--param": arguments.params, "--iterations": arguments.iterations}
+    about_program = {
+        "--off": arguments.off,
+        "--param": arguments.params,
+        "--iterations": arguments.iterations,
+        "--dialect": arguments.dialect,
+        "--include": arguments.include,
+    }
     code = _CODE.fullmatch(arguments.subject)
     if code and not os.path.exists(arguments.subject):
         costs_asked = {"--cost": arguments.cost, "--analyze": arguments.analyze, "--output": arguments.output}
@@ -86,11 +92,13 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.engine = arguments.engine or ENGINES[0]
         return _tell(arguments.output, _costs(arguments), is_text=True)
     refuse("a plan", about_data, "say --cost or --analyze, or leave it out: a plan is made without data")
+    from emberlog.cli.program_files import read_program
+
     form = form_of(arguments, FORMATS)
     if form != "text":
         refuse("a picture", {"--passes": arguments.passes}, "leave it out: it is for text")
     text = explanation(
-        arguments.subject,
+        read_program(arguments.subject, arguments),
         form,
         params=as_mapping(arguments.params),
         iterations=arguments.iterations,
@@ -109,13 +117,12 @@ def _tell(output: str | None, text: str, *, is_text: bool) -> int:
 
 def _costs(arguments: argparse.Namespace) -> str:
     """Returns the rows expected and those counted, by the data that the program reads, with a final line break."""
-    from emberlog.cli.databases import open_database, register_files
+    from emberlog.cli.databases import open_database, register_inputs
     from emberlog.cli.running import prepare
 
     task = prepare(arguments.subject, arguments, off=arguments.off)
     with open_database(arguments) as database:
-        for relation, path in task.inputs.items():
-            register_files(database, relation, path, arguments)
+        register_inputs(database, task, arguments)
         told = database.cost(
             task.program, analyze=arguments.analyze, params=task.params, iterations=task.iterations, off=task.off
         )
@@ -123,24 +130,24 @@ def _costs(arguments: argparse.Namespace) -> str:
 
 
 def explanation(
-    name: str,
+    program: ast.Program,
     form: str,
     *,
-    params: dict[str, Given],
+    params: dict[str, ast.Given],
     iterations: int | None,
     off: frozenset[str],
     passes_in_full: bool,
 ) -> str:
     """Returns the explanation of a program in one of the formats, with a final line break."""
-    from emberlog.cli.check import check_file
     from emberlog.diagnostics import warn
     from emberlog.engines.spark.description import described
     from emberlog.logical.build import build
     from emberlog.logical.connection_graph import build_connection_graph
     from emberlog.optimize.pipeline import plan_program
+    from emberlog.semantics.analysis import analyze
     from emberlog.streams.plan.maintenance import plan_maintenance
 
-    checked = check_file(name, params, iterations)
+    checked = analyze(program, params=params, iterations=iterations)
     warn(checked.warnings)
     graph = build_connection_graph(checked)
     plan = build(checked)

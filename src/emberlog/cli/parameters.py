@@ -56,11 +56,24 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
         choices=("emberlog", "souffle"),
         help="the language of the program; by itself, a text with .decl and the like is Soufflé's",
     )
+    add_include_option(parser)
     parser.add_argument(
         "--iterations",
         metavar="N",
         type=positive_int,
         help="N rounds at most, for recursions that are legal only with a bound, as @iterations(N). says in a program",
+    )
+
+
+def add_include_option(parser: argparse.ArgumentParser) -> None:
+    """Adds where the files are that a program of Soufflé includes."""
+    parser.add_argument(
+        "-I",
+        "--include",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="a folder of files that a program of Soufflé includes, and that are not beside it; may be repeated",
     )
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from emberlog.diagnostics import fail
 from emberlog.source import Source
+
+if TYPE_CHECKING:
+    from emberlog.syntax import ast
 
 STANDARD_INPUT = "-"
 
@@ -25,6 +30,14 @@ def read_source(name: str) -> Source:
     except (OSError, ValueError) as error:  # a name with a null character is a ValueError
         raise fail("DL405", f"cannot read `{name}`: {_reason(error)}") from None
     return Source(name, _decoded(name, content))
+
+
+def read_program(name: str, arguments: argparse.Namespace) -> ast.Program:
+    """Returns the program of a file, or of standard input, in the language that the options say, with its syntax
+    errors, which the analysis raises."""
+    from emberlog.dialects import parse_tolerantly
+
+    return parse_tolerantly(read_source(name), arguments.dialect, arguments.include)
 
 
 def program_path(name: str) -> str:

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from emberlog.cli.fact_files import facts_beside, files_in_folder, is_fact_file
 from emberlog.cli.parameters import as_mapping, refuse, text_options_named
-from emberlog.cli.program_files import STANDARD_INPUT, program_path, read_source, write_text
+from emberlog.cli.program_files import STANDARD_INPUT, program_path, read_program, write_text
 from emberlog.cli.progress import Progress
 from emberlog.config import Execution, Limits
 from emberlog.diagnostics import Diagnostics, fail, nearest
-from emberlog.dialects import parse_tolerantly
 from emberlog.events import both
 from emberlog.io.paths import is_text
 from emberlog.logical.build import build
@@ -76,7 +75,7 @@ def prepare(
     with the program, the paths or the options."""
     params, iterations = as_mapping(arguments.params), arguments.iterations
     facts, inputs = arguments.facts, dict(arguments.inputs)
-    program = _with_queries(parse_tolerantly(read_source(name), arguments.dialect), queries)
+    program = _with_queries(read_program(name, arguments), queries)
     checked = analyze(program, params=params, iterations=iterations)
     needed = needed_inputs(optimize(build(checked), off=frozenset(off)).plan)
     derived = {name for name, relation in checked.relations.items() if relation.is_derived}
@@ -109,18 +108,14 @@ def carry_out(task: Task, arguments: argparse.Namespace, *, form: str, limits: L
                 from emberlog.engines.spark.session import launch_java
 
                 launch_java(arguments.master, conf=dict(arguments.conf))
-            from emberlog.cli.databases import computed_once, open_database, read_answers, register_files
-            from emberlog.cli.described_inputs import register_described
+            from emberlog.cli.databases import computed_once, open_database, read_answers, register_input
 
         with open_database(arguments) as database:
             started = time.monotonic()
             line.keep(heading(task, database, is_local=is_local))
             for relation, path in task.inputs.items():
                 line.begin(f"  reading {path}")
-                if (described := task.named.get(relation)) is not None:
-                    register_described(database, described, path, task.checked.relations[relation])
-                else:
-                    register_files(database, relation, path, arguments)
+                register_input(database, task, relation, arguments)
             profile = None if arguments.profile is None else RunProfile()
             progress = Progress(line)
             with database.datalog(

@@ -48,7 +48,7 @@ def carry_out(
     silence_py4j()
     with told_as_such(), LiveLine(sys.stderr) as line:
         line.begin("  starting Spark")
-        from emberlog.cli.databases import register_files
+        from emberlog.cli.databases import register_input
         from emberlog.database import Database
         from emberlog.io.spark_sources import stream_of_folder
         from emberlog.io.text_format import TextOptions
@@ -63,7 +63,7 @@ def carry_out(
                     relation = task.checked.relations[name]
                     database[name] = stream_of_folder(database.spark, relation, path, text=text, kind=kind)
                 else:
-                    register_files(database, name, path, arguments)
+                    register_input(database, task, name, arguments)
             result = database.datalog(task.program, params=task.params, iterations=task.iterations, limits=limits)
             view = View(line, _window_text(task))
             line.begin("  waiting for the first slide")

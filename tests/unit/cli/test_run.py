@@ -90,7 +90,8 @@ def prepared_inputs(
 ) -> dict[str, str]:
     text = dict.fromkeys(("header", "delimiter", "encoding", "null", "quote"))
     named = list((inputs or {}).items())
-    arguments = argparse.Namespace(params=[], iterations=None, facts=facts, inputs=named, dialect=None, **text)
+    program: dict[str, object] = {"params": [], "iterations": None, "dialect": None, "include": []}
+    arguments = argparse.Namespace(facts=facts, inputs=named, **program, **text)
     return dict(prepare("tc.dl", arguments, queries=queries).inputs)
 
 

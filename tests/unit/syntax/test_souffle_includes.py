@@ -178,3 +178,53 @@ def test_facts_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str], text:
         assert found == 1 and code in shown
     else:
         assert shown == "far(name): 1 fact\n  further\n"
+
+
+def test_a_folder_of_included_files_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "main").mkdir()
+    program = folder / "main" / "main.dl"
+    program.write_text(PLAIN.replace("lib/", "") + ".printsize edge\n")
+    assert main(["check", str(program)]) == 1
+    capsys.readouterr()
+    given = ["-I", str(folder / "lib"), "--include", str(folder)]
+    for command in (["check"], ["explain"], ["convert"], ["run", "--engine", "local"]):
+        assert main([command[0], str(program), *command[1:], *given]) == 0
+    assert "reach(x, y): 3 facts" in capsys.readouterr().out
+    with Database(engine="local") as database:
+        result = database.datalog(program, include=[str(folder / "lib"), str(folder)])
+        assert sorted(map(tuple, result["reach"].collect())) == [(1, 2), (1, 3), (2, 3)]
+
+
+def test_the_file_beside_the_program_wins_over_named_folders(folder: Path) -> None:
+    (folder / "other").mkdir()
+    (folder / "other" / "types.dl").write_text(".type Node <: symbol\n")
+    (folder / "main.dl").write_text(PLAIN)
+    with Database(engine="local") as database:
+        result = database.datalog(folder / "main.dl", include=[str(folder / "other")])
+        assert len(result["reach"].collect()) == 3
+
+
+@needs_preprocessor
+def test_the_preprocessor_looks_into_named_folders(folder: Path) -> None:
+    (folder / "lib" / "edges.h").write_text(EDGES.replace('.include "types.dl"', '#include "types.h"'))
+    (folder / "types.h").write_text(TYPES)
+    (folder / "main.dl").write_text(PLAIN.replace('.include "lib/edges.dl"', '#include "edges.h"'))
+    with Database(engine="local") as database:
+        result = database.datalog(folder / "main.dl", include=[str(folder / "lib")])
+        assert len(result["reach"].collect()) == 3
+
+
+def test_a_program_of_ours_includes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "plain.dl").write_text("edge(1, 2).\nedge(X, Y)?\n")
+    assert main(["check", str(tmp_path / "plain.dl"), "-I", str(tmp_path)]) == 1
+    with Database(engine="local") as database, pytest.raises(EmberlogError, match="DL336"):
+        database.datalog("edge(1, 2).", include=[str(tmp_path)])
+
+
+def test_files_are_read_as_described_by_those_who_prove(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = '.decl p(x: number, y: symbol)\n.input p(filename="p.txt", delimiter=";")\n.decl q(y: symbol)\n'
+    (tmp_path / "main.dl").write_text(f"{text}q(y) :- p(_, y).\n.output q\n")
+    (tmp_path / "p.txt").write_text("1;a, b\n")
+    assert main(["why", str(tmp_path / "main.dl"), 'q("a, b")', "--engine", "local"]) == 0
+    assert 'p(1, "a, b")' in capsys.readouterr().out
+    assert main(["explain", str(tmp_path / "main.dl"), "--analyze", "--engine", "local"]) == 0

@@ -31,13 +31,15 @@ MOST_FILES = 1_000
 """Inclusions of one program: files that include each other twice would have no end."""
 
 
-def read_tokens(source: Source, diagnostics: Diagnostics) -> tuple[list[Token], list[Comment]]:
-    """Returns the tokens of the text and of all that it includes, the last of kind END, and its own comments."""
-    return _Reader(diagnostics).read(source, (Path(source.name),))
+def read_tokens(source: Source, include: Sequence[str], diagnostics: Diagnostics) -> tuple[list[Token], list[Comment]]:
+    """Returns the tokens of the text and of all that it includes, the last of kind END, and its own comments. Files
+    that are beside none of those above are looked for in the folders `include`."""
+    return _Reader(include, diagnostics).read(source, (Path(source.name),))
 
 
 class _Reader:
-    def __init__(self, diagnostics: Diagnostics) -> None:
+    def __init__(self, include: Sequence[str], diagnostics: Diagnostics) -> None:
+        self.include = [Path(folder) for folder in include]
         self.diagnostics = diagnostics
         self.once: set[str] = set()
         """The files that say `.once` and were read: the next time, they end there."""
@@ -45,7 +47,7 @@ class _Reader:
 
     def read(self, source: Source, above: tuple[Path, ...]) -> tuple[list[Token], list[Comment]]:
         if _FOR_PREPROCESSOR.search(source.text):
-            tokens, comments = _preprocessed(source, self.diagnostics), list[Comment]()
+            tokens, comments = _preprocessed(source, self.include, self.diagnostics), list[Comment]()
         else:
             tokens, comments = tokenize(source, self.diagnostics)
         whole: list[Token] = []
@@ -77,8 +79,9 @@ class _Reader:
         return sum(1 for _ in takewhile(lambda token: token.span.source.name == source.name, behind))
 
     def _included(self, name: str, span: Span, above: tuple[Path, ...]) -> Sequence[Token]:
-        """Returns the tokens of a file, which is looked for beside the file that includes it and beside those above."""
-        folders = [Path(span.source.name).parent, *(path.parent for path in reversed(above))]
+        """Returns the tokens of a file, which is looked for beside the file that includes it, beside those above, and
+        then in the folders that are named."""
+        folders = [Path(span.source.name).parent, *(path.parent for path in reversed(above)), *self.include]
         places = dict.fromkeys(folder / name for folder in folders)
         found = next((place for place in places if place.is_file()), None)
         self.included += 1
@@ -108,7 +111,7 @@ class _Reader:
 # --- the C preprocessor ---------------------------------------------------------------------------------------------
 
 
-def _preprocessed(source: Source, diagnostics: Diagnostics) -> list[Token]:
+def _preprocessed(source: Source, include: Sequence[Path], diagnostics: Diagnostics) -> list[Token]:
     match = _FOR_PREPROCESSOR.search(source.text)
     assert match is not None
     place = Span(source, match.start(), match.end())
@@ -119,8 +122,8 @@ def _preprocessed(source: Source, diagnostics: Diagnostics) -> list[Token]:
         hint = f"put one of {names} on the path (`pip install pcpp` is one), or run it yourself: cpp -P program.dl"
         diagnostics.error("DL126", "this program needs the C preprocessor, which is not there", place, hint)
         return end
-    folder = str(Path(source.name).parent)
-    arguments = [command, *_COMMANDS[Path(command).name], "-I", folder, "-"]
+    folders = [option for folder in (Path(source.name).parent, *include) for option in ("-I", str(folder))]
+    arguments = [command, *_COMMANDS[Path(command).name], *folders, "-"]
     try:
         done = subprocess.run(
             arguments,

@@ -33,11 +33,12 @@ _OF_NO_CONCERN = frozenset({"attributenames", "operation"})
 """Parameters of directives that Soufflé writes itself."""
 
 
-def parse_souffle(source: Source) -> ast.Program:
-    """Returns a program in Soufflé's language as one of ours, with what is wrong with it; the analysis raises that."""
+def parse_souffle(source: Source, include: Sequence[str] = ()) -> ast.Program:
+    """Returns a program in Soufflé's language as one of ours, with what is wrong with it; the analysis raises that.
+    Files that it includes may be in the folders `include`, too."""
     diagnostics = Diagnostics()
     source = replace(source, is_souffle=True)
-    tokens, comments = read_tokens(source, diagnostics)
+    tokens, comments = read_tokens(source, include, diagnostics)
     parser = SouffleParser(tokens, diagnostics)
     items = instantiated(parser.program(), parser.announced, diagnostics)
     statements, files = _Translation(items, parser, diagnostics).run()
