@@ -10,6 +10,7 @@ from emberlog.datatypes import UNKNOWN, DataType, join_types
 from emberlog.diagnostics import Diagnostic, Diagnostics
 from emberlog.dialects import parse_tolerantly, tokenize
 from emberlog.editor.symbols import Stretch, Symbol, SymbolKind, stretches_of, symbols_of
+from emberlog.editor.undisturbed import without_collections
 from emberlog.semantics.analysis import Examination, examine
 from emberlog.source import Source, Span
 from emberlog.syntax import ast
@@ -31,12 +32,12 @@ class ProgramView:
 
     @cached_property
     def program(self) -> ast.Program:
-        with self._lock:
+        with self._lock, without_collections():
             return parse_tolerantly(self.source)
 
     @cached_property
     def examination(self) -> Examination:
-        with self._lock:
+        with self._lock, without_collections():
             return examine(self.program)
 
     @property

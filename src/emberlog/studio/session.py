@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from emberlog.config import Execution
 from emberlog.diagnostics import fail
 from emberlog.dialects import parse_tolerantly
+from emberlog.editor.undisturbed import without_collections
 from emberlog.events import Listener, ignore
 from emberlog.provenance.asked import Asked
 from emberlog.semantics.analysis import analyze
@@ -95,7 +96,8 @@ class Session:
 
     def check(self, text: str | None = None) -> Checked:
         """Tells what is wrong with a text, and which relations it has."""
-        return check(ast_of(self.text if text is None else text, self.name), self.data, self.counted)
+        with without_collections():
+            return check(ast_of(self.text if text is None else text, self.name), self.data, self.counted)
 
     def _analyzed(self, text: str) -> CheckedProgram:
         tree = ast_of(text, self.name)
