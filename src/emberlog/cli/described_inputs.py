@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from emberlog.datatypes import FLOAT, INT, INT_MAX, INT_MIN, STRING
 from emberlog.diagnostics import fail
 from emberlog.io.arrow_values import table_of
+from emberlog.io.local_files import text_at
 from emberlog.io.paths import KINDS, kind_of
+from emberlog.io.text_format import TextOptions
 from emberlog.semantics.model import Fact, Relation
 from emberlog.syntax import ast
 
@@ -24,8 +26,13 @@ def register_described(database: Database[Any], file: ast.FactFile, path: str, r
     """Registers the facts of one input, which are at this path."""
     if file.kind == "file":
         # Its name may end in anything.
-        as_csv = {} if kind_of(file.path) in KINDS else {"format": "csv"}
-        database.register(file.relation, path, delimiter=file.delimiter, header=file.header, quote=file.quote, **as_csv)
+        kind = None if kind_of(file.path) in KINDS else "csv"
+        delimiter, header, quote = file.delimiter, file.header, file.quote
+        if file.places:
+            text = TextOptions(header=header, delimiter=delimiter, quote=quote)
+            database[file.relation] = text_at(file.places, path, relation, text, kind)
+        else:
+            database.register(file.relation, path, format=kind, delimiter=delimiter, header=header, quote=quote)
         return
     if not Path(path).is_file():
         raise fail("DL405", f"cannot read `{path}`: no such file or directory", file.span)

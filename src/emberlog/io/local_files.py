@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from emberlog.datatypes import FLOAT, INT, UNKNOWN, DataType
+from emberlog.datatypes import FLOAT, INT, STRING, UNKNOWN, DataType
 from emberlog.diagnostics import fail
 from emberlog.io.arrow_values import arrow_type
 from emberlog.io.delimited_text import read_rows
@@ -26,11 +26,12 @@ from emberlog.io.facts import (
     type_of_texts,
     with_inferred_types,
 )
-from emberlog.io.intake import Files, Glance, NoRows, Reader, Source, TableSource, TextSource
+from emberlog.io.intake import Files, Glance, NoRows, Reader, Source, TableSource, TextSource, register
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.matching import half_character
 from emberlog.io.paths import DELIMITERS, JSON_KINDS, cause_in, file_states, partition_values, unreadable
 from emberlog.io.table_formats import read_table
+from emberlog.io.text_format import TextOptions
 from emberlog.semantics.model import Column, Relation
 from emberlog.source import Source as Text
 from emberlog.source import Span
@@ -241,6 +242,18 @@ class LocalTextSource(TextSource[LocalRelation]):
 
         return ReadAgain(self._given, chosen)
 
+    def at(self, places: Sequence[int], columns: Sequence[Column]) -> LocalRelation:
+        """Returns the columns at these places, in these types; what the others hold does not matter."""
+        own = [Column(f"{place}", STRING) for place in range(len(self._names()))]
+        if not own:
+            return LocalRelation([column.name for column in columns], [column.type for column in columns], ())
+        for place, column in zip(places, columns, strict=True):
+            if place >= len(own):
+                message = f"the file of `{self._name}` has no column {place}: it has {len(own)}, counted from 0"
+                raise fail("DL402", message)
+            own[place] = Column(f"{place}", column.type)
+        return self._facts(own).selected(places).renamed([column.name for column in columns])
+
     def _types(self, columns: Sequence[Column]) -> Sequence[DataType]:
         return self._facts(columns).types
 
@@ -316,6 +329,13 @@ class LocalTextSource(TextSource[LocalRelation]):
             if rows:
                 return [cell.text if self._text.header else f"c{index + 1}" for index, cell in enumerate(rows[0])]
         return []
+
+
+def text_at(places: Sequence[int], path: str, relation: Relation, text: TextOptions, kind: str | None) -> LocalRelation:
+    """Returns the columns at these places of text files, counted from 0, as those of the relation."""
+    source = register(LocalReader(), relation.name, path, text=text, format=kind)
+    assert isinstance(source, LocalTextSource), f"{path} is text"
+    return source.at(places, relation.columns)
 
 
 def read_numbers(data: bytes, delimiter: str) -> pa.Table | None:

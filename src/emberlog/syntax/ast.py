@@ -374,6 +374,8 @@ class FactFile:
     span: Span = _span()
     kind: str = "file"
     """Of text, or `sqlite`, where the table is called like the relation, or `json`."""
+    places: tuple[int, ...] = ()
+    """The places of the columns in a file of text, from 0; none for all columns as they are."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -228,3 +228,10 @@ def test_files_are_read_as_described_by_those_who_prove(tmp_path: Path, capsys: 
     assert main(["why", str(tmp_path / "main.dl"), 'q("a, b")', "--engine", "local"]) == 0
     assert 'p(1, "a, b")' in capsys.readouterr().out
     assert main(["explain", str(tmp_path / "main.dl"), "--analyze", "--engine", "local"]) == 0
+
+
+def test_a_column_that_the_file_does_not_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "main.dl").write_text('.decl p(x: number)\n.input p(columns="2")\n.output p\n')
+    (tmp_path / "p.facts").write_text("1\t2\n")
+    assert main(["run", str(tmp_path / "main.dl"), "--engine", "local"]) == 1
+    assert "the file of `p` has no column 2: it has 2, counted from 0" in capsys.readouterr().err

@@ -203,11 +203,26 @@ class _Translation:
         is_quoted = given.pop("rfc4180", "false") == "true"
         delimiter = given.pop("delimiter", "," if is_quoted else "\t").replace("\\t", "\t")
         given.pop("compress", None)  # a file that is compressed tells so itself
+        places = self._places(directive, given.pop("columns")) if kind == "file" and "columns" in given else ()
         for other in given.keys() - _OF_NO_CONCERN:
             hint = "register the data by itself: --input, or db[name] = …"
             self.rules.refuse(f"the parameter `{other}` of an input", span, hint)
         quote = '"' if is_quoted else ""
-        return ast.FactFile(directive.relation.name, name, delimiter, header, quote, span, kind)
+        return ast.FactFile(directive.relation.name, name, delimiter, header, quote, span, kind, places)
+
+    def _places(self, directive: Directive, columns: str) -> tuple[int, ...]:
+        """Returns the places that `2:0` names."""
+        name, span = directive.relation.name, directive.relation.span
+        places = columns.split(":")
+        if not all(place.isascii() and place.isdigit() for place in places) or len(set(places)) < len(places):
+            hint = 'they are counted from 0, with colons between them: columns="2:0"'
+            self.diagnostics.error("DL124", f"`{columns}` are no places of columns in a file", span, hint)
+            return ()
+        arity = len(self.columns[name])
+        if len(places) != arity:
+            message = f"`{columns}` and `{name}` do not have the same number of columns"
+            self.diagnostics.error("DL124", message, span, f"name {arity} places, one for each column")
+        return tuple(map(int, places))
 
 
 def _by_name(type_: DataType) -> DataType:
