@@ -81,7 +81,10 @@ class StreamCase:
 def stream_case(
     text: str, statics: Mapping[str, Sequence[Fact]] | None = None, iterations: int | None = None
 ) -> StreamCase:
-    checked = analyze(parse(Source("p.dl", text)), iterations=iterations)
+    return case_of(analyze(parse(Source("p.dl", text)), iterations=iterations), statics)
+
+
+def case_of(checked: CheckedProgram, statics: Mapping[str, Sequence[Fact]] | None = None) -> StreamCase:
     columns = {name: checked.relations[name].columns for name in checked.inputs}
     schedule = schedule_of(checked, plain_clock=True)
     return StreamCase(checked, plan_maintenance(checked), columns, schedule, statics or {})

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from emberlog.io.local_relation import LocalRelation
     from emberlog.live.view import LiveView
     from emberlog.provenance.streams.questions import StreamQuestions
-    from emberlog.streams.plan.maintenance import Maintenance
+    from emberlog.streams.plan.window_plans import WindowPlans
 
     Frame = typing_extensions.TypeVar("Frame", default=DataFrame)
 else:
@@ -331,7 +331,7 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
         self._look_at_chained(checked)
         if stream is not None:
             request = _request(explained, limits, listener, execution, planner)
-            return Result(explained, self._stream(request, stream, explained._maintenance))
+            return Result(explained, self._stream(request, stream, explained._plans))
         repeated = self._repeated_rows(checked, explained.inputs)
         cut_off = CutOffRecursions(optimized.plan, both(shown, listener))
         request = _request(explained, limits, cut_off, execution, planner)
@@ -374,7 +374,7 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
                     tell_repeated_rows(relation.data_name, rows, rule, found)
         return found.found
 
-    def _stream(self, request: Request, stream: Relation, maintenance: Maintenance | None) -> Outputs[Frame]:
+    def _stream(self, request: Request, stream: Relation, plans: WindowPlans | None) -> Outputs[Frame]:
         """Makes a program over streams ready to be started."""
         from emberlog.engines.spark.engine import SparkEngine
 
@@ -388,8 +388,8 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
         from emberlog.live.slides import LivePlan
         from emberlog.streams.spark.start import StreamAnswers
 
-        assert maintenance is not None
-        return cast("Outputs[Frame]", StreamAnswers(self._engine, request, maintenance, LivePlan))
+        assert plans is not None
+        return cast("Outputs[Frame]", StreamAnswers(self._engine, request, plans, LivePlan))
 
     @OF_A_RUN
     def window(
@@ -528,16 +528,16 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
     def _explained(
         self, checked: CheckedProgram, optimized: Optimized, planner: WorkerPlanner, provenance: bool
     ) -> Explained:
-        maintenance = None
+        plans = None
         if checked.has_streams:
-            from emberlog.streams.plan.maintenance import plan_maintenance
+            from emberlog.streams.plan.window_plans import plan_windows
 
-            maintenance = plan_maintenance(checked)
+            plans = plan_windows(checked)
 
         def describe() -> tuple[str, ...]:
-            return self._engine.choices(optimized.plan, planner) if maintenance is None else maintenance.notes
+            return self._engine.choices(optimized.plan, planner) if plans is None else plans.notes
 
-        return Explained(checked, optimized, provenance, describe, maintenance)
+        return Explained(checked, optimized, provenance, describe, plans)
 
     @OF_A_RUN
     def cost(

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from emberlog.stream_run import StreamRun
-    from emberlog.streams.plan.maintenance import Maintenance
+    from emberlog.streams.plan.window_plans import WindowPlans
     from emberlog.streams.spark.sinks import ForEach
     from emberlog.streams.steps.progress import StreamProgress
 
@@ -66,7 +66,7 @@ class Explained(Shown):
     provenance: bool
     """Whether all that has a part in an answer is computed, and stays for questions."""
     _describe: Callable[[], tuple[str, ...]] = field(repr=False)
-    _maintenance: Maintenance | None = field(repr=False)
+    _plans: WindowPlans | None = field(repr=False)
     """What is done with each relation of a program over streams from slide to slide; `choices` tells it."""
 
     @cached_property

@@ -285,3 +285,31 @@ def test_a_changed_program_goes_on_with_the_window(spark: SparkSession, database
     assert run.lastProgress is not None and run.lastProgress.isRebuilt
     told = facts(spark.read.parquet(str(folder / "out" / "sold")).drop("batch"))
     assert {row for row in told if row[0] == 5} == {(5, "A", 2)}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_several_windows_are_told_from_one_checkpoint(
+    spark: SparkSession, database: Database, folder: Path, workers: int
+) -> None:
+    """A second run goes on with both windows, where the day of one has not ended."""
+    text = CHEAP_PATH + "seen(P) :- ride(_, P, _, _).\nquery seen(P), TUMBLE(3).\n"
+    database["ride"] = rides(spark, folder / "rides")
+    result = database.datalog(text)
+    assert "in TUMBLE(3), seen: kept up to date" in result.explain()
+    for number in (None, 7, 8):
+        if number is not None:
+            put(folder / "rides", number, [(number, "Z", "Q", 5.0)])
+        run = result.start(
+            folder / "out",
+            checkpointLocation=folder / "checkpoint",
+            outputMode="changes",
+            availableNow=True,
+            workers=workers,
+            closes=number == 8,
+        )
+        run.awaitTermination()
+    best, seen = (facts(spark.read.parquet(str(folder / "out" / name)).drop("batch")) for name in ("bestPrice", "seen"))
+    assert {row for row in best if row[0] <= 3} == CHANGES  # type: ignore[operator]
+    first = {(3, "added", "A"), (3, "added", "B"), (3, "added", "C")}
+    second = {(6, "removed", "A"), (6, "removed", "B"), (6, "removed", "C"), (6, "added", "X")}
+    assert seen == first | second | {(9, "removed", "X"), (9, "added", "Z")}

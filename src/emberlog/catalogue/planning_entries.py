@@ -41,10 +41,11 @@ PLANNING_ENTRIES = (
     ),
     Entry(
         "DL321",
-        "queries with different windows",
-        "All answers of a stream program are given at the same slides, for the same window.",
-        "Give all queries the same window, or make a program of each.",
-        "`query a(_, X), WINDOW(1 hour).` beside `query b(_, X), WINDOW(1 day).`",
+        "windows that do not go together",
+        "The queries of a stream program can have several windows, but a relation has one answer at a slide. Sessions "
+        "end at no slide, and without a window nothing leaves, so neither goes with other windows.",
+        "Derive another relation for the second window, or make a program of each.",
+        "`query a(_, X), WINDOW(1 hour).` beside `query a(_, X), WINDOW(1 day).`",
         FoundBy.OTHER,
     ),
     Entry(

@@ -145,7 +145,7 @@ def explanation(
     from emberlog.logical.connection_graph import build_connection_graph
     from emberlog.optimize.pipeline import plan_program
     from emberlog.semantics.analysis import analyze
-    from emberlog.streams.plan.maintenance import plan_maintenance
+    from emberlog.streams.plan.window_plans import plan_windows
 
     checked = analyze(program, params=params, iterations=iterations)
     warn(checked.warnings)
@@ -154,7 +154,7 @@ def explanation(
     optimized = plan_program(checked, off=off)
     title = checked.program.source.name
     is_stream = checked.has_streams
-    choices = plan_maintenance(checked).notes if is_stream else described(optimized.plan)
+    choices = plan_windows(checked).notes if is_stream else described(optimized.plan)
     if form == "text":
         from emberlog.render.plan_text import explain_text
 

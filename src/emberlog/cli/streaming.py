@@ -92,7 +92,8 @@ def _window_text(task: Task) -> str:
     windows = [query.window for query in task.checked.queries if query.window is not None]
     if not windows:
         return "no window"
-    return f"{'sessions' if windows[0].kind is WindowKind.SESSION else 'window'} {print_duration(windows[0].size)}"
+    sizes = ", ".join(dict.fromkeys(print_duration(window.size) for window in windows))
+    return f"{'sessions' if windows[0].kind is WindowKind.SESSION else 'window'} {sizes}"
 
 
 class View:

@@ -8,17 +8,18 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from emberlog.config import Evaluation
 from emberlog.diagnostics import fail
 from emberlog.io.arrow_values import table_of
 from emberlog.io.local_relation import LocalRelation
 from emberlog.provenance.asked import asked_in_text, asked_pattern
 from emberlog.provenance.streams.questions import StreamQuestions
 from emberlog.semantics.model import CheckedProgram
-from emberlog.streams.evaluate.methods import plan_evaluation, slide_evaluator
+from emberlog.streams.evaluate.methods import plan_evaluations, slide_evaluator
 from emberlog.streams.evaluate.window_facts import WindowFacts
-from emberlog.streams.plan.maintenance import plan_maintenance
 from emberlog.streams.plan.needed_columns import needed_columns
 from emberlog.streams.plan.slides import Clock, Slide, schedule_of
+from emberlog.streams.plan.window_plans import plan_windows
 from emberlog.streams.state.backlog import TIME, Backlog, sort_out
 from emberlog.streams.state.sessions import SessionBacklog
 from emberlog.streams.steps.quarantine import inspect
@@ -56,13 +57,14 @@ class Slides:
         self._checked = checked
         streams = {name: one for name, one in relations.items() if checked.relations[name].is_stream}
         self._plain_times = all(one.plain_times for one in streams.values()) if streams else True
-        maintenance = plan_maintenance(checked)
+        plans = plan_windows(checked)
         self.schedule = schedule_of(checked, plain_clock=self._plain_times)
         self._needed = needed_columns(checked)
         self._statics = {name: one.table for name, one in relations.items() if name not in streams}
-        plan = plan_evaluation(maintenance, "incremental" if self.schedule.gap is None else "simple")
+        evaluation: Evaluation = "incremental" if self.schedule.gap is None else "simple"
+        plan = plan_evaluations(plans, [evaluation] * len(plans.each))
         self._evaluator = slide_evaluator(plan, self.schedule, True, self._statics)
-        self._outputs = maintenance.program.checked.relations
+        self._outputs = plans.outputs
         self._window = {name: one.table.slice(0, 0) for name, one in streams.items()}
         columns = {name: [one.name for one in checked.relations[name].columns] for name in streams}
         keys = {name: columns[name].index(self.schedule.key) for name in streams if self.schedule.key}
@@ -138,7 +140,7 @@ class Slides:
         if at is None:
             return None
         slide = self.schedule.slide(at)
-        arrived, since = self._session(at) if isinstance(self._backlog, SessionBacklog) else self._slide(slide)
+        arrived, came, since = self._session(at) if isinstance(self._backlog, SessionBacklog) else self._slide(slide)
         self._evaluator.advance(slide, arrived)
         # Sessions have no fact in common: what one has is no change of what another had.
         changes = self._evaluator.changes() if self.schedule.gap is None else {}
@@ -149,7 +151,7 @@ class Slides:
             len(self.shown) + 1,
             self._moment(at),
             "" if since is None else self._moment(since),
-            sum(table.num_rows for table in arrived.values()),
+            came,
             sum(table.num_rows for table in self._window.values()),
             {name: (one.total, _total(added.get(name)), _total(removed.get(name))) for name, one in answers.items()},
             answers,
@@ -161,29 +163,35 @@ class Slides:
         self.shown.append(shown)
         return shown
 
-    def _slide(self, slide: Slide) -> tuple[dict[str, pa.Table], int | None]:
-        """Closes a slide: returns the rows that come into its window, and the beginning of that."""
+    def _slide(self, slide: Slide) -> tuple[dict[str, pa.Table], int, int | None]:
+        """Closes a slide: returns the rows that some window has not had, how many of them come into the window with
+        this slide, and the beginning of that."""
         assert isinstance(self._backlog, Backlog)
         newest = self._backlog.waiting().get(slide.at)
         ((_, arrived),) = self._backlog.take((slide.at,))
         if newest is not None:
             newest = newest if self._clock.newest is None else max(newest, self._clock.newest)
             self._clock = replace(self._clock, newest=newest)
-        self._clock = replace(self._clock, closed=slide.at)
+        closed, self._clock = self._clock.closed, replace(self._clock, closed=slide.at)
+        came = 0
         for name, table in arrived.items():
+            if closed is not None:
+                table = table.filter(pc.greater(table.column(TIME), self.schedule.until(closed)))
+            came += table.num_rows
             held = pa.concat_tables([self._window[name], table])
             self._window[name] = (
                 held if slide.since is None else held.filter(pc.greater_equal(held.column(TIME), slide.since))
             )
-        return arrived, slide.since
+        return arrived, came, slide.since
 
-    def _session(self, end: int) -> tuple[dict[str, pa.Table], int | None]:
-        """Ends a session: returns its rows, and the time of the first."""
+    def _session(self, end: int) -> tuple[dict[str, pa.Table], int, int | None]:
+        """Ends a session: returns its rows, how many they are, and the time of the first."""
         ((_, arrived),) = self._backlog.take((end,))
         assert self.schedule.gap is not None
         self._clock = replace(self._clock, closed=end + self.schedule.gap + 1)
         self._window = dict(arrived)
-        return arrived, min(pc.min(table.column(TIME)).as_py() for table in arrived.values() if table.num_rows)
+        came = sum(table.num_rows for table in arrived.values())
+        return arrived, came, min(pc.min(table.column(TIME)).as_py() for table in arrived.values() if table.num_rows)
 
     def questions(self) -> StreamQuestions:
         """Returns what answers questions about the last slide, or about the session that ended last."""
@@ -194,7 +202,7 @@ class Slides:
         return StreamQuestions(self._checked, window)
 
     def _shown(self, name: str, table: pa.Table) -> LocalAnswer:
-        columns = self._outputs[name].columns
+        columns = self._outputs[name]
         names, types = [one.name for one in columns], [one.type for one in columns]
         return LocalAnswer(name, LocalRelation(names, types, table, plain_times=self._plain_times))
 

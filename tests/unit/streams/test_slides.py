@@ -117,10 +117,23 @@ def test_window_in_units_of_the_clock(queries: str, expected: Schedule) -> None:
     assert schedule_of(checked(queries), plain_clock=False) == expected
 
 
-@pytest.mark.parametrize("other", ["query b(_, X), WINDOW(20).", "query b(_, X)."])
-def test_different_windows_are_refused(other: str) -> None:
-    with pytest.raises(EmberlogError, match="DL321"):
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ("query b(_, X).", "`b` is asked for without a window"),
+        ("query b(_, X), SESSION(5).", "sessions end when they are over"),
+        ("query a(_, X), WINDOW(20).", "`a` is asked for with two windows"),
+    ],
+)
+def test_windows_that_do_not_go_together_are_refused(other: str, message: str) -> None:
+    with pytest.raises(EmberlogError, match=f"DL321.*{message}"):
         schedule_of(checked("query a(_, X), WINDOW(10). " + other), plain_clock=True)
+
+
+def test_several_windows_have_the_slides_of_all() -> None:
+    queries = "query a(_, X), HOP(5, 6). query b(_, X), WINDOW(8, 4). query a(_, 1), HOP(5, 6)."
+    each = (Schedule(6, 5, is_half_open=True), Schedule(4, 8))
+    assert schedule_of(checked(queries), plain_clock=True) == Schedule(2, 10, each=each)
 
 
 def test_units_need_real_times() -> None:

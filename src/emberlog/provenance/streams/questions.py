@@ -22,6 +22,8 @@ from emberlog.provenance.streams.stream_proof import Lasting, StreamProof, Strea
 from emberlog.semantics.model import CellValue, CheckedProgram, CheckedQuery, Fact
 from emberlog.streams.evaluate.window_facts import WindowFacts
 from emberlog.streams.plan.batch_program import BatchProgram, batch_program
+from emberlog.streams.plan.maintenance import read_by
+from emberlog.streams.plan.several_windows import by_window
 from emberlog.syntax.ast import Constant, Variable
 
 
@@ -34,6 +36,9 @@ class StreamQuestions:
 
     def why(self, relation: str, fact: Asked, *, depth: int | None = None, contributions: int = 10) -> StreamProof:
         """Tells why a fact is there, by the derivation that lasts longest, and until when."""
+        questions = self._in_its_window(relation)
+        if questions is not self:
+            return questions.why(relation, fact, depth=depth, contributions=contributions)
         name, runs, pattern = self._asked(relation, fact)
         found = only_fact(name, pattern, runs.facts(name, pattern, self.window.at))
         promise = promise_of(runs.program.checked, name, self._changing)
@@ -46,11 +51,25 @@ class StreamQuestions:
 
     def why_not(self, relation: str, fact: Asked, *, depth: int = 1) -> StreamRefutation:
         """Tells why a fact is not there: how far the body of each rule holds, and what fails."""
+        questions = self._in_its_window(relation)
+        if questions is not self:
+            return questions.why_not(relation, fact, depth=depth)
         name, runs, pattern = self._asked(relation, fact)
         base = runs.recorded(self.window.at)
         refuse_present(base, name, pattern)
         tree = Refuter(base).tree(Pattern(name, pattern), depth=max(depth, 1))
         return StreamRefutation(tree, base.checked, self.window)
+
+    def _in_its_window(self, relation: str) -> StreamQuestions:
+        """Returns questions about the window that a relation is asked for in, if there are several; where no query asks
+        for it, about the first that reads it."""
+        schedules = self.window.schedule.each
+        if not schedules:
+            return self
+        name, parts = asked_relation(tuple(self.checked.relations), relation), by_window(self.checked)
+        places = [place for place, part in enumerate(parts) if name in part.outputs]
+        places += [place for place, part in enumerate(parts) if name in _read_for(part)]
+        return StreamQuestions(self.checked, self.window.of(schedules[next(iter(places), 0)]), self._limits)
 
     def _asked(self, relation: str, values: Asked) -> tuple[str, _WindowRuns, tuple[CellValue, ...]]:
         """Returns the relation, its program, and the pattern of its facts there, without a time that only annotates."""
@@ -91,6 +110,15 @@ class StreamQuestions:
             goal for goal in sorted(used, key=times.__getitem__) if self.window.last_slide(times[goal]) == expiry.until
         ]
         return Lasting(promise, expiry, times, tuple(leaving) if expiry.until is not None else ())
+
+
+def _read_for(checked: CheckedProgram) -> set[str]:
+    """Lists the relations that the outputs of a program are made of."""
+    needed = set(checked.outputs)
+    for stratum in reversed(checked.strata):
+        if needed.intersection(stratum.relations):
+            needed |= read_by(stratum)
+    return needed
 
 
 def question_program(checked: CheckedProgram, relation: str, *, with_time: bool = False) -> BatchProgram:

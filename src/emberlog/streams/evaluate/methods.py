@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, assert_never
 
 import pyarrow as pa
@@ -11,10 +12,12 @@ from emberlog.config import DEFAULT_LIMITS, Evaluation, Limits
 from emberlog.streams.evaluate.evaluator import SlideEvaluator
 from emberlog.streams.evaluate.incremental import IncrementalEvaluator, PartitionEvaluator
 from emberlog.streams.evaluate.incremental_plan import IncrementalPlan, incremental_plan
+from emberlog.streams.evaluate.several_windows import SeveralWindows
 from emberlog.streams.evaluate.simple import SessionEvaluator, SimpleEvaluator, SimplePlan, simple_plan
 from emberlog.streams.plan.batch_program import BatchProgram
 from emberlog.streams.plan.maintenance import Maintenance
 from emberlog.streams.plan.slides import Schedule
+from emberlog.streams.plan.window_plans import WindowPlans
 
 
 class LivePlan(Protocol):
@@ -23,8 +26,32 @@ class LivePlan(Protocol):
     def evaluator(self, schedule: Schedule, statics: Mapping[str, pa.Table]) -> SlideEvaluator: ...
 
 
-StreamPlan = IncrementalPlan | SimplePlan | LivePlan
+WindowPlan = IncrementalPlan | SimplePlan | LivePlan
 MakeLivePlan = Callable[[BatchProgram, Limits], LivePlan]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SeveralPlans:
+    """Holds the plans of several windows, in the order of their schedules."""
+
+    each: tuple[WindowPlan, ...]
+
+
+StreamPlan = WindowPlan | SeveralPlans
+
+
+def plan_evaluations(
+    plans: WindowPlans,
+    evaluations: Sequence[Evaluation],
+    limits: Limits = DEFAULT_LIMITS,
+    live: MakeLivePlan | None = None,
+) -> StreamPlan:
+    """Compiles a program for the ways in which its windows are evaluated."""
+    each = tuple(
+        plan_evaluation(maintenance, evaluation, limits, live)
+        for maintenance, evaluation in zip(plans.each, evaluations, strict=True)
+    )
+    return each[0] if len(each) == 1 else SeveralPlans(each)
 
 
 def plan_evaluation(
@@ -32,8 +59,9 @@ def plan_evaluation(
     evaluation: Evaluation,
     limits: Limits = DEFAULT_LIMITS,
     live: MakeLivePlan | None = None,
-) -> StreamPlan:
-    """Compiles a program for one way of evaluation. The plan can be pickled. `live` makes that of a live view."""
+) -> WindowPlan:
+    """Compiles a program with one window for a way of evaluation. The plan can be pickled. `live` makes that of a live
+    view."""
     match evaluation:
         case "incremental":
             return incremental_plan(maintenance, limits)
@@ -56,6 +84,11 @@ def slide_evaluator(
 ) -> SlideEvaluator:
     """Makes the evaluator of all facts, or of one of several partitions that are in different processes. `statics` are
     the inputs that are no streams; `tracks_changes` is False where `changes` is never called."""
+    if isinstance(plan, SeveralPlans):
+        windows = zip(plan.each, schedule.each, strict=True)
+        return SeveralWindows(
+            [slide_evaluator(one, own, tracks_changes, statics, part, parts) for one, own in windows], schedule
+        )
     if isinstance(plan, SimplePlan):
         return SimpleEvaluator(plan, statics) if schedule.gap is None else SessionEvaluator(plan, statics)
     if not isinstance(plan, IncrementalPlan):

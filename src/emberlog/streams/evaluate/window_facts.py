@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import pyarrow as pa
@@ -48,6 +48,10 @@ class WindowFacts:
     """The tuples of each stream, the time first; all that are in the window, and perhaps others."""
     statics: Mapping[str, pa.Table]
     plain_times: bool
+
+    def of(self, schedule: Schedule) -> WindowFacts:
+        """Returns one of several windows, at its last slide that is not after that of all."""
+        return replace(self, schedule=schedule, at=self.at // schedule.distance * schedule.distance)
 
     def last_slide(self, time: int) -> int | None:
         """Returns the last slide whose window has a tuple of this time; None if it never leaves."""
@@ -99,7 +103,8 @@ def window_of_relations(
     tuples = {name: stream.table.filter(pc.is_valid(stream.table.column(TIME))) for name, stream in streams.items()}
     if at is None:
         times = [pc.max(table.column(TIME)).as_py() for table in tuples.values() if table.num_rows]
-        slide = schedule.slide_of(max(times, default=0))
+        # Of several windows, the last slide that any of them has them all at.
+        slide = max(one.slide_of(max(times, default=0)) for one in schedule.each or (schedule,))
     else:
         slide = _time(at, plain_times=plain_times) // schedule.distance * schedule.distance
     statics = {name: relation.table for name, relation in relations.items() if name not in streams}

@@ -9,6 +9,7 @@ Times are ints in the unit of the timestamp column: microseconds, or whatever th
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ import numpy as np
 
 from emberlog.diagnostics import fail
 from emberlog.semantics.model import CheckedProgram
+from emberlog.streams.plan.several_windows import by_window, window_of
 from emberlog.streams.plan.windows import MICROSECONDS
 from emberlog.syntax import ast
 from emberlog.syntax.vocabulary import TIME_UNITS
@@ -53,6 +55,8 @@ class Schedule:
     """Of sessions: tuples of one have no longer gap between them. None for windows of a size."""
     key: str | None = None
     """The column whose values have sessions of their own."""
+    each: tuple[Schedule, ...] = ()
+    """The schedules of the windows of a program that has several: this is what they have in common."""
 
     def slide_of(self, time: int) -> int:
         """Returns the first slide whose window may hold a tuple of this time."""
@@ -73,6 +77,10 @@ class Schedule:
     def passed(self, watermark: int) -> int:
         """Returns the last slide for which no tuple can come any more."""
         return (watermark if self.is_half_open else watermark - 1) // self.distance * self.distance
+
+    def had_by_all(self, at: int) -> int:
+        """Returns the last time whose tuples every window has had after a slide: some may have their next one later."""
+        return min(one.until(at // one.distance * one.distance) for one in self.each or (self,))
 
     def since(self, at: int) -> int | None:
         return None if self.size is None else at - self.size
@@ -111,18 +119,15 @@ _DURATION = re.compile(r"\s*(\d+)\s*([A-Za-z]+)\s*")
 
 
 def _window_of(checked: CheckedProgram, *, plain_clock: bool) -> Schedule | None:
-    """Returns the window that the queries of a program agree on; None if they have none."""
-    windows = [query.window for query in checked.queries if checked.relations[query.relation].is_stream]
-    found = {None if one is None else _in_clock_units(one, plain_clock=plain_clock): one for one in windows}
-    if len(found) > 1:
-        written = next(one for one in reversed(found.values()) if one is not None)
-        raise fail(
-            "DL321",
-            "the queries of a program have different windows",
-            written.span,
-            "give all of them the same window, or make two programs of it",
-        )
-    return next(iter(found), None)
+    """Returns the schedule of the window of a program, or what those of several have in common; None if it has none."""
+    windows = [window_of(part) for part in by_window(checked)]
+    each = tuple(_in_clock_units(one, plain_clock=plain_clock) for one in windows if one is not None)
+    if len(each) < 2:
+        return next(iter(each), None)
+    distance = math.gcd(*(one.distance for one in each))
+    # A slide of one of them may be over for as long as the next is away, and its tuples are needed until then.
+    size = max((one.size or 0) + one.distance - distance for one in each)
+    return Schedule(distance, size, is_half_open=all(one.is_half_open for one in each), each=each)
 
 
 def _in_clock_units(window: ast.Window, *, plain_clock: bool) -> Schedule:
@@ -185,6 +190,8 @@ class Clock:
     """The last slide that closed; a tuple that is not after it is late."""
     newest: int | None = None
     """The greatest time of a tuple that was part of a slide."""
+    first: int | None = None
+    """The first slide that closed."""
 
     def seen(self, stream: str, time: int) -> Clock:
         before = self.greatest.get(stream)
@@ -224,7 +231,7 @@ def due_slides(
     """
     watermark = clock.watermark(schedule, streams, idle)
     passed = [] if watermark is None else [schedule.passed(watermark)]
-    last = max([*passed, *(waiting if to_the_end else ())], default=None)
+    last = max([*passed, *(_ends(schedule, clock, waiting) if to_the_end else ())], default=None)
     if last is None or (clock.closed is not None and last <= clock.closed):
         return Due((), clock)
     slides: list[int] = []
@@ -239,7 +246,16 @@ def due_slides(
         slides.append(at)
         if arrives:
             newest = waiting[at] if newest is None else max(newest, waiting[at])
-    return Due(tuple(slides), replace(clock, closed=last, newest=newest))
+    first = next(iter(slides), None) if clock.first is None else clock.first
+    return Due(tuple(slides), replace(clock, closed=last, newest=newest, first=first))
+
+
+def _ends(schedule: Schedule, clock: Clock, waiting: Mapping[int, int]) -> Iterable[int]:
+    """Returns slides until which all windows have had their tuples; of several, some may have a slide later."""
+    if not schedule.each:
+        return waiting
+    newest = [*waiting.values(), *([] if clock.newest is None else [clock.newest])]
+    return [one.slide_of(time) for one in schedule.each for time in newest]
 
 
 def _candidates(schedule: Schedule, clock: Clock, waiting: list[int], last: int) -> Iterator[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 
 from emberlog.semantics.model import CheckedProgram
 from emberlog.syntax import ast
@@ -29,6 +30,12 @@ def slides_in_window(checked: CheckedProgram) -> float:
             return 1
         case ast.Window(size, slide):
             return _length(size) / _length(slide or ast.Duration(1, size.unit))
+
+
+def shape_of(window: ast.Window) -> Hashable:
+    """Returns what two windows have in common if they are the same, in whatever units they are written."""
+    slide = window.slide or ast.Duration(1, window.size.unit)
+    return window.kind, _length(window.size), _length(slide), window.size.unit is None, window.key
 
 
 def _length(duration: ast.Duration) -> int:

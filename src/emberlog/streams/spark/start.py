@@ -14,7 +14,7 @@ from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from emberlog.config import Limits, StreamOptions
+from emberlog.config import Evaluation, Limits, StreamOptions
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.engines.engine import Outputs, Request
 from emberlog.engines.spark.engine import SparkEngine
@@ -25,10 +25,10 @@ from emberlog.engines.spark.worker_stage import Ground
 from emberlog.io.spark_conversions import CHANGED, MALFORMED
 from emberlog.logical.rule_text import head_text, literal_text
 from emberlog.semantics.model import CheckedProgram, Column
-from emberlog.streams.evaluate.methods import MakeLivePlan, plan_evaluation
-from emberlog.streams.plan.maintenance import Maintenance
+from emberlog.streams.evaluate.methods import MakeLivePlan, plan_evaluations
 from emberlog.streams.plan.needed_columns import needed_columns
 from emberlog.streams.plan.slides import Schedule, schedule_of, seconds_of
+from emberlog.streams.plan.window_plans import WindowPlans
 from emberlog.streams.spark.coordinator import Coordinator
 from emberlog.streams.spark.sinks import ForEach, sink_of
 from emberlog.streams.spark.task import TAG, column_name, evaluator_of
@@ -36,7 +36,6 @@ from emberlog.streams.state.copies import CHANGE
 from emberlog.streams.steps.checkpoint import OF_THE_PROGRAM, Checkpoint
 from emberlog.streams.steps.progress import ProgressLog, StreamProgress
 from emberlog.streams.steps.spec import Spec
-from emberlog.syntax.ast import WindowKind
 from emberlog.syntax.printer import print_program
 
 _FORM = 4
@@ -53,15 +52,15 @@ class StreamAnswers(Outputs[DataFrame]):
     The inputs of the program are registered: streams as streaming frames, everything else as frames, in the types of
     their relations, with columns `c0`, `c1`, …"""
 
-    def __init__(self, engine: SparkEngine, request: Request, maintenance: Maintenance, live: MakeLivePlan) -> None:
-        """`maintenance` is the plan of the program that `explain` shows; `live` makes evaluators that delete."""
+    def __init__(self, engine: SparkEngine, request: Request, plans: WindowPlans, live: MakeLivePlan) -> None:
+        """`plans` are those of the program that `explain` shows; `live` makes evaluators that delete."""
         inputs = engine.inputs(request.checked, request.inputs)
         self.spark: SparkSession = engine.spark
         self.checked: CheckedProgram = request.checked
         self.limits: Limits = request.limits
-        self._maintenance = maintenance
+        self._plans = plans
         self._live = live
-        self._outputs = maintenance.program.outputs
+        self._outputs = plans.outputs
         self._frames: Mapping[str, DataFrame] = inputs.relations
         self._plain_times = inputs.plain_times
         self._places = dict(request.places)
@@ -128,7 +127,9 @@ class StreamAnswers(Outputs[DataFrame]):
             plain_clock=self._plain_times,
         )
         options = self._with_sessions(options) if schedule.gap is not None else options
-        options = self._with_changes(options) if self._changing else self._by_tuples(options)
+        if schedule.each and options.early:
+            raise fail("DL508", "early answers are told of one window, and the program has several", None)
+        options = self._with_changes(options, schedule) if self._changing else options
         if options.idle is not None:
             seconds_of("idle", options.idle)
         ground = self._ground(options) if options.workers > 1 else None
@@ -192,20 +193,24 @@ class StreamAnswers(Outputs[DataFrame]):
     def _changing(self) -> frozenset[str]:
         return frozenset(name for name, frame in self._frames.items() if CHANGED in frame.columns)
 
-    def _with_changes(self, options: StreamOptions) -> StreamOptions:
+    def _with_changes(self, options: StreamOptions, schedule: Schedule) -> StreamOptions:
         """Rows that are deleted go as they do from a live view, unless each slide is from scratch."""
-        if options.early or any(one.window and one.window.kind is WindowKind.SESSION for one in self.checked.queries):
+        if options.early or schedule.gap is not None or schedule.each:
             names = ", ".join(sorted(self._changing))
-            raise fail("DL508", f"`{names}` is a stream of changes: it has no sessions and no early answers")
+            refused = "it has no sessions, no early answers and no more than one window"
+            raise fail("DL508", f"`{names}` is a stream of changes: {refused}")
         return options if options.evaluation == "simple" else replace(options, evaluation="live")
 
-    def _by_tuples(self, options: StreamOptions) -> StreamOptions:
-        """Lets few tuples change what would be computed anew at each slide, where that is faster."""
-        why = self._maintenance.why_by_tuples
-        if why is None or options.evaluation != "incremental" or options.early or options.workers > 1:
-            return options
-        _log.info("evaluated tuple by tuple, as a live view: %s", why)
-        return replace(options, evaluation="live")
+    def _evaluations(self, options: StreamOptions) -> Iterator[Evaluation]:
+        """Yields how each window is evaluated. Few tuples change what would be computed anew at each slide, where that
+        is faster."""
+        for maintenance in self._plans.each:
+            why = maintenance.why_by_tuples
+            if why is None or options.evaluation != "incremental" or options.early or options.workers > 1:
+                yield options.evaluation
+            else:
+                _log.info("evaluated tuple by tuple, as a live view: %s", why)
+                yield "live"
 
     def _ground(self, options: StreamOptions) -> Ground:
         """Returns what is known of the session; raises an error if that is not enough for the workers, or if there can
@@ -217,7 +222,7 @@ class StreamAnswers(Outputs[DataFrame]):
         elif options.evaluation != "incremental":
             reason = f"evaluation is {options.evaluation}"
         else:
-            reason = self._maintenance.why_one_partition
+            reason = self._plans.why_one_partition
         if reason is not None:
             raise _one_worker_only(reason)
         try:
@@ -234,7 +239,7 @@ class StreamAnswers(Outputs[DataFrame]):
         return ground
 
     def _spec(self, options: StreamOptions, schedule: Schedule) -> Spec:
-        plan = plan_evaluation(self._maintenance, options.evaluation, self.limits, self._live)
+        plan = plan_evaluations(self._plans, list(self._evaluations(options)), self.limits, self._live)
         # Once, and not with each of the functions that Spark gets for a micro-batch.
         pickled: bytes = cloudpickle.dumps(plan)  # type: ignore[no-untyped-call]
         is_stream = {name: self.checked.relations[name].is_stream for name in self._frames}
@@ -267,7 +272,10 @@ class StreamAnswers(Outputs[DataFrame]):
             "the columns of a stream": self._types(are_streams=True),
             _OF_RELATIONS: self._types(are_streams=False),
             "the watermark or the distance of slides": [schedule.distance, schedule.size, schedule.delay],
-            "the kind of window": [schedule.is_half_open, schedule.tells_quiet, schedule.gap, schedule.key],
+            "the kind of window": [
+                *(schedule.is_half_open, schedule.tells_quiet, schedule.gap, schedule.key),
+                *([one.distance, one.size, one.is_half_open] for one in schedule.each),
+            ],
             "the output mode": options.outputMode,
             "what happens to late tuples": options.late,
             "the form of its files": _FORM,

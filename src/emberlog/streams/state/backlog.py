@@ -53,6 +53,8 @@ class Backlog:
         self._tuples = {stream: _by_time(table) for stream, table in tuples.items()}
         self._early: dict[int, int] = {}
         """The slide whose tuples were taken before it closes, with the greatest time among them."""
+        self.closed: int | None = None
+        """The last slide that was taken. Of several windows, some may still wait for tuples of it."""
 
     @property
     def tuples(self) -> Mapping[str, pa.Table]:
@@ -72,6 +74,8 @@ class Backlog:
         waiting: dict[int, int] = {}
         for table in self._tuples.values():
             times = times_of(table)
+            if self.schedule.each and self.closed is not None:
+                times = times[times > self.schedule.until(self.closed)]
             slides = self.schedule.slides_of(times)
             ends = np.flatnonzero(np.append(slides[1:] != slides[:-1], len(slides) > 0)[: len(slides)])
             for at, time in zip(slides[ends].tolist(), times[ends].tolist(), strict=True):
@@ -88,21 +92,26 @@ class Backlog:
         return arrived
 
     def take(self, slides: tuple[int, ...]) -> Iterator[tuple[int, dict[str, pa.Table]]]:
-        """Yields the tuples of each slide in turn, without those that no window holds. They leave the backlog."""
+        """Yields the tuples of each slide in turn, without those that no window holds. They leave the backlog when all
+        windows have had them."""
         distance, size = self.schedule.distance, self.schedule.size
-        ends = [self.schedule.until(at) for at in slides]
-        cuts = {stream: np.searchsorted(times_of(table), ends, "right") for stream, table in self._tuples.items()}
+        ends = [(self.schedule.until(at), self.schedule.had_by_all(at)) for at in slides]
+        cuts = {
+            stream: np.searchsorted(times_of(table), np.array(ends, np.int64).reshape(-1, 2), "right")
+            for stream, table in self._tuples.items()
+        }
         begins = {stream: 0 for stream in self._tuples}
         taken = dict(self._tuples)
         for place, at in enumerate(slides):
             arrived = {}
             for stream, table in taken.items():
-                begin, end = begins[stream], int(cuts[stream][place])
-                begins[stream] = end
+                begin, (end, had) = begins[stream], cuts[stream][place].tolist()
+                begins[stream] = had
                 rows = table.slice(begin, end - begin)
                 if size is not None and size < distance and rows.num_rows:
                     rows = rows.filter(pc.greater_equal(rows.column(TIME), at - size))
                 arrived[stream] = rows
+            self.closed = at
             yield at, arrived
             self._early.pop(at, None)
         self._tuples = {stream: table.slice(begins[stream]) for stream, table in taken.items()}

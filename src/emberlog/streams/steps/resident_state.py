@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from emberlog.streams.evaluate.changing import ChangingEvaluator
 from emberlog.streams.evaluate.evaluator import DeletingEvaluator, SlideEvaluator
+from emberlog.streams.evaluate.several_windows import SeveralWindows
 from emberlog.streams.plan.slides import Clock
 from emberlog.streams.state.backlog import TIME, Backlog
 from emberlog.streams.state.copies import net
@@ -78,12 +79,14 @@ def restore(spec: Spec, step: Step, state: State, checkpoint: Checkpoint, before
         if isinstance(state.backlog, SessionBacklog) and closed is not None:
             state.backlog.forget_told(closed)
         return
-    until = spec.schedule.until(closed)
-    is_waiting = {stream: pc.greater(table.column(TIME), until) for stream, table in tuples.items()}
-    state.backlog.add({stream: table.filter(is_waiting[stream]) for stream, table in tuples.items()})
-    window = {stream: table.filter(pc.invert(is_waiting[stream])) for stream, table in tuples.items()}
+    state.backlog.closed = closed
+    until, had = spec.schedule.until(closed), spec.schedule.had_by_all(closed)
+    state.backlog.add({stream: table.filter(pc.greater(table.column(TIME), had)) for stream, table in tuples.items()})
+    window = {stream: table.filter(pc.less_equal(table.column(TIME), until)) for stream, table in tuples.items()}
     for stream in spec.changing:
         window[stream] = kept(stream, resolved_name(stream))
+    if isinstance(state.evaluator, SeveralWindows):
+        state.evaluator.begin_at(before.clock.first)
     state.evaluator.restore(spec.schedule.slide(closed), window)
     if spec.options.early:
         for at, arrived in early_slides(spec, state, before.clock):

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from emberlog.streams.evaluate.changing import ChangingEvaluator
 from emberlog.streams.evaluate.incremental import PartitionEvaluator, Swap
+from emberlog.streams.evaluate.several_windows import SeveralWindows
 from emberlog.streams.plan.slides import Clock
 from emberlog.streams.state.backlog import sort_out
 from emberlog.streams.state.copies import CHANGE
@@ -90,7 +91,7 @@ def _take_part(
     before = step.before
     state = found or new_state(spec, checkpoint, part)
     if part.swap is not None:
-        assert isinstance(state.evaluator, PartitionEvaluator)
+        assert isinstance(state.evaluator, PartitionEvaluator | SeveralWindows)
         state.evaluator.connect(part.swap)
     if found is None and before is not None:
         restore(spec, step, state, checkpoint, before, part)
