@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -138,18 +139,71 @@ def test_files_of_the_run_that_workers_cannot_read_are_no_reason_to_try_for_ever
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in a store that a machine has lost while the run goes on."""
-    written = job_inputs._written
+    written = job_inputs._written_by_spark
 
-    def others(frame: DataFrame, folder: Folder, place: str) -> ParquetFiles:
-        found = written(frame, folder, place)
+    def others(frame: DataFrame, folder: Folder) -> ParquetFiles:
+        found = written(frame, folder)
         return replace(found, sizes=(1,) * len(found.sizes))
 
-    monkeypatch.setattr(job_inputs, "_written", others)
+    monkeypatch.setattr(job_inputs, "_written_by_spark", others)
     database["arc"] = database.spark.range(20).selectExpr("id AS a", "id + 1 AS b")
     with pytest.raises(
         EmberlogError, match=r"DL521.*in each of 2 attempts: worker \d cannot read what Spark wrote for it"
     ):
         database.datalog(TC, execution=Execution(executor="cyclic", recovery=Recovery(retries=1)))
+
+
+THREE = """
+r(Y) :- arc(0, Y).  r(Y) :- r(X), arc(X, Y).
+s(Y) :- arc(5, Y), not r(Y).  s(Y) :- s(X), arc(X, Y).
+t(Y) :- arc(7, Y), not s(Y).  t(Y) :- t(X), arc(X, Y).
+"""
+
+
+def test_spark_writes_a_relation_once_for_all_strata(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    written, frames = job_inputs._written_by_spark, list[DataFrame]()
+
+    def counted(frame: DataFrame, folder: Folder) -> ParquetFiles:
+        frames.append(frame)
+        return written(frame, folder)
+
+    monkeypatch.setattr(job_inputs, "_written_by_spark", counted)
+    before = set(existing_folders())
+    database["arc"] = database.spark.range(20).selectExpr("id AS a", "id + 1 AS b")
+    with database.datalog(THREE, execution=CYCLIC) as result:
+        assert facts_of(result["r"]) == {(number,) for number in range(1, 21)}
+        assert facts_of(result["s"]) == set()
+        assert facts_of(result["t"]) == {(number,) for number in range(8, 21)}
+        assert len(frames) == 1
+        assert len(set(existing_folders()) - before) == 3  # of results
+    assert set(existing_folders()) <= before
+
+
+@pytest.mark.parametrize("most_inline", [0, 1_000])
+def test_what_is_in_this_process_is_sent_without_spark(
+    database: Database, monkeypatch: pytest.MonkeyPatch, most_inline: int
+) -> None:
+    monkeypatch.setattr(job_inputs, "MOST_INLINE_ROWS", most_inline)
+    monkeypatch.setattr(job_inputs, "ROWS_OF_A_GROUP", 3)
+    monkeypatch.setattr(job_inputs, "_written_by_spark", None)
+    monkeypatch.setattr(job_inputs, "_collected", None)
+    program = """
+    declare part(whole: string, part: string, count: int, weight: float, made: timestamp, spare: bool).
+    near(P, min<D>) :- part("car", P, _, _, _, _), D = 1.
+    near(P, min<D>) :- near(W, E), part(W, P, N, K, T, true), D = E + 1, N > 0, K > 0.0, T > timestamp "2026-01-01".
+    """
+    parts = [
+        ("car", "wheel", 4, 1.5, datetime(2026, 2, 1), True),
+        ("wheel", "rim", 1, 0.5, datetime(2026, 2, 1), True),
+        ("rim", "bolt", 5, 0.1, datetime(2026, 2, 1), True),
+        ("rim", "ghost", 5, 0.1, datetime(2025, 2, 1), True),
+        ("rim", "nut", 0, 0.1, datetime(2026, 2, 1), True),
+        ("bolt", "thread", 1, 0.0, datetime(2026, 2, 1), True),
+        ("bolt", "head", 1, 0.1, datetime(2026, 2, 1), False),
+    ]
+    database["part"] = parts
+    with database.datalog(program, execution=CYCLIC) as result:
+        assert facts_of(result["near"]) == {("wheel", 1), ("rim", 2), ("bolt", 3)}
 
 
 def test_a_frame_that_spark_computes(database: Database) -> None:

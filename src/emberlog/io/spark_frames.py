@@ -55,6 +55,8 @@ class Placed:
         self._make_frame = frame
         self._frame: DataFrame | None = None
         self._local = local
+        self.is_made_here = local is not None
+        """Whether the frame is made of what is in this process, and not the other way round."""
         self._at_hand = at_hand
         self._passed = 0
         """How many bytes were too few."""

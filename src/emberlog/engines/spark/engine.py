@@ -169,11 +169,12 @@ class SparkEngine(Engine[DataFrame]):
         )
 
     def _placed(self, checked: CheckedProgram, names: Sequence[str]) -> dict[str, Placed]:
-        """Returns the registered data of these names, none of it read yet."""
+        """Returns the registered data of these names. What Spark has to read is not read yet."""
 
         def placed(relation: Relation) -> Placed:
             source = self._source(relation)
-            return Placed(partial(source.relation, relation), None, partial(source.at_hand, relation))
+            here = source.at_hand(relation, None) if isinstance(source, HeldSource) else None
+            return Placed(partial(source.relation, relation), here, partial(source.at_hand, relation))
 
         return {name: placed(checked.relations[name]) for name in names}
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emberlog.datatypes import DataType
 from emberlog.engines.spark.plain_scan import fixed_partitions, parquet_files, rows_in_plan
+from emberlog.engines.spark.run_folders import Store, delete_run
 from emberlog.engines.spark.slots import Slots
+from emberlog.io.arrow_values import arrow_type
+from emberlog.io.spark_frames import Placed
 from emberlog.language.spark_types import spark_type
 from emberlog.workers.plan.worker_plan import WorkerPlan
 from emberlog.workers.store.folders import Folder
@@ -31,35 +35,63 @@ from emberlog.workers.wire.inline_rows import KINDS, NO_RELATION, TAG, InlineLay
 MOST_INLINE_ROWS = 20_000
 """Rows that live in the plan and are sent along with the tasks."""
 
-FOLDER = "inputs"
-"""Where inputs are that Spark writes for the workers, in the folder of a run."""
+ROWS_OF_A_GROUP = 1 << 18
+"""Rows that one worker reads at once from a file that this process writes."""
 
 
 @dataclass(frozen=True, slots=True)
 class StaticInput:
-    """Holds a relation that the recursion reads: its frame, and whether rows are known not to be repeated."""
+    """Holds a relation that the recursion reads: where it is, and whether rows are known not to be repeated."""
 
-    frame: DataFrame
+    placed: Placed
     is_set: bool
+
+
+class WrittenInputs:
+    """Holds the relations that are written for the workers of a run: each once, for all its strata and attempts."""
+
+    def __init__(self) -> None:
+        self._folder: Folder | None = None
+        self._files: dict[str, ParquetFiles] = {}
+
+    def files(self, name: str, placed: Placed, store: Store) -> ParquetFiles:
+        """Returns the files of a relation. What is in this process is written by it, everything else by Spark."""
+        if name not in self._files:
+            if self._folder is None:
+                self._folder = store.new_run()
+            table = _table_here(placed)
+            write = partial(_written_by_spark, placed.frame) if table is None else partial(_written_here, table)
+            self._files[name] = write(self._folder.within(str(len(self._files))))
+        return self._files[name]
+
+    def delete(self) -> None:
+        if self._folder is not None:
+            delete_run(self._folder)
 
 
 class JobInputs:
     """Holds the relations that the workers of one job read."""
 
     def __init__(
-        self, spark: SparkSession, worker_plan: WorkerPlan, inputs: Mapping[str, StaticInput], slots: Slots
+        self,
+        spark: SparkSession,
+        worker_plan: WorkerPlan,
+        inputs: Mapping[str, StaticInput],
+        written: WrittenInputs,
+        slots: Slots,
     ) -> None:
         self._spark = spark
         self._worker_plan = worker_plan
         self._inputs = {name: inputs[name] for name in worker_plan.inputs}
+        self._written = written
         self._slots = slots
         self.unseen: set[str] = set()
         """Relations that are files which not all workers can read: Spark reads them."""
 
-    def sources(self, folder: Folder | None) -> dict[str, Source]:
-        """Returns where workers find each relation; those that they could not read are written to the folder of the
-        run, if there is one."""
-        return {name: self._source(name, one.frame, folder) for name, one in self._inputs.items()}
+    def sources(self, store: Store | None) -> dict[str, Source]:
+        """Returns where workers find each relation; those that they could not read are written to the store, if there
+        is one."""
+        return {name: self._source(name, one.placed, store) for name, one in self._inputs.items()}
 
     def feeds(self, sources: Mapping[str, Source]) -> tuple[Feed, ...]:
         plain = (self._feed(name, sources[name], one) for name, one in self._inputs.items())
@@ -72,17 +104,19 @@ class JobInputs:
         nullable = self._worker_plan.nullable.get(name, frozenset())
         return Feed(name, types, source, self._worker_plan.spread[name], one.is_set, used, nullable)
 
-    def _source(self, name: str, frame: DataFrame, folder: Folder | None) -> Source:
+    def _source(self, name: str, placed: Placed, store: Store | None) -> Source:
         types = self._worker_plan.inputs[name]
-        if self._slots.is_classic:
-            rows = rows_in_plan(frame)
+        table = _table_here(placed)
+        if table is not None and table.num_rows <= MOST_INLINE_ROWS:
+            return InlineRows(_serialized(table))
+        if self._slots.is_classic and not placed.is_made_here:
+            rows = rows_in_plan(placed.frame) if table is None else None
             if rows is not None and rows <= MOST_INLINE_ROWS and not any(type_.parts for type_ in types):
-                return InlineRows(_serialized(frame, types))
-            files = parquet_files(frame) if folder is not None and name not in self.unseen else None
+                return InlineRows(_serialized(_collected(placed.frame, types)))
+            files = parquet_files(placed.frame) if store is not None and name not in self.unseen else None
             if files is not None:
                 return files
-        number = list(self._inputs).index(name)
-        return StageRows(number) if folder is None else _written(frame, folder, f"{FOLDER}/{number}")
+        return StageRows(list(self._inputs).index(name)) if store is None else self._written.files(name, placed, store)
 
     def tags(self, sources: Mapping[str, Source]) -> dict[int, tuple[DataType, ...]]:
         """Returns the types of the relations that come as rows of the stage, by their tags."""
@@ -99,7 +133,7 @@ class JobInputs:
         parts = []
         for name, tag in tagged.items():
             used = columns_for(self._worker_plan.inputs[name])
-            frame = self._inputs[name].frame.toDF(*used)
+            frame = self._inputs[name].placed.frame.toDF(*used)
             chosen = [F.col(one) if one in used else _missing(one, type_) for one, type_ in columns.items()]
             parts.append(frame.select(F.lit(tag).alias(TAG), *chosen))
         if len(parts) == 1 and not is_barrier:
@@ -111,13 +145,27 @@ class JobInputs:
         return reduce(DataFrame.unionAll, [empty, *parts]).repartition(workers)
 
 
-def _written(frame: DataFrame, folder: Folder, place: str) -> ParquetFiles:
-    """Lets Spark write a relation to the folder of the run, once for all attempts."""
+def _table_here(placed: Placed) -> pa.Table | None:
+    """Returns a relation that is in this process, as workers read it; None if it is somewhere else."""
+    found = placed.local(None) if placed.is_here else None
+    if found is None or not found.types or not all(type_.is_known for type_ in found.types):
+        return None
+    wanted = pa.schema([(f"c{index}", arrow_type(type_)) for index, type_ in enumerate(found.types)])
+    return found.table.rename_columns(wanted.names).cast(wanted)
+
+
+def _written_here(table: pa.Table, folder: Folder) -> ParquetFiles:
+    folder.make("")
+    with folder.open_out("rows.parquet") as file:
+        pq.write_table(table, file, ROWS_OF_A_GROUP, compression="none", use_dictionary=False)
+    return ParquetFiles.of([read_footer(folder.within("rows.parquet").location)], table.column_names)
+
+
+def _written_by_spark(frame: DataFrame, folder: Folder) -> ParquetFiles:
     columns = tuple(f"c{index}" for index in range(len(frame.columns)))
-    if not folder.exists(place):
-        writer = frame.toDF(*columns).write.option("compression", "uncompressed")
-        writer.option("parquet.enable.dictionary", "false").parquet(f"{folder.uri}/{place}")
-    paths = [folder.within(file).location for file in sorted(folder.sizes(place)) if file.endswith(".parquet")]
+    writer = frame.toDF(*columns).write.option("compression", "uncompressed")
+    writer.option("parquet.enable.dictionary", "false").parquet(folder.uri)
+    paths = [folder.within(file).location for file in folder.files() if file.endswith(".parquet")]
     return ParquetFiles.of(folder.each(read_footer, paths), columns)
 
 
@@ -125,10 +173,13 @@ def _missing(column: str, type_: DataType) -> Column:
     return F.lit(None).cast(spark_type(type_)).alias(column)
 
 
-def _serialized(frame: DataFrame, types: Sequence[DataType]) -> bytes:
+def _collected(frame: DataFrame, types: Sequence[DataType]) -> pa.Table:
     rows = frame.collect()
     arrays = [pa.array([row[i] for row in rows], KINDS[kind_of(data_type)]) for i, data_type in enumerate(types)]
-    table = pa.table(arrays, names=[f"c{index}" for index in range(len(arrays))])
+    return pa.table(arrays, names=[f"c{index}" for index in range(len(arrays))])
+
+
+def _serialized(table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)

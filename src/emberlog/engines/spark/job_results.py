@@ -20,7 +20,6 @@ from emberlog.engines.runner import Outcome
 from emberlog.engines.spark.failures import NotHere
 from emberlog.engines.spark.frames.resources import Kept, Resources
 from emberlog.engines.spark.job import Output, Summary
-from emberlog.engines.spark.job_inputs import FOLDER as INPUTS
 from emberlog.engines.spark.run_folders import delete_run
 from emberlog.events import WorkerEffort
 from emberlog.io.spark_conversions import local_frame
@@ -124,7 +123,6 @@ class JobResults:
     def _delete_all_but(self, folder: Folder, results: Collection[str]) -> None:
         """Deletes what is not needed to read the results. Earlier attempts go only now: it takes as long as a good part
         of one that goes on."""
-        folder.delete(INPUTS)
         folder.delete(f"{attempt_folder(self.attempt)}/{CHECKPOINTS}")
         for earlier in range(ATTEMPT, self.attempt):
             name = attempt_folder(earlier)

@@ -25,7 +25,7 @@ from emberlog.engines.spark.frames.job_tag import JobTag
 from emberlog.engines.spark.frames.resources import Kept, Resources
 from emberlog.engines.spark.gathering import TooFewSlots
 from emberlog.engines.spark.job import FaultInjector, Job, Status, Summary
-from emberlog.engines.spark.job_inputs import JobInputs, StaticInput
+from emberlog.engines.spark.job_inputs import JobInputs, StaticInput, WrittenInputs
 from emberlog.engines.spark.job_results import JobResults, Outgrown, known_outputs, outputs_of
 from emberlog.engines.spark.key_handover import key_handed_over, new_credentials
 from emberlog.engines.spark.probe import probe
@@ -74,6 +74,7 @@ class Launcher:
         spark: SparkSession,
         worker_plan: WorkerPlan,
         inputs: Mapping[str, StaticInput],
+        written: WrittenInputs,
         resources: Resources,
         execution: Execution,
         limits: Limits,
@@ -96,7 +97,7 @@ class Launcher:
         self.ports = ports_for(spark)
         self.ground = Ground.of(spark)
         self.slots = self.ground.slots
-        self.inputs = JobInputs(spark, worker_plan, inputs, self.slots)
+        self.inputs = JobInputs(spark, worker_plan, inputs, written, self.slots)
         self.wanted = self.workers = execution.workers or self.slots.unasked
         self.capacity = self.slots.most
         """Slots that workers may have together, as far as is known; None where Spark sets no limit."""
@@ -265,7 +266,7 @@ class Launcher:
 
     def _attempt(self, folder: Folder | None, attempt: int, resume: Resume | None, seed: int) -> Outcome[DataFrame]:
         """Runs the job once. `folder` is that of the run."""
-        sources = self.inputs.sources(folder)
+        sources = self.inputs.sources(self.store)
         feeds = self.inputs.feeds(sources)
         self._check_memory(feeds)
         layout = InlineLayout(

@@ -37,7 +37,7 @@ from emberlog.engines.spark.frames.node_counts import NodeCounts
 from emberlog.engines.spark.frames.plans import PlanCompiler
 from emberlog.engines.spark.frames.resources import Kept, Resources
 from emberlog.engines.spark.frames.watch import Watch
-from emberlog.engines.spark.job_inputs import StaticInput
+from emberlog.engines.spark.job_inputs import StaticInput, WrittenInputs
 from emberlog.engines.spark.job_results import Outgrown
 from emberlog.engines.spark.launcher import Launcher
 from emberlog.engines.spark.plain_scan import collected
@@ -130,6 +130,7 @@ def run(
     watch = Watch(spark, limits, listener, places)
     planner = planner or planner_of(plan, execution, memory=memory_of_worker(spark))
     execution = planner.execution
+    written = WrittenInputs()
     try:
         with watch.guarded(), coded_errors(places):
             small = None
@@ -137,13 +138,15 @@ def run(
                 small = _small_strata(plan, spark, limits, listener, execution, places, experience, kept)
             told = planner.elsewhere, planner.begun
             backend = SparkBackend(
-                plan, inputs, spark, functions, resources, watch, listener, execution, counts, small, *told
+                plan, inputs, spark, functions, resources, watch, listener, execution, counts, small, *told, written
             )
             runner = Runner(plan, backend, planner, listener, places)
             answers = runner.run()
     except BaseException:
         resources.release_all()
         raise
+    finally:
+        written.delete()
     recording = backend.recording if execution.provenance else None
     return SparkRun(answers, resources, runner.rows, runner.strata, recording)
 
@@ -190,12 +193,14 @@ class SparkBackend(Backend[Placed]):
         small: SmallStrata | None,
         elsewhere: dict[tuple[str, ...], str],
         begun: dict[tuple[str, ...], str],
+        written: WrittenInputs,
     ) -> None:
         """`elsewhere` is told of strata that are computed in this process, `begun` of those that were begun in it."""
         self.plan = plan
         self.small = small
         self.elsewhere = elsewhere
         self.begun = begun
+        self.written = written
         self.counts = counts
         self.spark = spark
         self.listener = listener
@@ -324,6 +329,7 @@ class SparkBackend(Backend[Placed]):
             self.spark,
             plan,
             {name: self._static(name) for name in plan.inputs},
+            self.written,
             self.session.resources,
             self.execution,
             watch.remaining(),
@@ -357,8 +363,8 @@ class SparkBackend(Backend[Placed]):
     def _static(self, name: str) -> StaticInput:
         """Returns a relation that a recursion reads. Workers drop repeated rows themselves, which is cheaper."""
         if name in self.inputs:
-            return StaticInput(self.inputs[name].frame, name not in self.must_be_sets)
-        return StaticInput(self.relations[name].frame, True)
+            return StaticInput(self.inputs[name], name not in self.must_be_sets)
+        return StaticInput(self.relations[name], True)
 
     def answer(self, name: str) -> Placed:
         """Returns the facts of a relation that the queries ask for, under the names that people know."""
