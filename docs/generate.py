@@ -1,6 +1,6 @@
 """Writes the generated parts of the documentation: docs/errors.md, the tables of functions in docs/language.md, the
-table of sources and types in docs/api.md, that of programs in docs/streams.md, and what the extension for VS Code has
-of the language and of the project: its grammar and its version.
+table of sources and types in docs/api.md, that of programs in docs/streams.md, and what the extensions for
+VS Code and JupyterLab have of the language and of the project: how it is read, and the version.
 
 `python3 dev.py docs` runs it; tests fail when what it writes is out of date.
 """
@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from emberlog import __version__
 from emberlog.catalogue.__main__ import errors_page
 from emberlog.datatypes import FLOAT, INT, STRING, DataType
-from emberlog.editor.token_rules import textmate_grammar
+from emberlog.editor.token_rules import codemirror_script, textmate_grammar
 from emberlog.language.entry import NUMBER, UNSET, Function
 from emberlog.language.numbers import NEGATE, OPERATORS
 from emberlog.language.registry import AGGREGATES, PROCEDURES, SCALAR_FUNCTIONS
@@ -129,12 +129,13 @@ def renewed_shapes(text: str) -> str:
 GRAMMAR = Path(__file__).parents[1] / "editors/vscode/syntaxes/datalog.tmLanguage.json"
 
 
-PACKAGE = GRAMMAR.parents[1] / "package.json"
+PACKAGES = (GRAMMAR.parents[1] / "package.json", GRAMMAR.parents[2] / "jupyterlab" / "package.json")
+READER = PACKAGES[1].parent / "static" / "datalog.js"
 
 
-def package() -> str:
-    """The description of the extension for VS Code, with the version of the project."""
-    text = PACKAGE.read_text(encoding="utf-8")
+def package(path: Path) -> str:
+    """The description of an extension, with the version of the project."""
+    text = path.read_text(encoding="utf-8")
     return re.sub(r'("version": )"[^"]*"', rf'\1"{__version__}"', text, count=1)
 
 
@@ -143,10 +144,17 @@ def grammar() -> str:
     return json.dumps(textmate_grammar(), indent=2, ensure_ascii=False) + "\n"
 
 
+def reader() -> str:
+    """The module that reads programs for the cells of JupyterLab."""
+    return f"// Written by docs/generate.py.\n{codemirror_script()}\nexport {{ datalog }};\n"
+
+
 if __name__ == "__main__":
     ERRORS.write_text(errors_page(), encoding="utf-8")
     LANGUAGE.write_text(renewed(LANGUAGE.read_text(encoding="utf-8")), encoding="utf-8")
-    PACKAGE.write_text(package(), encoding="utf-8")
+    for description in PACKAGES:
+        description.write_text(package(description), encoding="utf-8")
     GRAMMAR.write_text(grammar(), encoding="utf-8")
+    READER.write_text(reader(), encoding="utf-8")
     API.write_text(renewed_sources(API.read_text(encoding="utf-8")), encoding="utf-8")
     STREAMS.write_text(renewed_shapes(STREAMS.read_text(encoding="utf-8")), encoding="utf-8")

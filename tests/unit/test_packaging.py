@@ -54,9 +54,12 @@ def test_the_readme_gives_the_reason_for_every_dependency() -> None:
     assert re.findall(r"^\| `([\w-]+)` \|", section, re.MULTILINE) == [name_of(requirement) for requirement in RUNTIME]
 
 
-def test_the_extension_has_the_version_of_the_project() -> None:
-    package = json.loads((ROOT / "editors" / "vscode" / "package.json").read_text(encoding="utf-8"))
-    assert package["version"] == emberlog.__version__, "run python3 dev.py docs"
+def test_the_extensions_have_the_version_of_the_project() -> None:
+    lab, package = (
+        json.loads((ROOT / "editors" / one / "package.json").read_text(encoding="utf-8"))
+        for one in ("jupyterlab", "vscode")
+    )
+    assert lab["version"] == package["version"] == emberlog.__version__, "run python3 dev.py docs"
     assert "package-lock=false" in (ROOT / "editors" / "vscode" / ".npmrc").read_text(encoding="utf-8")
     # Without a lock file, each package has one version.
     assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in package["devDependencies"].values())

@@ -1,5 +1,5 @@
-"""What words and signs of a program look like, for tools that colour text: the Pygments lexer, the TextMate grammar and
-the editor of the studio.
+"""What words and signs of a program look like, for tools that colour text: the Pygments lexer, the TextMate grammar,
+the editor of the studio and the cells of JupyterLab.
 
 All are made of these rules, whose words come from the tables of the language. The patterns mean the same to Python and
 to Oniguruma, which editors use; a browser gets them in its own spelling. The first rule that agrees at a place counts.
@@ -7,9 +7,11 @@ to Oniguruma, which editors use; a browser gets them in its own spelling. The fi
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib.resources import files
 
 from emberlog.datatypes import TYPE_NAMES
 from emberlog.language.registry import AGGREGATES, PROCEDURES, SCALAR_FUNCTIONS
@@ -145,8 +147,11 @@ _CODEMIRROR = {
     "keyword.other": "keyword",
     "keyword.operator.word": "keyword",
     "keyword.operator.rule": "keyword",
+    "entity.name.function": "variableName",
+    "support.function": "variableName",
+    "variable.other": "variableName",
 }
-"""What CodeMirror calls the words of a scope; the others have no colour of their own there."""
+"""What CodeMirror calls the words of a scope. Names have no colour of their own, but are words to complete."""
 
 
 def codemirror_rules() -> list[tuple[str, str | None]]:
@@ -158,6 +163,12 @@ def codemirror_rules() -> list[tuple[str, str | None]]:
         kind = next((one for prefix, one in _CODEMIRROR.items() if scope.startswith(prefix)), None)
         found.append((f"^(?:{_in_javascript(rule.pattern)})", kind))
     return found
+
+
+def codemirror_script() -> str:
+    """Returns a script of JavaScript in which `datalog` reads programs for CodeMirror, word by word."""
+    reader = files("emberlog.editor").joinpath("codemirror.js").read_text(encoding="utf-8")
+    return f"const RULES = {json.dumps(codemirror_rules(), ensure_ascii=False)};\n{reader}"
 
 
 def _in_javascript(pattern: str) -> str:

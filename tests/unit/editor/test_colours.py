@@ -165,6 +165,10 @@ def test_the_grammar_is_that_of_the_language() -> None:
     assert generate.GRAMMAR.read_text(encoding="utf-8") == generate.grammar(), "run python3 dev.py docs"
 
 
+def test_cells_of_jupyterlab_are_read_as_the_language_is() -> None:
+    assert generate.READER.read_text(encoding="utf-8") == generate.reader(), "run python3 dev.py docs"
+
+
 @pytest.mark.skipif("EMBERLOG_EXTENSION" not in os.environ, reason="python3 dev.py extension runs it")
 def test_the_engine_of_editors_sees_what_the_language_sees(tmp_path: Path) -> None:
     programs = tmp_path / "programs.json"

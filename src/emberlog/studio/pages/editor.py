@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from importlib.resources import files
-from json import dumps
 
 from nicegui import run, ui
 
 from emberlog.diagnostics import Severity
-from emberlog.editor.token_rules import codemirror_rules
+from emberlog.editor.token_rules import codemirror_script
 from emberlog.studio.checking import Checked, Mistake
 from emberlog.studio.session import Session
 
@@ -126,4 +125,4 @@ class Editor:
 def language_script() -> str:
     """Returns the script that tells the editor how Emberlog is spelled."""
     script = files("emberlog.studio.pages").joinpath("language.js").read_text(encoding="utf-8")
-    return f"const RULES = {dumps(codemirror_rules())};\n{script}"
+    return f"{codemirror_script()}\n{script}"
