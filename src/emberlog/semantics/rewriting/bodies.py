@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import assert_never
 
+from emberlog.source import Span
 from emberlog.syntax import ast
 from emberlog.syntax.ast import ComparisonOperator
 
@@ -131,3 +132,13 @@ def head_variables(head: ast.Head) -> Iterator[str]:
 
 def term_variables(terms: Iterable[ast.HeadTerm]) -> Iterator[str]:
     return (variable.name for term in terms for variable in ast.variables_of(term))
+
+
+def numbered_variables(letter: str, count: int, span: Span) -> tuple[ast.Variable, ...]:
+    """Returns `X1`, `X2` and so on."""
+    return tuple(ast.Variable(f"{letter}{number}", span) for number in range(1, count + 1))
+
+
+def plain_atom(name: str, terms: Sequence[ast.Expression], span: Span, *, negated: bool = False) -> ast.Atom:
+    """Returns an atom whose name is where all of it is."""
+    return ast.Atom(name, tuple(terms), negated, span, span)

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 
 from emberlog.diagnostics import Diagnostics, nearest
 from emberlog.semantics.model import Column
-from emberlog.semantics.rewriting.bodies import body_atoms
+from emberlog.semantics.rewriting.bodies import body_atoms, numbered_variables, plain_atom
+from emberlog.semantics.rewriting.choices import one_of_each_key, rules_of_several_choices
 from emberlog.semantics.rewriting.column_names import distinct_names, names_from_heads
 from emberlog.semantics.rewriting.input_data import copying_rule, data_of
 from emberlog.semantics.rewriting.plain_rules import subsumed_facts_of
@@ -198,7 +199,7 @@ class _Rewriting:
         else:
             self._leave_smallest(name, gone, whole, rules, span)
         own = tuple(Variable(one, span) for one in names)
-        self._rule(name, own, (_atom(whole, own, span), _atom(gone, own, span, negated=True)), span)
+        self._rule(name, own, (plain_atom(whole, own, span), plain_atom(gone, own, span, negated=True)), span)
 
     def _leave_best(
         self, name: str, gone: str, whole: str, best: tuple[int, ComparisonOperator], arity: int, span: Span
@@ -206,14 +207,14 @@ class _Rewriting:
         """Compares facts with the best value of their key, and not with each other."""
         place, operator = best
         keys = [index for index, (one, other) in enumerate(sides_of(self.subsumed[name][0])) if one == other]
-        own, value = _variables("X", arity, span), Variable("Best", span)
+        own, value = numbered_variables("X", arity, span), Variable("Best", span)
         aggregate = ast.AggregateTerm(BETTER[operator], (own[place],), span)
         kept = f"{name} (best)"
         terms = tuple(one if index in (*keys, place) else ast.Wildcard(span) for index, one in enumerate(own))
-        self._rule(kept, (*(own[index] for index in keys), aggregate), (_atom(whole, terms, span),), span)
-        known = _atom(kept, (*(own[index] for index in keys), value), span)
+        self._rule(kept, (*(own[index] for index in keys), aggregate), (plain_atom(whole, terms, span),), span)
+        known = plain_atom(kept, (*(own[index] for index in keys), value), span)
         better = ast.Comparison(operator, value, own[place], span)
-        self._rule(gone, own, (_atom(whole, own, span), known, better), span)
+        self._rule(gone, own, (plain_atom(whole, own, span), known, better), span)
 
     def _leave_smallest(self, name: str, gone: str, whole: str, rules: Sequence[ast.Rule], span: Span) -> None:
         """Where two facts subsume each other, the smaller one stays."""
@@ -222,8 +223,9 @@ class _Rewriting:
         for rule in rules:
             assert rule.body is not None
             self._rule(subsumed, rule.head.terms, _reading(rule.body.parts, name, whole), rule.span)
-        worse, better = _variables("X", arity, span), _variables("Y", arity, span)
-        one_way, other_way = _atom(subsumed, (*worse, *better), span), _atom(subsumed, (*better, *worse), span)
+        worse, better = numbered_variables("X", arity, span), numbered_variables("Y", arity, span)
+        one_way = plain_atom(subsumed, (*worse, *better), span)
+        other_way = plain_atom(subsumed, (*better, *worse), span)
         self._rule(gone, worse, (one_way, replace(other_way, negated=True)), span)
         self._rule(gone, worse, (one_way, other_way, _is_smaller(better, worse, span)), span)
 
@@ -252,24 +254,30 @@ class _Rewriting:
             hint = f"did you mean `{guess}`?" if guess else f"its columns are {', '.join(places)}"
             self.diagnostics.error("DL285", f"`{name}` has no column `{column}`", span, hint)
             return
-        if len(declared.choices) > 1:
-            hint = "choose by one of them, and then from what that gives in a relation of its own"
-            self.diagnostics.error("DL285", f"`{name}` chooses in more than one way", span, hint)
-            return
-        keys = frozenset(places[column] for column in declared.choices[0])
-        own = _variables("X", len(places), span)
+        every = [frozenset(places[column] for column in one) for one in declared.choices]
+        domains = [one for one in dict.fromkeys(every) if not any(other < one for other in every)]
+        keys = domains[0]
+        own = numbered_variables("X", len(places), span)
         if self._is_refused(name, "a choice", span):
             return
         if not self._is_recursive(name):
             whole = self._set_apart(name, span)
-            self._rule(name, _chosen(own, keys, (), span), (_atom(whole, own, span),), span)
+            if len(domains) == 1:
+                self._rule(name, one_of_each_key(own, keys, (), span), (plain_atom(whole, own, span),), span)
+            else:
+                for head, terms, parts in rules_of_several_choices(name, whole, domains, own, span):
+                    self._rule(head, terms, parts, span)
+            return
+        if len(domains) > 1:
+            hint = "choose in a relation that is not in the recursion, and reads this one"
+            self._is_refused(name, "more than one choice", span, hint)
             return
         if not all(self._reads_only_itself(rule) for rule in self._own_rules(name)):
             hint = "a choice may be read by its own rules, in atoms of their bodies, and by no other in its recursion"
             self._is_refused(name, "a choice", span, hint)
             return
         self._choose_in_rounds(name, keys, span)
-        others = _atom(f"{name}{_ROUND}", (ast.Wildcard(span), *own), span)
+        others = plain_atom(f"{name}{_ROUND}", (ast.Wildcard(span), *own), span)
         self._rule(name, own, (others,), span)
 
     def _reads_only_itself(self, rule: ast.Rule) -> bool:
@@ -301,7 +309,7 @@ class _Rewriting:
                 last = before[0] if len(before) == 1 else ast.Call("greatest", tuple(before), span)
                 latest = ast.Binary(ast.BinaryOperator.ADD, last, ast.Constant(1, span), span)
             terms = [term for term in one.head.terms if not isinstance(term, ast.AggregateTerm)]
-            chosen = _chosen(terms, keys, (latest,), span)
+            chosen = one_of_each_key(terms, keys, (latest,), span)
             head = replace(one.head, predicate=rounds, terms=(ast.AggregateTerm("min", (latest,), span), *chosen))
             return replace(one, head=head, body=replace(one.body, parts=tuple(parts)) if one.body else None)
 
@@ -322,55 +330,28 @@ class _Rewriting:
         is_recursive = self._is_recursive(name)
         whole = self._set_apart(name, span)
         x, y, z = (Variable(letter, span) for letter in "XYZ")
-        given = _atom(whole, (x, y), span)
+        given = plain_atom(whole, (x, y), span)
         if is_recursive:
             links = f"{name} (links)"
             self._rule(links, (x, y), (given,), span)
             self._rule(links, (y, x), (given,), span)
-            self._rule(name, (x, y), (_atom(links, (x, y), span),), span)
-            self._rule(name, (x, z), (_atom(name, (x, y), span), _atom(links, (y, z), span)), span)
+            self._rule(name, (x, y), (plain_atom(links, (x, y), span),), span)
+            self._rule(name, (x, z), (plain_atom(name, (x, y), span), plain_atom(links, (y, z), span)), span)
             return
         smallest = f"{name} (smallest)"
         least = ast.AggregateTerm("min", (z,), span)
         for one in (x, y):
             terms = tuple(term if term == one else ast.Wildcard(span) for term in (x, y))
-            own = _atom(whole, terms, span)
+            own = plain_atom(whole, terms, span)
             self._rule(smallest, (one, ast.AggregateTerm("min", (one,), span)), (own,), span)
         for one, other in ((x, y), (y, x)):
-            self._rule(smallest, (other, least), (_atom(smallest, (one, z), span), given), span)
-        self._rule(name, (x, y), tuple(_atom(smallest, (one, z), span) for one in (x, y)), span)
-
-
-def _chosen(
-    values: Sequence[ast.Expression], keys: frozenset[int], cost: Sequence[ast.Expression], span: Span
-) -> tuple[ast.HeadTerm, ...]:
-    """Returns the terms of a head that keeps one fact of each key: of the smallest cost the one that is smallest, by
-    its columns from left to right."""
-    terms: list[ast.HeadTerm] = list(values)
-    before = list(cost)
-    for place in (place for place in range(len(values)) if place not in keys):
-        if before:
-            whole = before[0]
-            for part in before[1:]:
-                whole = ast.Call("encd", (whole, part), span)
-            terms[place] = ast.AggregateTerm("argmin", (whole, values[place]), span)
-        else:
-            terms[place] = ast.AggregateTerm("min", (values[place],), span)
-        before.append(values[place])
-    return tuple(terms)
+            self._rule(smallest, (other, least), (plain_atom(smallest, (one, z), span), given), span)
+        self._rule(name, (x, y), tuple(plain_atom(smallest, (one, z), span) for one in (x, y)), span)
 
 
 def _plain_declaration(declaration: ast.Declaration, name: str) -> ast.Declaration:
     columns = tuple(replace(column, aggregate=None) for column in declaration.columns)
     return ast.Declaration(ast.DeclarationKind.RELATION, name, columns, declaration.span, declaration.name_span)
-
-
-def _variables(letter: str, count: int, span: Span) -> tuple[Variable, ...]:
-    return tuple(Variable(f"{letter}{number}", span) for number in range(1, count + 1))
-
-
-def _atom(name: str, terms: Sequence[ast.Expression], span: Span, *, negated: bool = False) -> ast.Atom:
-    return ast.Atom(name, tuple(terms), negated, span, span)
 
 
 def _reading(parts: Sequence[ast.BodyPart], name: str, whole: str) -> tuple[ast.BodyPart, ...]:
