@@ -40,7 +40,7 @@ OF_THEIR_ARGUMENTS = frozenset({"min", "max", "^"})
 """Functors that give what they take."""
 
 REFUSED = {
-    "ord": "texts are compared as they are: `x < y`",
+    "ord": "compare two of them, `ord(x) < ord(y)`, or the texts as they are, `x < y`",
     "autoinc": "a fact is known by its columns: give it a key of its own",
     "fold": "lattices are not there; count, sum, min, max and mean aggregate",
 }

@@ -102,6 +102,8 @@ class _Rule:
                 return [replace(part, terms=self._terms(own, self.columns.get(predicate, ())))]
             case ast.Comparison(ComparisonOperator.EQUAL, value, ast.Call("range") as call):
                 return self._range(value, call)
+            case ast.Comparison(_, ast.Call("ord", (left,)), ast.Call("ord", (right,))):
+                return self._in_order(part, left, right)
             case ast.Comparison(_, left, right):
                 of_left, of_right = self._type(left), self._type(right)
                 return [replace(part, left=self._value(left, of_right), right=self._value(right, of_left))]
@@ -114,6 +116,14 @@ class _Rule:
                 return [replace(part, aggregate=own_term, body=self._body(body))]
             case _:
                 assert_never(part)
+
+    def _in_order(self, part: ast.Comparison, left: Expression, right: Expression) -> list[ast.BodyPart]:
+        """Compares the values whose ordinals are compared: any order that is the same for all of them will do."""
+        types = [self._type(left), self._type(right)]
+        if any(type_ is not None and type_.is_record for type_ in types):
+            self.rules.refuse("`ord` of records", part.span, "records have no order: compare a field of them")
+            return []
+        return self._part(replace(part, left=left, right=right))
 
     def _range(self, value: Expression, call: ast.Call) -> list[ast.BodyPart]:
         if not 2 <= len(call.arguments) <= 3:
