@@ -184,4 +184,13 @@ PLANNING_ENTRIES = (
         '`result.start(format="kafka", …)` in a session without `spark-sql-kafka`.',
         FoundBy.OTHER,
     ),
+    Entry(
+        "DL345",
+        "a database that cannot take the answers",
+        'With `format="jdbc"` and `outputMode="changes"` a table of the database has the answer of each relation. The '
+        "database cannot be reached, refuses a statement, or the table has no column for a value.",
+        "Correct the address, make the table with all columns of the relation, or leave it out: it is made then.",
+        '`options={"url": "jdbc:postgresql://nowhere/db"}`.',
+        FoundBy.OTHER,
+    ),
 )

@@ -27,6 +27,7 @@ from emberlog.diagnostics import fail
 from emberlog.io.matching import free_name
 from emberlog.io.spark_conversions import quoted
 from emberlog.places import new_folder
+from emberlog.streams.spark.jdbc import JdbcTables
 from emberlog.streams.steps.answers import CHANGE, SLIDE, Layout
 
 _SHOWN_ROWS = 20
@@ -87,7 +88,22 @@ def sink_of(spark: SparkSession, options: StreamOptions, layout: Layout, functio
         _refuse("Kafka", path=options.path)
         return Kafka(options.options, layout)
     _connector(spark, str(form))
+    if form == "jdbc" and options.tells_changes:
+        return _jdbc(spark, options, layout)
     return Appended(options.path, str(form), options.options, options.checkpointLocation)
+
+
+def _jdbc(spark: SparkSession, options: StreamOptions, layout: Layout) -> Jdbc:
+    """Makes tables that follow the changes by their keys."""
+    _refuse("a table that follows the answer", path=options.path)
+    if "url" not in options.options:
+        raise fail("DL508", "the database has no address", None, 'write options={"url": "jdbc:…"}')
+    if layout.late:
+        raise fail("DL508", "late tuples have no key by which a table could follow them", None, 'leave late at "drop"')
+    if "dbtable" in options.options and len(layout.outputs) > 1:
+        names = ", ".join(layout.outputs)
+        raise fail("DL508", f"`dbtable` names one table, and the answers are {names}", None, "leave `dbtable` out")
+    return Jdbc(JdbcTables(spark, options.options, layout))
 
 
 _PACKAGES = {
@@ -215,16 +231,20 @@ class Kafka:
             self.records(relation, answer.frame).write.format("kafka").options(**self.options).save()
 
     def records(self, relation: str, frame: DataFrame) -> DataFrame:
-        columns = self.layout.columns(relation)
-        keys = [
-            name
-            for name, column in zip(frame.columns, columns, strict=True)
-            if column.aggregate is None and column.name not in (SLIDE, CHANGE)
-        ]
-        key = F.to_json(F.struct(*(F.col(quoted(name)) for name in keys)))
+        key = F.to_json(F.struct(*(F.col(quoted(name)) for name in self.layout.key(relation))))
         value = F.to_json(F.struct(*(F.col(quoted(name)) for name in frame.columns)))
         topic = () if "topic" in self.options else (F.lit(relation).alias("topic"),)
         return frame.select(key.alias("key"), value.alias("value"), *topic)
+
+
+@dataclass(frozen=True, slots=True)
+class Jdbc:
+    """Keeps a table for each relation as its answer is."""
+
+    tables: JdbcTables
+
+    def deliver(self, step: int, answers: Answers) -> None:
+        self.tables.deliver(step, {relation: answer.frame for relation, answer in answers.items()})
 
 
 @dataclass(slots=True)

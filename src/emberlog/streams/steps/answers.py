@@ -67,6 +67,13 @@ class Layout:
         ]
         return pa.Table.from_arrays(columns, names=table.column_names).cast(self.schema(relation))
 
+    def key(self, relation: str) -> tuple[str, ...]:
+        """Returns the names of the columns that tell facts apart, at one slide."""
+        columns, names = self.columns(relation), self.schema(relation).names
+        told = len(columns) - len(self.outputs[relation]) if relation in self.outputs else int(relation == self.slides)
+        both = zip(columns[told:], names[told:], strict=True)
+        return tuple(name for column, name in both if column.aggregate is None)
+
     def columns(self, relation: str) -> tuple[Column, ...]:
         for stream, columns in self.late.items():
             if relation == late_name(stream):
