@@ -97,7 +97,6 @@ _OF_WORKERS = (
     "representation",
     "memory",
     "through_spark",
-    "profile",
     "recovery",
 )
 """The options that are for the workers of the cyclic executor."""
@@ -139,7 +138,8 @@ class Execution:
     through_spark: bool = False
     """Facts go in and out of the workers as rows of Spark, never as files, also where they share a disk."""
     profile: bool = False
-    """Whether workers and the interpreter count what each rule does in each iteration, for `RulesProfiled`."""
+    """Whether it is counted what each rule does in each iteration, for `RulesProfiled`. DataFrames compute each rule by
+    itself then, and at once."""
     recovery: Recovery = Recovery()
     """What the cyclic executor does about workers that die or stall."""
     provenance: bool = False
@@ -182,7 +182,7 @@ class Execution:
     def asks_for_workers(self) -> bool:
         """Tells whether a choice was made that only workers can honour. To be profiled is none: the run stays as it
         is."""
-        return self.executor == "cyclic" or any(name in _OF_WORKERS for name in self.chosen if name != "profile")
+        return self.executor == "cyclic" or any(name in _OF_WORKERS for name in self.chosen)
 
 
 DEFAULT_EXECUTION = Execution()

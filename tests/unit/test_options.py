@@ -151,7 +151,7 @@ def test_limits_here(name: str) -> None:
     assert row.here(run_here(limits=Limits(**row.options(name))))
 
 
-@pytest.mark.parametrize("name", ["mode", "workers", "partitioning", "representation", "memory", "profile", "recovery"])
+@pytest.mark.parametrize("name", ["mode", "workers", "partitioning", "representation", "memory", "recovery"])
 def test_a_series_of_jobs_has_no_options_of_workers(name: str) -> None:
     row = EXECUTION[name]
     with pytest.raises(EmberlogError) as caught:

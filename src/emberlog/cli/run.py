@@ -116,8 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
             partitioning=arguments.partitioning,
             workers=arguments.workers,
             representation=arguments.representation,
-            # A series of jobs is profiled by its events; there are no workers that could count.
-            profile=arguments.profile is not None and arguments.executor != "dataframe",
+            profile=arguments.profile is not None,
             provenance=arguments.provenance,
         )
         # Everything that can be wrong without Spark is said before Spark takes its seconds to start.

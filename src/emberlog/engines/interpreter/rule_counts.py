@@ -34,7 +34,12 @@ def parts_of(plan: Plan, *, is_set: bool) -> list[Part]:
         case Distinct(source) if is_set:
             return parts_of(source, is_set=True)
         case _:
-            return [Part(", ".join(rule_names((plan,))) or WRITTEN, plan)]
+            return [Part(named(plan), plan)]
+
+
+def named(plan: Plan) -> str:
+    """Returns the rules that a plan is made of."""
+    return ", ".join(rule_names((plan,))) or WRITTEN
 
 
 class RuleCounts:

@@ -19,7 +19,7 @@ from emberlog.engines.local.kept import KeptInputs
 from emberlog.engines.recording import ITERATION, Recording, is_latest
 from emberlog.engines.spark.description import described, planner_of
 from emberlog.engines.spark.failures import told_as_such
-from emberlog.engines.spark.frames.node_counts import NodeCounts
+from emberlog.engines.spark.frames.counts import NodeCounts
 from emberlog.engines.spark.frames.resources import Resources, is_connect
 from emberlog.engines.spark.job_inputs import MOST_INLINE_ROWS
 from emberlog.engines.spark.plain_scan import parquet_files, rows_in_plan

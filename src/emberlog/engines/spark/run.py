@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
+from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar, assert_never, cast
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -30,11 +31,11 @@ from emberlog.engines.local.small_strata import PassedBound, SmallStrata
 from emberlog.engines.recording import Recording
 from emberlog.engines.runner import Backend, Outcome, Runner
 from emberlog.engines.spark.description import planner_of, runs_small_strata
+from emberlog.engines.spark.frames.counts import NodeCounts, RuleCounts
 from emberlog.engines.spark.frames.environment import Session
 from emberlog.engines.spark.frames.faults import Places, coded_errors
 from emberlog.engines.spark.frames.fixpoint import run_fixpoint
-from emberlog.engines.spark.frames.node_counts import NodeCounts
-from emberlog.engines.spark.frames.plans import PlanCompiler
+from emberlog.engines.spark.frames.plans import PlanCompiler, union_all
 from emberlog.engines.spark.frames.resources import Kept, Resources
 from emberlog.engines.spark.frames.watch import Watch
 from emberlog.engines.spark.job_inputs import StaticInput, WrittenInputs
@@ -59,6 +60,7 @@ from emberlog.logical.traverse import relation_columns, relations_read, scans
 from emberlog.semantics.model import CheckedQuery
 from emberlog.syntax.ast import Constant, Parameter
 from emberlog.timing import Part, timed
+from emberlog.workers.fixpoint.profile import Profile
 from emberlog.workers.plan.faults import Refused
 from emberlog.workers.plan.multiway import multiway_of
 from emberlog.workers.plan.worker_plan import WorkerPlan, WorkerPlanner
@@ -213,7 +215,8 @@ class SparkBackend(Backend[Placed]):
         self.relations = complete
         self.sources = _CompleteRelations(complete)
         self.compiler = PlanCompiler(spark, functions, self.sources)
-        self.session = Session(spark, functions, resources, watch, self.compiler, execution.provenance)
+        asked = execution.provenance, execution.profile
+        self.session = Session(spark, functions, resources, watch, self.compiler, *asked)
         self.fields = dict(plan.inputs)
         self.weights = dict.fromkeys(inputs, 1)
         """How many scans of inputs and computed relations a query has that reads the relation."""
@@ -300,6 +303,8 @@ class SparkBackend(Backend[Placed]):
                 return self._define(stratum.root)
             case Fixpoint():
                 begin = refused.known if isinstance(refused, Outgrown) else None
+                if self.execution.profile:
+                    begin = None  # a profile counts from the first round on, or is wrong
                 return run_fixpoint(self.session, stratum.root, begin)
         assert_never(stratum.root)
 
@@ -307,6 +312,8 @@ class SparkBackend(Backend[Placed]):
         relation, plan = definition.relation, definition.plan
         if self.counts is not None:
             return self._counted(definition, self.counts)
+        if self.execution.profile:
+            return self._profiled(definition)
         frame = behind_barrier(self.compiler.ordered(plan), plan)
         weight = sum(self.weights[scan.relation] for scan in scans(plan))
         if weight > MOST_SCANS_IN_A_QUERY:
@@ -315,6 +322,21 @@ class SparkBackend(Backend[Placed]):
             frame, weight = kept.frame, 1
         self.weights[relation] = weight
         return Outcome({relation: frame})
+
+    def _profiled(self, definition: Definition) -> Outcome[DataFrame]:
+        """Computes a relation at once, rule by rule."""
+        resources, relation, plan = self.session.resources, definition.relation, definition.plan
+        counts = RuleCounts(resources, Profile())
+        parts = counts.divided(plan, is_set=True)
+        frames = [
+            counts.rows(part.rule, relation, 0, behind_barrier(self.compiler.ordered(part.plan), part.plan))
+            for part in parts
+        ]
+        since = perf_counter()
+        together = union_all(frames)
+        kept = resources.keep(together if parts[0].plan is plan else together.distinct())
+        counts.keep(relation, kept.frame, kept.frame.columns, perf_counter() - since)
+        return Outcome({relation: kept.frame}, {relation: kept.rows}, kept=(kept,), profile=counts.profile)
 
     def _counted(self, definition: Definition, counts: NodeCounts) -> Outcome[DataFrame]:
         with counts.observing(self.compiler):

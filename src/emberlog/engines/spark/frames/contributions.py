@@ -51,6 +51,11 @@ class Contributions:
         self._aggregates = relation.aggregates
 
     @property
+    def of_a_fact(self) -> list[str]:
+        """Names the columns that a contribution and its fact have in common, and that tell the fact."""
+        return self.group if self._aggregates else self.names
+
+    @property
     def is_summed(self) -> bool:
         """Whether several contributions make up one fact."""
         return self.keys != self.group

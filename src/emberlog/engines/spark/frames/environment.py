@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 
 from emberlog.engines.spark.frames.columns import spark_name
 from emberlog.engines.spark.frames.contributions import Contributions
+from emberlog.engines.spark.frames.counts import RuleCounts
 from emberlog.engines.spark.frames.partitions import Partitions
 from emberlog.engines.spark.frames.plans import PlanCompiler, union_all
 from emberlog.engines.spark.frames.resources import Kept, Resources
@@ -31,6 +32,7 @@ from emberlog.logical.nodes import (
     Version,
 )
 from emberlog.logical.traverse import children, scans
+from emberlog.workers.fixpoint.profile import Profile
 
 
 class Invariants:
@@ -132,6 +134,8 @@ class Session:
     complete: PlanCompiler
     """Compiles plans that read only relations that are complete."""
     provenance: bool = False
+    profile: bool = False
+    """Whether it is counted what each rule does."""
 
 
 class Environment:
@@ -148,6 +152,7 @@ class Environment:
         }
         self.invariants = Invariants(plans, self.members, session.resources)
         self.seeds: dict[str, Kept] = {}
+        self.counts = RuleCounts(session.resources, Profile() if session.profile else None)
         self.partitions: Partitions
         self._is_compiled = False
         self.states: Mapping[str, State] = {}
@@ -158,7 +163,13 @@ class Environment:
         known of the recursion already counts as its beginning."""
         for relation in self.fixpoint.relations:
             names = self.contributions[relation.name].names
-            frame = self.session.complete.ordered(relation.seed).toDF(*names)
+            parts = self.counts.divided(relation.seed, is_set=not relation.aggregates)
+            frame = union_all(
+                [
+                    self.counts.seed(part, relation.name, self.session.complete.ordered(part.plan).toDF(*names))
+                    for part in parts
+                ]
+            )
             if isinstance(relation.seed, Values):
                 self.seeds[relation.name] = Kept(frame, len(relation.seed.rows), lambda: None)
             else:
@@ -190,9 +201,12 @@ class Environment:
             self._is_compiled = True
             compile_queries(self.session.spark)
 
-    def rule_frame(self, relation: str, plan: Plan, rule: str) -> DataFrame:
-        """Returns what a rule contributes, given the states as they are."""
-        return self.compiler.ordered(plan, rule).toDF(*self.contributions[relation].names)
+    def rule_frame(
+        self, relation: str, plan: Plan, rule: str, iteration: int, stage: Column | None = None
+    ) -> DataFrame:
+        """Returns what a rule contributes in an iteration, given the states as they are."""
+        frame = self.compiler.ordered(plan, rule).toDF(*self.contributions[relation].names)
+        return self.counts.rows(rule, relation, iteration, frame, stage)
 
     def gathered(self, frames: Sequence[DataFrame]) -> DataFrame:
         return self.partitions.gather(union_all(frames))

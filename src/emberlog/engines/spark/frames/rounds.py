@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import count
+from time import perf_counter
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -53,7 +54,9 @@ class WholeRounds:
         for number in count(1):
             if bound is not None and number > bound:
                 break
-            after = {relation.name: self._round(relation) for relation in self.environment.fixpoint.relations}
+            iteration = number - (bound is None)
+            relations = self.environment.fixpoint.relations
+            after = {relation.name: self._round(relation, iteration) for relation in relations}
             changed = {name: self._changed_rows(name, kept) for name, kept in after.items()}
             is_same = not any(changed.values()) and all(
                 kept.rows == self.states[name].rows(Version.FULL) for name, kept in after.items()
@@ -75,13 +78,22 @@ class WholeRounds:
             if is_bounded:
                 history.note(number, facts)
             else:
-                history.note(number - 1, facts.subtract(self.states[name].read(Version.FULL).toDF(*facts.columns)))
+                history.note(number - 1, self._new_facts(name, after[name]))
 
-    def _round(self, relation: FixpointRelation) -> Kept:
-        seed = self.environment.seeds[relation.name].frame
-        derived = [self.environment.rule_frame(relation.name, rule.plan, rule.name) for rule in relation.rules]
-        contributions = self.environment.gathered([seed, *derived])
-        return self.environment.resources.keep(self.environment.contributions[relation.name].all_facts(contributions))
+    def _round(self, relation: FixpointRelation, iteration: int) -> Kept:
+        environment, name = self.environment, relation.name
+        environment.counts.begin(name, iteration)
+        derived = [environment.rule_frame(name, rule.plan, rule.name, iteration) for rule in relation.rules]
+        since = perf_counter()
+        contributions = environment.gathered([environment.seeds[name].frame, *derived])
+        after = environment.resources.keep(environment.contributions[name].all_facts(contributions))
+        new = self._new_facts(name, after) if environment.counts.profile is not None else None
+        environment.counts.keep(name, new, environment.contributions[name].of_a_fact, perf_counter() - since)
+        return after
+
+    def _new_facts(self, name: str, after: Kept) -> DataFrame:
+        """Returns the facts that were not there the round before."""
+        return after.frame.subtract(self.states[name].read(Version.FULL).toDF(*after.frame.columns))
 
     def _changed_rows(self, name: str, after: Kept) -> int:
         """Returns the facts that were not there the round before."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from time import perf_counter
 
 from pyspark.sql import DataFrame
 
@@ -30,14 +32,18 @@ class SemiNaive:
         is_recorded = environment.session.provenance
         self.histories = {name: RelationHistory(environment, name) for name in self.states if is_recorded}
         self.iteration = 0
+        self.seconds: dict[str, float] = {}
+        """How long it took to find what the round at hand changed."""
 
     @property
     def _relations(self) -> tuple[FixpointRelation, ...]:
         return self.environment.fixpoint.relations
 
     def run(self) -> dict[str, RelationResult]:
+        for name in self.states:
+            self.environment.counts.begin(name, self.iteration)
         changes = {
-            name: self.states[name].changes([seed.frame] if seed.rows else [])
+            name: self._changes(name, [seed.frame] if seed.rows else [])
             for name, seed in self.environment.seeds.items()
         }
         self._advance(changes)
@@ -59,12 +65,18 @@ class SemiNaive:
     def _round(self, relation: FixpointRelation) -> Segment | None:
         """Returns what the rules of a relation change, given what the last round changed."""
         frames = [
-            self.environment.rule_frame(relation.name, plan, rule.name)
+            self.environment.rule_frame(relation.name, plan, rule.name, self.iteration)
             for rule in relation.rules
             for plan in rule.deltas
             if self._reads_changes(plan)
         ]
-        return self.states[relation.name].changes(frames)
+        return self._changes(relation.name, frames)
+
+    def _changes(self, name: str, frames: Sequence[DataFrame]) -> Segment | None:
+        since = perf_counter()
+        changed = self.states[name].changes(frames)
+        self.seconds[name] = perf_counter() - since
+        return changed
 
     def _reads_changes(self, plan: Plan) -> bool:
         return all(self.states[scan.relation].delta_rows > 0 for scan in scans(plan) if scan.version is Version.DELTA)
@@ -72,6 +84,9 @@ class SemiNaive:
     def _advance(self, changes: dict[str, Segment | None]) -> None:
         for name, changed in changes.items():
             self.states[name].advance(changed)
+        for name, state in self.states.items():
+            facts = state.delta_facts() if state.delta_rows else None
+            self.environment.counts.keep(name, facts, state.contributions.of_a_fact, self.seconds[name])
         for name, history in self.histories.items():
             if self.states[name].delta_rows:
                 history.note(self.iteration, self.states[name].delta_facts())

@@ -7,6 +7,7 @@ open stage are final once those of the same stage that they are derived from are
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from time import perf_counter
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -192,10 +193,12 @@ class Staged:
         """The delta plans of each rule's plan."""
         self.states = {relation.name: StagedState(environment, relation) for relation in environment.fixpoint.relations}
         environment.states = self.states
+        self.iteration = 0
 
     def begin(self) -> bool:
         """Tells whether the contributions that are there from the start all have a stage."""
         for name, seed in self.environment.seeds.items():
+            self.environment.counts.begin(name, self.iteration)
             if seed.rows:
                 self.states[name].add(self.environment.partitions.gather(seed.frame))
         return not any(state.has_unknown_stages for state in self.states.values())
@@ -204,7 +207,8 @@ class Staged:
         while (following := self._next()) is not None:
             stage, names = following
             for name in names:
-                self.states[name].complete(stage)
+                self._complete(name, stage)
+            self.iteration += 1
             self._check(names)
             self.environment.grow(max(state.rows(Version.DELTA) for state in self.states.values()))
             for relation in self.environment.fixpoint.relations:
@@ -212,6 +216,13 @@ class Staged:
             for state in self.states.values():
                 state.settle()
         return {name: self._result(state) for name, state in self.states.items()}
+
+    def _complete(self, name: str, stage: int) -> None:
+        since = perf_counter()
+        state = self.states[name]
+        state.complete(stage)
+        new, keys = state.delta.frame if state.delta else None, state.contributions.of_a_fact
+        self.environment.counts.keep(name, new, keys, perf_counter() - since, stage)
 
     def _next(self) -> tuple[int, list[str]] | None:
         """Returns the stage to complete next, and in which relations."""
@@ -222,8 +233,9 @@ class Staged:
         return stage, [name for name, own in lowest.items() if own == stage and self.ranks[name] == rank]
 
     def _derive(self, relation: FixpointRelation) -> None:
+        stage = F.col(self.states[relation.name].stage)
         frames = [
-            self.environment.rule_frame(relation.name, plan, rule.name)
+            self.environment.rule_frame(relation.name, plan, rule.name, self.iteration, stage)
             for rule in relation.rules
             for plan in self.plans[rule.plan]
             if self._reads_delta(plan)
