@@ -18,6 +18,8 @@ from pyspark.sql import functions as F
 from emberlog.config import ON_ONE_MACHINE, Execution, Limits, Recovery
 from emberlog.database import Database
 from emberlog.diagnostics import EmberlogError
+from emberlog.engines.local.run import FEW_HANDLED_LOADED
+from emberlog.engines.spark.run import SOON_COLLECTED
 from emberlog.events import Event, ExecutorChosen, IterationFinished
 from emberlog.io.facts import in_order, read_facts
 from tests.door import SOURCES, check_random_table
@@ -136,6 +138,23 @@ def test_a_small_frame_is_collected_for_a_recursion_and_for_nothing_else(
         assert jobs(spark) == before
         assert facts_of(result["late"]) == {(18,), (19,)}
     assert chosen(database, TC) == [("driver", "reads 20 facts")]
+
+
+@pytest.mark.parametrize(("most", "is_here"), [(SOON_COLLECTED, True), (8 * 2 * len(CLOSURE) - 1, False)])
+def test_what_workers_have_found_is_collected_for_a_query_if_it_is_little(
+    database: Database[DataFrame],
+    bounded: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    most: int,
+    is_here: bool,
+) -> None:
+    monkeypatch.setattr("emberlog.engines.local.run.FEW_READ", 0)  # workers have the recursion
+    monkeypatch.setattr("emberlog.engines.spark.run.SOON_COLLECTED", most)
+    bounded(derived=12)
+    database["arc"] = ARCS
+    with database.datalog(f"{TC}far(X, Y) :- tc(X, Y), Y > X + 17.\nfar(X, Y)?\n") as result:
+        assert (result._at_hand("far") is not None) == is_here
+        assert facts_of(result["far"]) == {(0, 18), (0, 19), (0, 20), (1, 19), (1, 20), (2, 20)}
 
 
 def test_a_frame_of_unknown_size_stays_on_spark(database: Database[DataFrame], spark: SparkSession) -> None:
@@ -260,6 +279,17 @@ def test_a_query_that_outgrows_the_interpreter_stays_a_query(
     database["many"] = [(number,) for number in range(1_500)]
     with database.datalog("pair(X, Y) :- many(X), many(Y).\n") as result:
         assert result["pair"].count() == 1_500**2
+
+
+def test_a_query_of_thousands_of_rows_takes_no_job(database: Database[DataFrame], spark: SparkSession) -> None:
+    import emberlog.engines.local.recursion  # noqa: F401 - with its kernels, few rows are too many in a recursion
+
+    rows = FEW_HANDLED_LOADED + 1_000
+    database["many"] = [(number,) for number in range(rows)]
+    before = jobs(spark)
+    with database.datalog("even(X) :- many(X), X % 2 = 0.\nhalf(Y) :- even(X), Y = X / 2.\nhalf(X)?\n") as result:
+        assert result["half"].count() == rows // 2
+    assert jobs(spark) == before
 
 
 @pytest.mark.parametrize(

@@ -285,7 +285,8 @@ class LocalBackend(Backend[LocalRelation]):
 
     def compute(self, stratum: PlannedStratum, refused: Refused | None) -> Outcome[LocalRelation]:
         recorded: Histories | None = {} if self.execution.provenance else None
-        self.watch.most_rows = math.inf if self.progress.most_facts is None else few_handled()
+        few = FEW_HANDLED if isinstance(stratum.root, Definition) else few_handled()
+        self.watch.most_rows = math.inf if self.progress.most_facts is None else few
         profile = Profile() if self.execution.profile else None
         known = Known(lambda name: self.relations[name].facts)
         new = run_stratum(stratum, known, self.watch, self.plan.functions, recorded, profile)

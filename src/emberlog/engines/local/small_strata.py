@@ -15,12 +15,12 @@ from emberlog.config import WHERE_DRIVER_IS, Bounds, Execution, Limits
 from emberlog.diagnostics import EmberlogError
 from emberlog.engines.experience import Experience
 from emberlog.engines.interpreter.limits import NotSmall
-from emberlog.engines.local.run import FEW_DERIVED, MANY_READ, LocalBackend, planner_of
+from emberlog.engines.local.run import FEW_DERIVED, FEW_HANDLED, MANY_READ, LocalBackend, planner_of
 from emberlog.engines.recording import Recording
 from emberlog.engines.runner import Outcome, Runner
 from emberlog.events import Event, ExecutorChosen, Listener
 from emberlog.io.local_relation import LocalRelation
-from emberlog.logical.nodes import LogicalPlan, PlannedStratum
+from emberlog.logical.nodes import Definition, LogicalPlan, PlannedStratum
 from emberlog.logical.statistics import Statistics
 from emberlog.logical.summary import counted
 from emberlog.logical.traverse import relation_columns
@@ -176,7 +176,9 @@ class _BoundedBackend(LocalBackend):
 
     def compute(self, stratum: PlannedStratum, refused: Refused | None) -> Outcome[LocalRelation]:
         if self.bounds is not None:
-            if self._read_rows(stratum.root) > MANY_READ:
+            # Workers were asked first; a query of Spark takes longer to begin than the interpreter for so many rows.
+            most = FEW_HANDLED if isinstance(stratum.root, Definition) else MANY_READ
+            if self._read_rows(stratum.root) > most:
                 raise NotSmall
             self.progress.most_facts = FEW_DERIVED
         return super().compute(stratum, refused)

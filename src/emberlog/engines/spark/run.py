@@ -84,6 +84,9 @@ def behind_barrier(frame: DataFrame, plan: Plan) -> DataFrame:
     return needed.select(*(F.when(F.spark_partition_id() >= 0, F.col(name)).alias(name) for name in frame.columns))
 
 
+SOON_COLLECTED = 8 << 20
+"""Bytes of facts, eight for each cell, that a job brings from workers in less time than a query takes to begin."""
+
 MOST_SCANS_IN_A_QUERY = 200
 """A definition that reads more relations, all definitions below it written out, is computed before it is read: two
 relations that each read the one below twice make a query of 2ⁿ scans."""
@@ -218,6 +221,8 @@ class SparkBackend(Backend[Placed]):
         asked = execution.provenance, execution.profile
         self.session = Session(spark, functions, resources, watch, self.compiler, *asked)
         self.fields = dict(plan.inputs)
+        self.counted: dict[str, int] = {}
+        """How many facts there are of relations that workers have computed."""
         self.weights = dict.fromkeys(inputs, 1)
         """How many scans of inputs and computed relations a query has that reads the relation."""
         self.grown = ""
@@ -238,7 +243,7 @@ class SparkBackend(Backend[Placed]):
 
     def compute_elsewhere(self, stratum: PlannedStratum, statistics: Statistics) -> Outcome[Placed] | None:
         """Computes a stratum in this process, if all that it reads is here and small, or can be brought here. A
-        recursion is worth a job that collects what it reads; a query is not, which may never be run."""
+        recursion is worth a job that collects what it reads; a query, which may never be run, only a short one."""
         if self.small is None:
             return None
         read = self._brought(sorted(relations_read(stratum.root).intersection(self.relations)), stratum)
@@ -269,7 +274,8 @@ class SparkBackend(Backend[Placed]):
         for name in sorted(names, key=lambda one: not self.relations[one].is_here):
             one = self.relations[name]
             local = one.local(most)
-            if local is None and (bounds is None or isinstance(stratum.root, Fixpoint)):
+            is_query = isinstance(stratum.root, Definition)
+            if local is None and (bounds is None or not is_query or self._is_soon_collected(name)):
                 local = collected(one.frame, self.fields[name], most)
                 if local is not None:
                     one.bring(local)
@@ -281,6 +287,12 @@ class SparkBackend(Backend[Placed]):
                 if most < 0:
                     return None
         return found
+
+    def _is_soon_collected(self, name: str) -> bool:
+        """Tells whether workers have computed a relation, and so little of it that to collect it takes less time than
+        one query that reads it on Spark."""
+        rows = self.counted.get(name)
+        return rows is not None and 8 * rows * len(self.fields[name]) <= SOON_COLLECTED
 
     def why_workers(self, stratum: PlannedStratum, planner: WorkerPlanner, statistics: Statistics) -> str | None:
         """Says so of a join that Spark had better not do pair by pair."""
@@ -377,6 +389,7 @@ class SparkBackend(Backend[Placed]):
         self.relations.update(outcome.relations)
         self.recording.histories.update(outcome.histories)
         if outcome.rows:
+            self.counted.update(outcome.rows)
             self.session.watch.leave(sum(outcome.rows.values()))
             self.lasting.update(outcome.kept)
             self.session.resources.release_all(but=self.lasting)
