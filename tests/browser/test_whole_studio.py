@@ -286,6 +286,31 @@ def test_a_stream_is_advanced_slide_by_slide(tmp_path: Path, page: Page) -> None
         assert "0 (+0 −" in page.locator('[data-part="slides"] tbody tr').first.inner_text()
 
 
+def test_sessions_of_a_stream_end_one_by_one_and_are_asked_about(tmp_path: Path, page: Page) -> None:
+    sessions = STREAM.replace("WINDOW(2, 1)", "SESSION(2, x)")
+    with served(tmp_path, sessions, edge="1,1,2\n2,1,3\n9,1,4\n") as studio:
+        studio.open(page)
+        tab(page, "Stream")
+        told = page.locator('[data-part="slide"]')
+        facts = page.locator(".st-changes")
+        page.get_by_role("button", name="Advance", exact=True).click()
+        soon(lambda: "window 1 to 2" in told.inner_text())
+        soon(lambda: "reach: 2 facts" in facts.inner_text())
+        page.get_by_role("button", name="Advance", exact=True).click()
+        soon(lambda: "window 9 to 9" in told.inner_text())
+        assert "reach: 1 fact" in facts.inner_text()
+        facts.get_by_role("button", name="why", exact=True).first.click()
+        proof = page.locator('[data-part="proof"]')
+        soon(lambda: "session that ended at 9" in proof.inner_text())
+        page.get_by_label("a fact").fill("reach(_, 1, 2)")  # of the session before
+        page.get_by_role("button", name="Why not").click()
+        soon(lambda: "edge(1, 2)" in proof.inner_text())
+        tab(page, "Stream")
+        page.get_by_role("button", name="Advance", exact=True).click()
+        soon(lambda: "nothing is left" in told.inner_text())
+        assert page.locator('[data-part="slides"] tbody tr').count() == 2
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 420])
 def test_it_reads_well_wide_and_narrow_in_light_and_dark(
