@@ -114,8 +114,8 @@ def async_full(arguments: list[str]) -> int:
 
 
 def streams_full(arguments: list[str]) -> int:
-    """2,000 random streams on each evaluator, slide by slide, and 1,000 with deletions: about twenty minutes"""
-    tests = ("tests/property/test_stream_programs.py", "tests/property/test_stream_changes.py")
+    """2,000 random streams on each evaluator, slide by slide, 1,000 with deletions and 1,000 with several windows"""
+    tests = [f"tests/property/test_{name}.py" for name in ("stream_programs", "stream_changes", "several_windows")]
     return module("pytest", *tests, *PATIENTLY, *arguments, EMBERLOG_EXAMPLES="3000")
 
 
