@@ -225,6 +225,7 @@ DOORS: dict[Callable[..., object], Iterable[str]] = {
         "limits",
         "listener",
         "dialect",
+        "include",
         "off",
         "execution",
         "provenance",
@@ -350,7 +351,7 @@ def test_limits_hold_for_a_slide(name: str, evaluation: Evaluation) -> None:
 # --- the command line ------------------------------------------------------------------------------------------------
 
 
-PROGRAM = {"--param", "--warnings", "--iterations", "--dialect"}
+PROGRAM = {"--param", "--warnings", "--iterations", "--dialect", "--include", "-I"}
 TEXT = {"--header", "--no-header", "--delimiter", "--encoding", "--null", "--raw", "--quoted"}
 
 COMMANDS = {
@@ -385,7 +386,7 @@ COMMANDS = {
         "--timeout", "--engine", "--master", "--conf", "--limit", "--json",
     },
     "fmt": {"--check", "--diff"},
-    "convert": set(),
+    "convert": {"--include", "-I"},
     "doctor": {"--start", "--master", "--conf"},
     "lsp": {"--stdio"},
     "studio": {"--facts", "--port", "--no-browser"},
