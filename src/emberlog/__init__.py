@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from emberlog.result import Result as Result
     from emberlog.syntax.ast import Program as Program
 
-__version__ = "0.6.0"
+__version__ = "0.7.0"
 
 _HOME_OF = {
     "Database": "emberlog.database",
