@@ -183,6 +183,44 @@ def neighbours(draw: st.DrawFn, draft: Draft) -> None:
     draft.readable.append(relation)
 
 
+def other_names(draw: st.DrawFn, draft: Draft) -> None:
+    """Arcs under another name, in one direction or in both, and recursions, counts and negations that read them."""
+    arcs = draft.define(INT, INT)
+    name, directions = arcs.name, st.sampled_from(("(X, Y)", "(Y, X)", "(Y, X)"))
+    for _ in range(draw(st.integers(1, 2))):
+        draft.rule(f"{name}(X, Y)", (edges(draw, draft) + draw(directions),))
+    if draw(st.integers(0, 5)) == 0:
+        draft.rule(f"{name}(X, Y)", draw(st.sampled_from((("edge(X, Y)", "X != Y"), ("road(X, Y, _)",)))))
+    more = draw(st.sampled_from(((), (), ("node(Y)",), (f"{name}(Y, 1)",), (f"!{name}(Y, 2)",), ("X != Y",))))
+    form = draw(st.sampled_from(("label", "label", "reach", "hops", "closure")))
+    relation = draft.define(INT) if form == "reach" else draft.define(INT, INT)
+    own = relation.name
+    if form == "label":
+        draft.rule(f"{own}(X, min<X>)", (f"{name}(X, _)",))
+        draft.rule(f"{own}(Y, min<L>)", (f"{own}(X, L)", f"{name}(X, Y)", *more))
+    elif form == "reach":
+        draft.rule(f"{own}(Y)", (f"{name}({draw(st.integers(0, 4))}, Y)",))
+        draft.rule(f"{own}(Y)", (f"{own}(X)", f"{name}(X, Y)", *more))
+    elif form == "hops":
+        draft.rule(f"{own}(X, min<D>)", (f"{name}(X, _)", "X < 2", "D = 0"))
+        draft.rule(f"{own}(Y, min<D>)", (f"{own}(X, E)", f"{name}(Y, X)", *more, "D = E + 1"))
+    else:
+        draft.rule(f"{own}(X, Y)", (f"{name}(X, Y)",))
+        draft.rule(f"{own}(X, Y)", (f"{own}(X, Z)", f"{name}(Z, Y)", *more))
+    draft.readable.append(relation)
+    other = draw(st.sampled_from(("nothing", "nothing", "count", "negation", "pairs")))
+    if other != "nothing":
+        reader = draft.define(INT, INT)
+        head = f"{reader.name}(X, count<Y>)" if other == "count" else f"{reader.name}(X, Y)"
+        body = {
+            "count": (f"{name}(X, Y)",),
+            "negation": ("edge(X, Y)", f"!{name}(Y, X)"),
+            "pairs": (f"{name}(X, Z)", f"{name}(Z, Y)", f"{name}(X, X)"),
+        }[other]
+        draft.rule(head, body)
+        draft.readable.append(reader)
+
+
 REWRITABLE: tuple[Shape, ...] = (
     closure_of_steps,
     closure_of_lengths,
@@ -193,6 +231,7 @@ REWRITABLE: tuple[Shape, ...] = (
     joined_on_both_sides,
     aggregates_of_joins,
     neighbours,
+    *(other_names, other_names),
 )
 
 

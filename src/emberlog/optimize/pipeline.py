@@ -37,6 +37,7 @@ from emberlog.optimize.rewritten import RulePassFunction
 from emberlog.optimize.share_common_bodies import share_common_bodies
 from emberlog.optimize.simplify import simplify
 from emberlog.optimize.split_between_joins import split_between_joins
+from emberlog.optimize.unfold_renamings import unfold_renamings
 from emberlog.optimize.unfold_single_use import unfold_single_use
 from emberlog.semantics.model import CheckedProgram
 from emberlog.shown import Shown
@@ -71,6 +72,10 @@ RULE_PASSES = (
         join_by_computed_keys,
         "A value that can be computed should be looked up, not found among all; before demand, which goes by what is "
         "bound.",
+    ),
+    RulePass(
+        unfold_renamings,
+        "Columns in another order should not be written down; before what goes by the rules that read a relation.",
     ),
     RulePass(
         unfold_single_use,

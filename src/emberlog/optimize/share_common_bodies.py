@@ -133,7 +133,7 @@ def _hang_together(atoms: Sequence[Match]) -> bool:
 
 def _reading(view: _View, large: CoreRule, statistics: Statistics) -> CoreRule | None:
     """Returns the rule with the view in the place of a part of its body, if it can be read there."""
-    if not view.keeps_all and not _is_idempotent(large):
+    if not view.keeps_all and not is_idempotent(large):
         return None
     for places, names in _embeddings(view.atoms, large.body, {}):
         put = {old: Variable(new) for old, new in names.items()}
@@ -177,7 +177,7 @@ def _restricts(rest: Sequence[Literal], names: set[str], view: _View, statistics
     return False
 
 
-def _is_idempotent(rule: CoreRule) -> bool:
+def is_idempotent(rule: CoreRule) -> bool:
     """Tells whether it does not matter how many valuations of the body give a contribution."""
     functions = [value.function for value in rule.head if isinstance(value, Contribution)]
     return all(
