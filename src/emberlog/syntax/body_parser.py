@@ -295,7 +295,7 @@ class BodyParser(ExpressionParser):
         level = 0
         for index in range(self.index + 1, len(self.tokens)):
             token = self.tokens[index]
-            if token.kind is not TokenKind.SYMBOL:
+            if token.text not in ("(", ")", ":") or token.kind is not TokenKind.SYMBOL:
                 continue
             if token.text == "(":
                 level += 1
@@ -303,7 +303,7 @@ class BodyParser(ExpressionParser):
                 level -= 1
                 if level == 0:
                     break
-            elif token.text == ":" and level == 1:
+            elif level == 1:
                 name = self.tokens[index - 1]
                 if name.kind is TokenKind.NAME and self.tokens[index - 2].is_symbol("(", ","):
                     return True

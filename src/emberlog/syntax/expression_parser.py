@@ -42,6 +42,8 @@ _MOMENTS = ("date", "timestamp")
 _MEANT = frozenset((*LITERALS, *_MOMENTS, "if"))
 """Names with a meaning of their own in an expression."""
 
+_NO_VARIABLES = _MEANT | AGGREGATE_NAMES.keys() | {"_"}
+
 _OPPOSITES = {"=": "!=", "<": ">=", ">": "<="}
 _OPPOSITES |= {value: key for key, value in _OPPOSITES.items()}
 
@@ -111,8 +113,12 @@ class ExpressionParser(ForeignForms):
     """Binary operators read so far in the whole text."""
 
     def expression(self) -> Expression:
-        if self.peek().kind is TokenKind.NAME and self.peek(1).is_symbol(",", ")"):  # nearly all are
-            return self._name()
+        token = self.tokens[self.index]
+        if token.kind is TokenKind.NAME and self.tokens[self.index + 1].is_symbol(",", ")"):  # nearly all are
+            if token.is_quoted or token.text.lower() in _NO_VARIABLES:
+                return self._name()
+            self.index += 1
+            return ast.Variable(token.text, token.span)
         self.deeper()
         begun = self.operators
         left = self._product(begun)
@@ -130,8 +136,8 @@ class ExpressionParser(ForeignForms):
         return left
 
     def _at_multiplicative(self) -> bool:
-        token = self.peek()
-        return token.kind in (TokenKind.SYMBOL, TokenKind.NAME) and token.text in _MULTIPLICATIVE
+        token = self.tokens[self.index]
+        return token.text in _MULTIPLICATIVE and token.kind in (TokenKind.SYMBOL, TokenKind.NAME)
 
     def _binary(self, operator: BinaryOperator, left: Expression, right: Expression, begun: int) -> Expression:
         """`begun`: how many operators there were before this expression, which bounds the height of its tree."""
@@ -218,9 +224,11 @@ class ExpressionParser(ForeignForms):
         return ast.Constant(value, span, decimal_of(int(token.text)))
 
     def _at_unit(self, number: Token) -> bool:
-        unit = self.peek().text.lower()
-        is_unit = unit in TIME_UNITS or f"{unit}s" in TIME_UNITS or unit in UNITS or f"{unit}s" in UNITS
-        return number.kind is TokenKind.INT and self.peek().kind is TokenKind.NAME and is_unit
+        word = self.peek()
+        if number.kind is not TokenKind.INT or word.kind is not TokenKind.NAME:
+            return False
+        unit = word.text.lower()
+        return unit in TIME_UNITS or f"{unit}s" in TIME_UNITS or unit in UNITS or f"{unit}s" in UNITS
 
     def _length_of_time(self, amount: int | float, number: Span) -> Expression:
         word = self.take()
@@ -416,7 +424,10 @@ class ExpressionParser(ForeignForms):
 
     def at_aggregation(self) -> bool:
         """At `count : {` or `sum Z * 2 : {`."""
-        if not self.peek().is_word(*AGGREGATE_NAMES) or self.peek(1).is_symbol("(", "<"):
+        word = self.peek()
+        if word.text.lower() not in AGGREGATE_NAMES or not word.is_word(*AGGREGATE_NAMES):
+            return False
+        if self.peek(1).is_symbol("(", "<"):
             return False
         ahead = 1
         while not self.peek(ahead).is_symbol(":", ".", ";", "{", "=") and self.peek(ahead).kind is not TokenKind.END:

@@ -69,7 +69,7 @@ _SPELLINGS = {
 }
 
 _TOKEN = re.compile(
-    r"""
+    r"""[ ]*(?:
       (?P<space>\s+)
     | (?P<line_comment>//[^\n]*)
     | (?P<block_comment>/\*)
@@ -82,9 +82,11 @@ _TOKEN = re.compile(
     | (?P<quoted_name>`)
     | (?P<string>["'])
     | (?P<symbol>:-|<-|<=|>=|!=|<>|~=|==|[←⇐⟨⟩〈〉‹›≤≥≠¬~.,;:?()<>=!+\-*/%\#@{}\[\]])
-    """,
+    )""",
     re.VERBOSE,
 )
+_SPACE, _NAME, _SYMBOL = (_TOKEN.groupindex[kind] for kind in ("space", "name", "symbol"))
+_KINDS = {index: kind for kind, index in _TOKEN.groupindex.items()}
 _ESCAPE = re.compile(
     r"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|(.)|$)", re.DOTALL
 )
@@ -124,38 +126,43 @@ class _Lexer:
         self.comments: list[Comment] = []
 
     def run(self) -> tuple[list[Token], list[Comment]]:
-        next_look = 0
-        while self.offset < len(self.text):
+        text, source, next_look = self.text, self.source, 0
+        # Names and symbols are nearly all there is: they are read here, without a call for each.
+        match_at, add, new = _TOKEN.match, self.tokens.append, tuple.__new__
+        while self.offset < len(text):
             if self.offset >= next_look:
                 check_time(READING)
                 next_look = self.offset + CHARACTERS_BETWEEN_LOOKS
-            self._next()
-        end = Span(self.source, len(self.text), len(self.text))
-        self.tokens.append(Token(TokenKind.END, "", end))
+            match = match_at(text, self.offset)
+            if match is None:
+                self._unexpected(self.offset)
+                continue
+            kind = match.lastindex
+            assert kind is not None
+            word, end = match[kind], match.end()
+            start = end - len(word)
+            self.offset = end
+            if kind == _SYMBOL:
+                if word in "%#" and not self.line_has_tokens:
+                    self._comment(start, self._line_end(start))
+                    continue
+                self.line_has_tokens = True
+                span = new(Span, (source, start, end))
+                add(new(Token, (TokenKind.SYMBOL, _SPELLINGS.get(word, word), span, None, False)))
+            elif kind == _NAME:
+                self.line_has_tokens = True
+                add(new(Token, (TokenKind.NAME, word, new(Span, (source, start, end)), None, False)))
+            elif kind == _SPACE:
+                if "\n" in word:
+                    self.line_has_tokens = False
+            else:
+                self._read(_KINDS[kind], start, word)
+        end_of_text = Span(source, len(text), len(text))
+        self.tokens.append(Token(TokenKind.END, "", end_of_text))
         return self.tokens, self.comments
 
-    def _next(self) -> None:
-        start = self.offset
-        if self.text[start] == " ":  # nearly all gaps are one blank
-            self.offset += 1
-            return
-        if self.text[start] in "%#" and not self.line_has_tokens:
-            self._comment(start, self._line_end(start))
-            return
-        match = _TOKEN.match(self.text, start)
-        if match is None:
-            self._unexpected(start)
-            return
-        kind, text = match.lastgroup, match.group()
-        self.offset = match.end()
-        match kind:  # by how often each is there
-            case "space":
-                if "\n" in text:
-                    self.line_has_tokens = False
-            case "symbol":
-                self._add(TokenKind.SYMBOL, start, _SPELLINGS.get(text, text))
-            case "name":
-                self._add(TokenKind.NAME, start, text)
+    def _read(self, kind: str, start: int, text: str) -> None:
+        match kind:
             case "line_comment":
                 self._comment(start, self.offset)
             case "block_comment":

@@ -40,7 +40,7 @@ class TokenReader:
         return self.tokens[max(self.index - 1, 0)]
 
     def take(self) -> Token:
-        token = self.peek()
+        token = self.tokens[self.index]
         if token.kind is not TokenKind.END:
             self.index += 1
         return token
@@ -64,10 +64,12 @@ class TokenReader:
         return self.problem("DL110", f"expected {what}, found {found.describe()}", found.span, *notes)
 
     def expect(self, symbol: str) -> Token:
-        if not self.peek().is_symbol(symbol):
-            begins_value = self.peek().kind not in (TokenKind.SYMBOL, TokenKind.END)
+        token = self.tokens[self.index]
+        if not token.is_symbol(symbol):
+            begins_value = token.kind not in (TokenKind.SYMBOL, TokenKind.END)
             raise self.expected("`,` or `)`" if symbol == ")" and begins_value else f"`{symbol}`")
-        return self.take()
+        self.index += 1
+        return token
 
     def expect_name(self, what: str) -> Token:
         if self.peek().kind is not TokenKind.NAME:
@@ -88,8 +90,8 @@ class TokenReader:
     def separated(self, item: Callable[[], T]) -> list[T]:
         """Returns one or more items with commas between."""
         items = [item()]
-        while self.peek().is_symbol(","):
-            self.take()
+        while self.tokens[self.index].is_symbol(","):
+            self.index += 1
             items.append(item())
         return items
 
