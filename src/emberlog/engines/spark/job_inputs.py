@@ -1,24 +1,30 @@
 """Brings what a recursion reads to its workers: as files that they open, with the job if it is little, or as rows of
-the stage whose tasks they are."""
+the stage whose tasks they are. What this process has goes to the queries of Spark as files, too, if it is much."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from emberlog.config import Execution
 from emberlog.datatypes import DataType
+from emberlog.engines.spark.failures import NotHere
+from emberlog.engines.spark.frames.resources import Kept
 from emberlog.engines.spark.plain_scan import fixed_partitions, parquet_files, rows_in_plan
-from emberlog.engines.spark.run_folders import Store, delete_run
+from emberlog.engines.spark.probe import probe
+from emberlog.engines.spark.run_folders import Store, choose_store, delete_run
 from emberlog.engines.spark.slots import Slots
 from emberlog.io.arrow_values import arrow_type
-from emberlog.io.spark_frames import Placed
-from emberlog.language.spark_types import spark_type
+from emberlog.io.local_relation import LocalRelation
+from emberlog.io.spark_frames import Placed, frame_of, size_of
+from emberlog.language.spark_types import schema_of, spark_type
 from emberlog.workers.plan.worker_plan import WorkerPlan
 from emberlog.workers.store.folders import Folder
 from emberlog.workers.wire.feeding import (
@@ -35,8 +41,14 @@ from emberlog.workers.wire.inline_rows import KINDS, NO_RELATION, TAG, InlineLay
 MOST_INLINE_ROWS = 20_000
 """Rows that live in the plan and are sent along with the tasks."""
 
+MOST_IN_A_PLAN = 1 << 20
+"""Bytes of a relation that live in the plans of queries. Spark goes through all rows of a plan again and again while it
+looks for a better one, and the plan of a query that many strata make has them many times."""
+
 ROWS_OF_A_GROUP = 1 << 18
 """Rows that one worker reads at once from a file that this process writes."""
+
+_log = logging.getLogger("emberlog")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +71,63 @@ class WrittenInputs:
         if name not in self._files:
             if self._folder is None:
                 self._folder = store.new_run()
-            table = _table_here(placed)
-            write = partial(_written_by_spark, placed.frame) if table is None else partial(_written_here, table)
-            self._files[name] = write(self._folder.within(str(len(self._files))))
+            table, place = _table_here(placed), self._folder.within(str(len(self._files)))
+            self._files[name] = _written_by_spark(placed.frame, place) if table is None else _written_here(table, place)
         return self._files[name]
 
     def delete(self) -> None:
         if self._folder is not None:
             delete_run(self._folder)
+
+
+class DriverTables:
+    """Makes frames of the relations that are in this process, which can be read as long as the results of the run."""
+
+    def __init__(self, spark: SparkSession, execution: Execution, adopt: Callable[[Kept], None]) -> None:
+        """`adopt` takes what has to be released when the results are."""
+        self._spark = spark
+        self._execution = execution
+        self._adopt = adopt
+        self._count = 0
+
+    def placed(self, relation: LocalRelation) -> Placed:
+        return Placed(lambda: self._from_file(relation) or frame_of(self._spark, relation), relation)
+
+    def input(self, given: Placed) -> Placed:
+        """Returns an input, which is read from a file if its frame would have too many rows in its plan."""
+        found = given.local(None) if given.is_made_here else None
+        return given if found is None else Placed(lambda: self._from_file(found) or given.frame, found)
+
+    def _from_file(self, relation: LocalRelation) -> DataFrame | None:
+        """Returns a frame that reads a file; None if the rows had better live in the plan."""
+        table = _as_files_have_it(relation) if size_of(relation) > MOST_IN_A_PLAN else None
+        folder = None if table is None else self._folder
+        if table is None or folder is None:
+            return None
+        place = folder.within(str(self._count))
+        self._count += 1
+        _written_here(table, place)
+        schema = schema_of(table.column_names, relation.types)
+        return self._spark.read.schema(schema).parquet(place.uri).toDF(*relation.columns)
+
+    @cached_property
+    def _folder(self) -> Folder | None:
+        """Returns the folder of these files; None where driver and executors share none."""
+        slots = Slots.of(self._spark)
+
+        def unseen(location: str) -> str | None:
+            return probe(self._spark, slots.count if slots.is_classic else None, location).unseen_store
+
+        try:
+            store, why = choose_store(self._spark, slots, self._execution, unseen)
+        except NotHere as problem:
+            store, why = None, str(problem)
+        if store is None:
+            _log.info("relations of the driver's process live in the plans of queries: %s", why)
+            return None
+        folder = store.new_run()
+        self._adopt(Kept(self._spark.range(0), 0, partial(delete_run, folder)))
+        return folder
 
 
 class JobInputs:
@@ -148,10 +209,15 @@ class JobInputs:
 def _table_here(placed: Placed) -> pa.Table | None:
     """Returns a relation that is in this process, as workers read it; None if it is somewhere else."""
     found = placed.local(None) if placed.is_here else None
-    if found is None or not found.types or not all(type_.is_known for type_ in found.types):
+    return None if found is None else _as_files_have_it(found)
+
+
+def _as_files_have_it(relation: LocalRelation) -> pa.Table | None:
+    """Returns a relation as workers and Spark read it from files; None if files have no types for it."""
+    if not relation.types or not all(type_.is_known for type_ in relation.types):
         return None
-    wanted = pa.schema([(f"c{index}", arrow_type(type_)) for index, type_ in enumerate(found.types)])
-    return found.table.rename_columns(wanted.names).cast(wanted)
+    wanted = pa.schema([(f"c{index}", arrow_type(type_)) for index, type_ in enumerate(relation.types)])
+    return relation.table.rename_columns(wanted.names).cast(wanted)
 
 
 def _written_here(table: pa.Table, folder: Folder) -> ParquetFiles:

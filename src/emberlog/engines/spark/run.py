@@ -7,7 +7,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import reduce
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar, assert_never, cast
 
@@ -38,7 +38,7 @@ from emberlog.engines.spark.frames.fixpoint import run_fixpoint
 from emberlog.engines.spark.frames.plans import PlanCompiler, union_all
 from emberlog.engines.spark.frames.resources import Kept, Resources
 from emberlog.engines.spark.frames.watch import Watch
-from emberlog.engines.spark.job_inputs import StaticInput, WrittenInputs
+from emberlog.engines.spark.job_inputs import DriverTables, StaticInput, WrittenInputs
 from emberlog.engines.spark.job_results import Outgrown
 from emberlog.engines.spark.launcher import Launcher
 from emberlog.engines.spark.plain_scan import collected
@@ -211,9 +211,13 @@ class SparkBackend(Backend[Placed]):
         self.listener = listener
         self.execution = execution
         self.inputs = inputs
+        self.lasting: set[Kept] = set()
+        """What the relations that are complete need."""
         self.must_be_sets = inputs_that_must_be_sets(plan)
         sets = self.must_be_sets
-        complete = {name: one.distinct() if name in sets else one for name, one in inputs.items()}
+        self.tables = DriverTables(spark, execution, self._last)
+        read = {name: self.tables.input(one) for name, one in inputs.items()}
+        complete = {name: one.distinct() if name in sets else one for name, one in read.items()}
         self.recording = Recording(complete)
         self.relations = complete
         self.sources = _CompleteRelations(complete)
@@ -229,8 +233,11 @@ class SparkBackend(Backend[Placed]):
         """Why the stratum at hand is not computed in this process after all."""
         self.left_off: LeftOff | None = None
         """What was found of it here before that."""
-        self.lasting: set[Kept] = set()
-        """What the relations that are complete need."""
+
+    def _last(self, kept: Kept) -> None:
+        """Keeps something as long as the results."""
+        self.session.resources.adopt(kept)
+        self.lasting.add(kept)
 
     def has(self, relation: str) -> bool:
         return relation in self.relations
@@ -262,7 +269,7 @@ class SparkBackend(Backend[Placed]):
         if isinstance(stratum.root, Fixpoint):
             rows = counted(sum(map(len, read.values())), "fact")
             self.elsewhere[stratum.relations] = f"driver executor, {WHERE_DRIVER_IS}, no job; reads {rows}"
-        return _placed(outcome, partial(Placed.here, self.spark))
+        return _placed(outcome, self.tables.placed)
 
     def _brought(self, names: Sequence[str], stratum: PlannedStratum) -> dict[str, LocalRelation] | None:
         """Returns relations in this process; None if they are too large, or would take a job that is not worth it."""
