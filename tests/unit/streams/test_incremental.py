@@ -7,9 +7,12 @@ import pytest
 
 from emberlog.diagnostics import EmberlogError
 from emberlog.semantics.model import Fact
+from emberlog.streams.evaluate import incremental
 from emberlog.streams.evaluate.incremental import MANY_TEXTS, IncrementalEvaluator
 from emberlog.streams.plan.maintenance import Method, plan_maintenance
 from emberlog.streams.plan.slides import Slide
+from emberlog.workers.fixpoint.team import drive
+from emberlog.workers.wire.messages import Running
 from tests.programs import checked
 from tests.streams import Tuples, by_definition, by_evaluator, facts_of, stream_case
 
@@ -17,6 +20,12 @@ REACH = """\
 STREAM e(Ts: timestamp, X: int, Y: int).
 reach(Ts, X, Y) :- e(Ts, X, Y).
 reach(Ts, X, Z) :- reach(T1, X, Y), e(T2, Y, Z), largest(Ts, T1, T2).
+"""
+EARLIEST = """\
+STREAM e(Ts: timestamp, X: int, Y: int).
+first(Ts, X, min<X>) :- e(Ts, X, _).
+first(Ts, Y, min<V>) :- first(T1, X, V), e(T2, X, Y), largest(Ts, T1, T2).
+query first(_, X, V), WINDOW(5, 1).
 """
 CHEAPEST = """\
 STREAM w(Ts: timestamp, X: int, Y: int, W: int).
@@ -196,3 +205,31 @@ def test_a_value_that_is_looked_up_and_does_not_exist_is_an_error_only_if_it_is_
     met = stream_case(text.replace(", X > 0", ""), {"a": [(5,), (smallest,)], "b": [(4,), (6,)]})
     with pytest.raises(EmberlogError, match="DL502"):
         list(by_evaluator(met, met.incremental(), met.slides(tuples), tuples))
+
+
+@pytest.mark.parametrize("text", [REACH + "query reach(_, X, Y), WINDOW(5, 1).", EARLIEST])
+def test_workers_exchange_once_a_round_behind_the_first(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What only arrives has no delta any more: its copies are up to date, and no rule sends what begins with it."""
+    exchanges = 0
+
+    def counted(running: Running) -> Running:
+        nonlocal exchanges
+        mail = next(running, None)
+        while mail is not None:
+            exchanges += 1
+            received = yield mail
+            try:
+                mail = running.send(received)
+            except StopIteration:
+                return
+
+    monkeypatch.setattr(incremental, "drive", lambda running: drive([counted(running[0]), *running[1:]]))
+    case, found = stream_case(text), []
+    for length in (10, 30):
+        tuples: Tuples = {"e": [(1, number, number + 1) for number in range(length)]}
+        slides = case.slides(tuples)[:1]
+        exchanges = 0
+        (answers,) = by_evaluator(case, case.incremental(workers=2), slides, tuples)
+        assert dict(answers) == dict(by_definition(case, slides[0], tuples))
+        found.append(exchanges)
+    assert found[1] - found[0] == 20

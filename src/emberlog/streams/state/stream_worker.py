@@ -7,24 +7,25 @@ recursion does, so that partitions may be in this process or anywhere.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from emberlog.streams.plan.expiring_program import BEATEN_UNTIL, LAST_SLIDE, NOT_YET, lost_name
 from emberlog.streams.state.frontier_store import BestStore, FrontierStore
+from emberlog.workers.fixpoint.chains import ChainRunner
 from emberlog.workers.fixpoint.rounds import RoundsWorker
 from emberlog.workers.fixpoint.worker import WorkerTask
 from emberlog.workers.kernels.frontiers import NO_LOW, expand_seen
 from emberlog.workers.kernels.indexes import NEW_PROBE
 from emberlog.workers.kernels.lanes import Lane, Lanes
 from emberlog.workers.kernels.tuning import BATCH, FEWEST_PAIRS, MOST_PAIRS
-from emberlog.workers.plan.rules import Atom, Combine, Probe, RelationLayout, Start
+from emberlog.workers.plan.rules import Atom, Combine, Probe, RelationLayout, RuleChain, Start
 from emberlog.workers.store.indexes import Matches
 from emberlog.workers.store.joined import Contribution
 from emberlog.workers.store.relations import WorkerRelation
 from emberlog.workers.store.stores import StaticStore, Store
-from emberlog.workers.wire.messages import Running
+from emberlog.workers.wire.messages import Mail, Running
 
 _DIRECTIONS = {
     Combine.MIN: 1,
@@ -55,6 +56,11 @@ class StreamWorker(RoundsWorker):
         self.expired: dict[str, int] = {}
         """How many facts of each relation the last slide let go."""
         super().__init__(task, statics)
+        derived = {runner.chain.relation for runner in self.rules}
+        self.going_on = [runner for runner in self.rules if _beginning(runner.chain) in derived]
+        """The rules that begin with what rules derive. All others begin with what only arrives: in the first round of a
+        slide they have all of it."""
+        self.copies_go_on = any(name in derived for name, _ in self.copies)
         self.atoms_before: dict[int, tuple[Atom, ...]] = {}
         """The atoms that the chain of a rule has met before each atom that expires, by the id of that."""
         self.repairing_atoms: set[int] = set()
@@ -93,6 +99,7 @@ class StreamWorker(RoundsWorker):
     def move(self, slide: int, arrived: Mapping[str, Lanes]) -> Running:
         """Moves to a slide: what expires is let go, what arrived is entered, and the rules run on that alone."""
         self.slide = slide
+        self.begun = 0
         self.began = time.monotonic()
         for relation in (*self.relations.values(), *self.copies.values()):
             compacted = _frontier(relation).compacted()
@@ -143,6 +150,16 @@ class StreamWorker(RoundsWorker):
         """Tells whether rows can differ in what answers do not show: what an argmin or argmax made its choice by."""
         return Combine.CHOICE in self.relations[relation].layout.combine
 
+    def rules_of_round(self) -> Sequence[ChainRunner]:
+        return self.rules if self.begun == 1 else self.going_on
+
+    def _update_copies(self) -> Generator[Mail, Mail, None]:
+        if self.begun == 0 or self.copies_go_on:
+            yield from super()._update_copies()
+            return
+        for copy in self.copies.values():
+            copy.advance()
+
     def started(self, atom: Atom) -> Iterator[list[Lane]]:
         if id(atom) not in self.repairing_atoms or atom.relation not in self.relations:
             return super().started(atom)
@@ -163,6 +180,12 @@ class StreamWorker(RoundsWorker):
             ranked = [one for one in before if BEATEN_UNTIL in _added(self.program.relation(one.relation))]
             beaten = np.maximum.reduce([np.full_like(until, NOT_YET), *(bound[one.variables[-2]] for one in ranked)])
         return _seen_matches(self.probed(atom, keys), keys, values, until, beaten)
+
+
+def _beginning(chain: RuleChain) -> str:
+    """Names the relation whose delta a rule begins with."""
+    (start,) = (step for step in chain.steps if isinstance(step, Start))
+    return start.atom.relation
 
 
 def _added(relation: RelationLayout) -> tuple[str, ...]:

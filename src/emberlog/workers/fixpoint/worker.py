@@ -308,9 +308,13 @@ class Worker(RelationAccess):
             else:
                 yield name, contribution
 
+    def rules_of_round(self) -> Sequence[ChainRunner]:
+        """Returns the recursive rules that the delta may have something for: the same ones on all workers."""
+        return self.rules
+
     def rule_contributions(self) -> Generator[Mail, Mail, Iterator[tuple[str, Contribution]]]:
         """Returns what the recursive rules make of the delta; on the way, valuations may move between workers."""
-        under_way = [(runner, runner.first_step, runner.start()) for runner in self.rules]
+        under_way = [(runner, runner.first_step, runner.start()) for runner in self.rules_of_round()]
         finished: list[tuple[ChainRunner, Contribution]] = []
         while any(runner.next_send(begin) is not None for runner, begin, _ in under_way):
             mail = self.empty_mail()
