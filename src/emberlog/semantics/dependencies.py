@@ -75,11 +75,6 @@ def components(relations: Iterable[str], dependencies: Iterable[Dependency]) -> 
     return tuple(found)
 
 
-def self_dependent(dependencies: Iterable[Dependency]) -> frozenset[str]:
-    """Returns the relations that some rule computes from themselves."""
-    return frozenset(d.head for d in dependencies if d.head == d.body)
-
-
 def cycle_through(dependency: Dependency, dependencies: Iterable[Dependency]) -> tuple[Dependency, ...]:
     """Returns a shortest cycle that begins with this dependency, which must lie on one."""
     by_head: dict[str, list[Dependency]] = {}

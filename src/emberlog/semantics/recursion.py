@@ -23,25 +23,29 @@ KEEP_THE_BEST = "keep the best of each key by a subsumption: `p(x, c1) <= p(x, c
 class RecursionContext:
     relations: Mapping[str, Relation]
     rules: Sequence[CoreRule]
-    dependencies: Sequence[Dependency]
     queries: Sequence[CheckedQuery]
     iterations: int | None
     """A bound for the whole program: used where a recursion would be refused without one."""
 
 
-def decide(component: Sequence[str], context: RecursionContext, diagnostics: Diagnostics) -> Recursion | None:
-    """How the component is evaluated, or None after reporting why it is refused."""
-    return _Decision(component, context, diagnostics).run()
+def decide(
+    component: Sequence[str], inner: Sequence[Dependency], context: RecursionContext, diagnostics: Diagnostics
+) -> Recursion | None:
+    """How the component is evaluated, or None after reporting why it is refused; `inner` are the dependencies inside
+    it."""
+    return _Decision(component, inner, context, diagnostics).run()
 
 
 class _Decision:
-    def __init__(self, component: Sequence[str], context: RecursionContext, diagnostics: Diagnostics) -> None:
+    def __init__(
+        self, component: Sequence[str], inner: Sequence[Dependency], context: RecursionContext, diagnostics: Diagnostics
+    ) -> None:
         self.component = tuple(component)
         self.members = frozenset(component)
         self.context = context
         self.diagnostics = diagnostics
         self.rules = [rule for rule in context.rules if rule.relation in self.members]
-        self.inner = [d for d in context.dependencies if d.head in self.members and d.body in self.members]
+        self.inner = inner
         self.aggregates = {
             column.aggregate: name
             for name in self.component

@@ -17,7 +17,6 @@ from emberlog.semantics.dependencies import (
     dependencies_of,
     describe_cycle,
     rules_by_relation,
-    self_dependent,
 )
 from emberlog.semantics.model import Absent, CheckedQuery, CoreRule, Relation, Stratum
 from emberlog.semantics.recursion import RecursionContext, decide
@@ -32,26 +31,32 @@ def stratify(
 ) -> tuple[Stratum, ...]:
     """Returns the strata of the derived relations, in the order of evaluation."""
     dependencies = dependencies_of(rules)
-    context = RecursionContext(relations, rules, dependencies, queries, iterations)
+    context = RecursionContext(relations, rules, queries, iterations)
     rules_of = rules_by_relation(rules)
-    recursive_alone = self_dependent(dependencies)
+    in_order = components(relations, dependencies)
+    number_of = {name: number for number, component in enumerate(in_order) for name in component}
+    recursive: dict[int, list[Dependency]] = {}
+    """By component, those inside it."""
+    for one in dependencies:
+        if number_of[one.head] == number_of[one.body]:
+            recursive.setdefault(number_of[one.head], []).append(one)
     strata: list[Stratum] = []
-    for component in components(relations, dependencies):
+    for number, component in enumerate(in_order):
         check_time("finding the strata of the program")
         if not relations[component[0]].is_derived:
             continue
         own_rules = tuple(rule for name in component for rule in rules_of.get(name, ()))
         recursion = None
-        if len(component) > 1 or component[0] in recursive_alone:
-            if _negates_itself(component, dependencies, diagnostics):
+        if inner := recursive.get(number):
+            if _negates_itself(inner, diagnostics):
                 continue
-            recursion = decide(component, context, diagnostics)
+            recursion = decide(component, inner, context, diagnostics)
         strata.append(Stratum(len(strata) + 1, component, own_rules, recursion))
     return tuple(strata)
 
 
-def _negates_itself(component: tuple[str, ...], dependencies: Iterable[Dependency], diagnostics: Diagnostics) -> bool:
-    inner = [d for d in dependencies if d.head in component and d.body in component]
+def _negates_itself(inner: Iterable[Dependency], diagnostics: Diagnostics) -> bool:
+    """Reports a negation among the dependencies inside a component."""
     negated = next((d for d in inner if d.is_negated), None)
     if negated is None:
         return False

@@ -131,6 +131,8 @@ def _with_decimals(rule: CoreRule, decimals: Mapping[tuple[str, int, int], DataT
 
 def _argument_types(rule: CoreRule, functions: Functions) -> Iterator[tuple[tuple[str, int, int], DataType]]:
     """Yields the types of all arguments of aggregates, by relation, column and position."""
+    if not any(isinstance(value, Contribution) for value in rule.head):
+        return
     typer = ExpressionTyper(rule.types, functions, Diagnostics())
     for column, value in enumerate(rule.head):
         if isinstance(value, Contribution):
