@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from emberlog.diagnostics import Diagnostics
-from emberlog.wrong_options import tells_unknown_options, with_told_options
+from emberlog.wrong_options import tells_wrong_arguments, with_told_options
 
 
 @with_told_options()
@@ -198,7 +198,7 @@ def options_of_a_run(known: Collection[str]) -> dict[str, str]:
     return hints
 
 
-OF_A_RUN = tells_unknown_options(
+OF_A_RUN = tells_wrong_arguments(
     options_of_a_run, 'a parameter of the program is given in params={{"{0}": …}}, and data as db["{0}"] = …'
 )
 """For what runs a program."""

@@ -52,7 +52,7 @@ from emberlog.shown import Shown
 from emberlog.syntax import ast
 from emberlog.timing import Part, measured, timed
 from emberlog.workers.plan.worker_plan import WorkerPlanner
-from emberlog.wrong_options import tells_unknown_options
+from emberlog.wrong_options import tells_wrong_arguments
 
 if TYPE_CHECKING:
     import typing_extensions
@@ -98,7 +98,7 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
         progress: bool = True,
     ) -> None: ...
 
-    @tells_unknown_options(options_of_a_run, 'data is registered by its name: db["{0}"] = …')
+    @tells_wrong_arguments(options_of_a_run, 'data is registered by its name: db["{0}"] = …')
     def __init__(
         self,
         spark: SparkSession | None = None,
@@ -162,7 +162,7 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
         """Registers a DataFrame, the name of a table, a path, pandas or Arrow data, or a list of tuples."""
         self.register(name, data)
 
-    @tells_unknown_options()
+    @tells_wrong_arguments()
     def register(
         self,
         name: str,
@@ -248,6 +248,7 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
 
     # --- functions --------------------------------------------------------------------------------------------------
 
+    @tells_wrong_arguments()
     def function(
         self,
         name: str,
@@ -259,6 +260,7 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
         types = [_type(one) for one in parameters]
         self._functions = self._functions.with_scalar(name, implementation, types, _type(result))
 
+    @tells_wrong_arguments()
     def aggregate(
         self, name: str, implementation: Callable[[Sequence[object]], object], result: str | DataType
     ) -> None:
@@ -462,6 +464,7 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
 
         return LiveView(checked, inputs.relations, limits, ask, plain_times=inputs.plain_times, sets=sets)
 
+    @tells_wrong_arguments()
     def rules(self, program: ProgramLike, *, name: str | None = None) -> None:
         """Adds the rules, facts and declarations of a program to those that `query` asks about. Under a `name` they
         replace what was there; without one, the same program is kept once, however often it is given."""
@@ -469,6 +472,7 @@ class Database(MutableMapping[str, object], Shown, Generic[Frame]):
         statements = tuple(one for one in tree.statements if not isinstance(one, ast.Query))
         self._rules[tree.source.text if name is None else name, name is not None] = statements
 
+    @tells_wrong_arguments()
     def remove_rules(self, name: str | None = None) -> None:
         """Takes back the rules that were added under a name, or all of them."""
         if name is None:

@@ -34,7 +34,7 @@ from emberlog.semantics.model import CheckedProgram, CheckedQuery
 from emberlog.shown import Shown
 from emberlog.source import NOWHERE, Span
 from emberlog.syntax import ast
-from emberlog.wrong_options import tells_unknown_options
+from emberlog.wrong_options import tells_wrong_arguments
 
 if TYPE_CHECKING:
     import typing_extensions
@@ -190,6 +190,7 @@ class Result(Mapping[str, Frame], Shown):
     def __len__(self) -> int:
         return len(self._outputs)
 
+    @tells_wrong_arguments()
     def write(self, folder: str | Path, format: str = "csv", *, header: bool = False, iterations: bool = False) -> None:
         """Writes every relation into a folder of its own name in this one, which must not be there yet. With
         `iterations`, recursive ones get a further column, the iteration that each fact comes from."""
@@ -197,7 +198,7 @@ class Result(Mapping[str, Frame], Shown):
             self._asked()  # says so if nothing was recorded
         self._outputs.write(folder, format, header=header, iterations=iterations)
 
-    @tells_unknown_options()
+    @tells_wrong_arguments()
     def start(
         self,
         path: str | Path | None = None,
@@ -289,6 +290,7 @@ class Result(Mapping[str, Frame], Shown):
         contributions: int = 10,
     ) -> tuple[Proof, ...]: ...
 
+    @tells_wrong_arguments()
     def why(
         self,
         relation: str,
@@ -311,21 +313,25 @@ class Result(Mapping[str, Frame], Shown):
             refuse_options("a single proof", ["limit"], {"limit": "say all=True, or leave it out"})
         return self._asked().why(relation, fact, depth=depth, contributions=contributions)
 
+    @tells_wrong_arguments()
     def why_not(self, relation: str, fact: Asked, *, depth: int = 1) -> Refutation:
         """Why a fact is not there: how far the body of each rule holds, and what fails; None in the fact is any value.
         With a larger `depth`, the same for the facts that are missing then."""
         return self._asked().why_not(relation, fact, depth=depth)
 
+    @tells_wrong_arguments()
     def trace(self, relation: str, fact: Asked | None = None, *, limit: int = 20) -> Trace:
         """How facts came and changed, iteration by iteration: `result.trace("hcc", (4, None))`. None is any value; of
         each iteration at most `limit` facts are listed."""
         return self._asked().trace(relation, fact, limit=limit)
 
+    @tells_wrong_arguments()
     def origin(self, relation: str, fact: Asked) -> Origin:
         """The iteration and the rule that a fact comes from: the first that derived it, of a group the last that
         improved its value."""
         return self._asked().origin(relation, fact)
 
+    @tells_wrong_arguments()
     def history(self, relation: str) -> Frame:
         """All facts that a recursive relation ever had, with the iteration that brought them in the last column."""
         self._asked()  # says so if there is none

@@ -1,4 +1,5 @@
-"""An option that a call does not have is a diagnostic that says where it belongs, never a TypeError of Python's."""
+"""An argument that a call does not have, or misses, is a diagnostic that says what to write, never a TypeError of
+Python's."""
 
 from __future__ import annotations
 
@@ -71,13 +72,49 @@ def told(call: Callable[[], object]) -> str:
             lambda: Recovery(stall_second=3),  # type: ignore[call-arg]
             "Recovery has no option `stall_second`: did you mean `stall_seconds`?",
         ),
+        (lambda: LOCAL.datalog(), "datalog needs `program`: it is written datalog(program, …)"),
+        (lambda: LOCAL.register("arc"), "register needs `data`: it is written register(name, data, …)"),
+        (
+            lambda: LOCAL.register(),
+            "register needs `name`: it is written register(name, data, …)\n"
+            "register needs `data`: it is written register(name, data, …)",
+        ),
+        (
+            lambda: LOCAL.query("a(X)?", {}),
+            "query takes one value without a name, not 2: "
+            "what else it has is given by name: params=…, iterations=…, limits=…, listener=…",
+        ),
+        (
+            lambda: LOCAL.datalog("a(1).", program="b(1)."),
+            "datalog is given `program` twice: leave `program=…` out, or the value without a name",
+        ),
+        (
+            lambda: LOCAL.register("arc", columms=["x"]),
+            "register has no option `columms`: did you mean `columns`?\n"
+            "register needs `data`: it is written register(name, data, …)",
+        ),
+        (
+            lambda: Limits(1, 2, 3, 4),  # type: ignore[call-arg]
+            "Limits takes 3 values without a name, not 4: it has max_iterations, max_rows, timeout",
+        ),
+        (
+            lambda: LOCAL.datalog("a(1).").start(),
+            "start needs `checkpointLocation`: it is written start(path, checkpointLocation=…, …)",
+        ),
+        (lambda: LOCAL.datalog("a(1).").why("a"), "why needs `fact`: it is written why(relation, fact, …)"),
+        (
+            lambda: LOCAL.rules("a(1).", "mine"),
+            "rules takes one value without a name, not 2: what else it has is given by name: name=…",
+        ),
     ],
 )
 def test_it_is_told_where_it_belongs(call: Callable[[], object], words: str) -> None:
     assert told(call) == words
 
 
-@pytest.mark.parametrize("door", [Database, Database.datalog, Database.register, Result.start, Execution, Limits])
+@pytest.mark.parametrize(
+    "door", [Database, Database.datalog, Database.register, Result.start, Result.why, Execution, Limits]
+)
 def test_help_and_editors_see_the_options_as_they_are(door: Callable[..., object]) -> None:
     kinds = {one.kind for one in inspect.signature(door).parameters.values()}
     assert not kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}
