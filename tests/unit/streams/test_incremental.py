@@ -208,7 +208,9 @@ def test_a_value_that_is_looked_up_and_does_not_exist_is_an_error_only_if_it_is_
 
 
 @pytest.mark.parametrize("text", [REACH + "query reach(_, X, Y), WINDOW(5, 1).", EARLIEST])
-def test_workers_exchange_once_a_round_behind_the_first(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_exchange_once_a_round_behind_the_first_and_once_in_silence(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What only arrives has no delta any more: its copies are up to date, and no rule sends what begins with it."""
     exchanges = 0
 
@@ -227,9 +229,12 @@ def test_workers_exchange_once_a_round_behind_the_first(text: str, monkeypatch: 
     case, found = stream_case(text), []
     for length in (10, 30):
         tuples: Tuples = {"e": [(1, number, number + 1) for number in range(length)]}
-        slides = case.slides(tuples)[:1]
+        slides, told = case.slides(tuples)[:2], []
         exchanges = 0
-        (answers,) = by_evaluator(case, case.incremental(workers=2), slides, tuples)
-        assert dict(answers) == dict(by_definition(case, slides[0], tuples))
-        found.append(exchanges)
-    assert found[1] - found[0] == 20
+        for slide, answers in zip(slides, by_evaluator(case, case.incremental(workers=2), slides, tuples), strict=True):
+            assert dict(answers) == dict(by_definition(case, slide, tuples))
+            told.append(exchanges)
+        found.append(told)
+    (short, short_and_silent), (long, long_and_silent) = found
+    assert long - short == 20
+    assert short_and_silent - short == long_and_silent - long == 1, "nothing arrives, and nobody has anything to send"

@@ -50,11 +50,12 @@ class RoundsWorker(GrowingWorker):
     def settle(self, contributions: Iterable[tuple[str, Contribution]]) -> Running:
         """Enters contributions, and runs the rules until nothing changes."""
         moved, saved = self.task.moved_states, self.task.saved_state
+        has_news = True
         if moved:
             changed = self._resumed(self.saving.restore_moved(moved, self.relations))
             iteration = min(state.iteration for state in moved)
         elif saved is None:
-            yield from self._deliver(contributions, self.advance(), 0)
+            _, _, _, has_news = yield from self._deliver(contributions, self.advance(), 0)
             changed, iteration = self.advance(), 0
         else:
             changed, iteration = self._resumed(self.saving.restore(saved, self.relations)), saved.iteration
@@ -63,7 +64,7 @@ class RoundsWorker(GrowingWorker):
                 yield from self._deliver(contributions, changed, iteration)
         self._has_begun = True
         self._note(iteration)
-        while True:
+        while has_news:
             self.saving.iteration = iteration
             if not self.is_alone:
                 yield from self._update_copies()
@@ -78,10 +79,9 @@ class RoundsWorker(GrowingWorker):
             else:
                 if not self.histories:  # which say which values a round began with
                     derived = self.leaving_home(self.relations, derived)
-                everyone, total, is_due = yield from self._deliver(derived, changed, iteration + 1)
+                everyone, total, is_due, has_news = yield from self._deliver(derived, changed, iteration + 1)
             if everyone == 0:
-                self.saving.swaps = 0  # nobody had anything to send
-                return
+                break
             iteration += 1
             progress = Progress(iteration, everyone, total)
             self._tell(progress)
@@ -90,6 +90,7 @@ class RoundsWorker(GrowingWorker):
             self._note(iteration)
             if is_due:
                 self.saving.save(iteration)
+        self.saving.swaps = 0  # nobody had anything to send
 
     def run_round(self, iteration: int) -> Running:
         """Runs the rules over the delta, and enters what they derive here."""
@@ -188,26 +189,30 @@ class RoundsWorker(GrowingWorker):
 
     def _deliver(
         self, contributions: Iterable[tuple[str, Contribution]], changed: int, iteration: int
-    ) -> Generator[Mail, Mail, tuple[int, int, bool]]:
+    ) -> Generator[Mail, Mail, tuple[int, int, bool, bool]]:
         """Sends contributions to their owners, combined at the source; returns the sums of the delta and of all facts,
-        and whether everyone wants a checkpoint of the round."""
+        whether everyone wants a checkpoint of the round, and whether the next delta may have anything: if nobody sent a
+        row or entered one at home that was new, it has not."""
         if self.task.workers == 1:
             total = self.total()
             self._enter(contributions)
-            return changed, total, self.saving.is_due(iteration)
+            return changed, total, self.saving.is_due(iteration), True
         portions, is_last, is_over = self.portions(contributions, self._portion), False, False
         total = self._total_before()
         sums: tuple[int, int] | None = None
-        due = 0
+        due = news = 0
         while not is_over:
             # Who is through waits for those who are not.
             portion, is_last = ({}, True) if is_last else next(portions)
             is_due = self.saving.is_due(iteration)
-            mail = self.empty_mail(changed, total, int(is_due), int(not is_last))
+            rows = sum(lanes.shape[1] for lanes in portion.values())
+            rows += sum(relation.fresh for relation in self.relations.values())
+            mail = self.empty_mail(changed, total, int(is_due), int(not is_last), rows)
             for name, lanes in portion.items():
                 self.post(mail, self.channels[name], lanes, self.route(name, lanes))
             received = yield mail
-            everyone, total_of_all, due, more = added(received)
+            everyone, total_of_all, due, more, news_of_all = added(received)
+            news += news_of_all
             sums = sums or (everyone, total_of_all)
             is_over = more == 0
             self._receive(received)
@@ -216,7 +221,7 @@ class RoundsWorker(GrowingWorker):
                 if due == self.task.workers and not is_over and self.saving.can_cut_rounds:
                     self.saving.save(self.saving.iteration)
         assert sums is not None
-        return *sums, due == self.task.workers
+        return *sums, due == self.task.workers, news > 0
 
     def _receive(self, received: Mail) -> None:
         if self.saving.drained:
