@@ -5,9 +5,10 @@ the driver, without any job."""
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar, assert_never, cast
 
@@ -51,12 +52,24 @@ from emberlog.io.spark_frames import Placed, size_of
 from emberlog.language.comparisons import COMPARISONS
 from emberlog.language.registry import BUILT_IN, Functions
 from emberlog.language.spark_columns import Scope, Typed, constant, leaf
-from emberlog.logical.nodes import Definition, Field, Fixpoint, LogicalPlan, Plan, PlannedStratum, Scan, Version
+from emberlog.logical.nodes import (
+    Aggregate,
+    AntiJoin,
+    Definition,
+    Field,
+    Fixpoint,
+    Join,
+    LogicalPlan,
+    Plan,
+    PlannedStratum,
+    Scan,
+    Version,
+)
 from emberlog.logical.properties import plan_can_fail
 from emberlog.logical.repeated_rows import inputs_that_must_be_sets
 from emberlog.logical.statistics import Statistics
 from emberlog.logical.summary import counted
-from emberlog.logical.traverse import relation_columns, relations_read, scans
+from emberlog.logical.traverse import relation_columns, relations_read, scans, walk
 from emberlog.semantics.model import CheckedQuery
 from emberlog.syntax.ast import Constant, Parameter
 from emberlog.timing import Part, timed
@@ -88,14 +101,18 @@ SOON_COLLECTED = 8 << 20
 """Bytes of facts, eight for each cell, that a job brings from workers in less time than a query takes to begin."""
 
 MOST_SCANS_IN_A_QUERY = 200
-"""A definition that reads more relations, all definitions below it written out, is computed before it is read: two
+"""A definition that reads more relations, all definitions below it written out, is computed when it is first read: two
 relations that each read the one below twice make a query of 2ⁿ scans."""
+
+_COSTLY = (Join, AntiJoin, Aggregate)
+"""Nodes for whose sake a query that several relations and answers read is computed once, at the first of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class SparkRun:
     """Holds what a run gave. Recursive relations are computed and stay in Spark's memory until this is closed, or until
-    nothing refers to them any more; the others are queries that Spark runs when they are read."""
+    nothing refers to them any more; the others are queries that Spark runs when they are read. What costs a join or an
+    aggregate and is read by several of them is kept from its first reader on."""
 
     answers: Mapping[str, Placed]
     resources: Resources
@@ -229,6 +246,10 @@ class SparkBackend(Backend[Placed]):
         """How many facts there are of relations that workers have computed."""
         self.weights = dict.fromkeys(inputs, 1)
         """How many scans of inputs and computed relations a query has that reads the relation."""
+        self.costly: set[str] = set()
+        """Queries with joins or aggregates, which all that reads them computes anew."""
+        self.readers = Counter(name for stratum in plan.strata for name in relations_read(stratum.root))
+        self.readers.update(plan.answers)
         self.grown = ""
         """Why the stratum at hand is not computed in this process after all."""
         self.left_off: LeftOff | None = None
@@ -311,9 +332,6 @@ class SparkBackend(Backend[Placed]):
         return multiway.why
 
     def compute(self, stratum: PlannedStratum, refused: Refused | None) -> Outcome[Placed]:
-        return _placed(self._computed(stratum, refused), _on_spark)
-
-    def _computed(self, stratum: PlannedStratum, refused: Refused | None) -> Outcome[DataFrame]:
         if self.left_off is not None:
             _log.info("%s: computed again: only workers go on with what was found", ", ".join(stratum.relations))
             self.left_off = None
@@ -324,23 +342,35 @@ class SparkBackend(Backend[Placed]):
                 begin = refused.known if isinstance(refused, Outgrown) else None
                 if self.execution.profile:
                     begin = None  # a profile counts from the first round on, or is wrong
-                return run_fixpoint(self.session, stratum.root, begin)
+                for name in relations_read(stratum.root).intersection(self.relations):
+                    _ = self.relations[name].frame  # a query that is kept has the settings of people, not of rounds
+                return _placed(run_fixpoint(self.session, stratum.root, begin), _on_spark)
         assert_never(stratum.root)
 
-    def _define(self, definition: Definition) -> Outcome[DataFrame]:
+    def _define(self, definition: Definition) -> Outcome[Placed]:
+        """Returns a relation without recursion as a query, which is made when somebody reads it."""
         relation, plan = definition.relation, definition.plan
         if self.counts is not None:
-            return self._counted(definition, self.counts)
+            return _placed(self._counted(definition, self.counts), _on_spark)
         if self.execution.profile:
-            return self._profiled(definition)
-        frame = behind_barrier(self.compiler.ordered(plan), plan)
+            return _placed(self._profiled(definition), _on_spark)
         weight = sum(self.weights[scan.relation] for scan in scans(plan))
-        if weight > MOST_SCANS_IN_A_QUERY:
-            kept = self.session.resources.keep(frame)
-            self.lasting.add(kept)
-            frame, weight = kept.frame, 1
-        self.weights[relation] = weight
-        return Outcome({relation: frame})
+        is_costly = any(isinstance(node, _COSTLY) for node in walk(plan)) or not self.costly.isdisjoint(
+            scan.relation for scan in scans(plan)
+        )
+        is_kept = weight > MOST_SCANS_IN_A_QUERY or (is_costly and self.readers[relation] > 1)
+        self.weights[relation] = 1 if is_kept else weight
+        if is_costly and not is_kept:
+            self.costly.add(relation)
+        return Outcome({relation: Placed(partial(self._query, plan, is_kept=is_kept))})
+
+    def _query(self, plan: Plan, *, is_kept: bool) -> DataFrame:
+        frame = behind_barrier(self.compiler.ordered(plan), plan)
+        if not is_kept:
+            return frame
+        kept = self.session.resources.keep(frame)
+        self.lasting.add(kept)
+        return kept.frame
 
     def _profiled(self, definition: Definition) -> Outcome[DataFrame]:
         """Computes a relation at once, rule by rule."""
