@@ -97,3 +97,15 @@ def test_records_of_kafka_have_a_key_and_a_value(spark: SparkSession) -> None:
     assert (record.key, record.topic) == ('{"Who":"ann"}', "best")
     assert record.value == '{"slide":10,"change":"added","Who":"ann","Fare":2.5}'
     assert Kafka({"topic": "all"}, layout).records("best", frame).columns == ["key", "value"]
+
+
+def test_the_key_of_a_record_of_kafka_has_columns_that_are_called_as_those_of_answers(spark: SparkSession) -> None:
+    columns = (Column("slide", STRING), Column("change", STRING), Column("Fare", FLOAT, "min"))
+    layout = Layout(True, {"best": columns}, {}, plain_times=True)
+    time, change, *own = layout.schema("best").names
+    assert own == ["slide", "change", "Fare"]
+    assert not {time, change} & set(own)
+    types = f"{time} long, {change} string, slide string, change string, Fare double"
+    frame = spark.createDataFrame([(10, "added", "left", "small", 2.5)], types)
+    (record,) = Kafka({}, layout).records("best", frame).collect()
+    assert record.key == '{"slide":"left","change":"small"}'
