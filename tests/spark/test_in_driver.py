@@ -19,9 +19,12 @@ from emberlog.config import ON_ONE_MACHINE, Execution, Limits, Recovery
 from emberlog.database import Database
 from emberlog.diagnostics import EmberlogError
 from emberlog.engines.local.run import FEW_HANDLED_LOADED
-from emberlog.engines.spark.run import SOON_COLLECTED
+from emberlog.engines.spark import job_inputs
+from emberlog.engines.spark.plain_scan import SOON_COLLECTED, rows_of
 from emberlog.events import Event, ExecutorChosen, IterationFinished
 from emberlog.io.facts import in_order, read_facts
+from emberlog.workers.store.folders import Folder
+from emberlog.workers.wire.feeding import ParquetFiles
 from tests.door import SOURCES, check_random_table
 from tests.golden.corpus import GoldenCase, all_cases
 from tests.golden.test_golden import assert_same_facts
@@ -170,6 +173,60 @@ def test_a_frame_that_is_larger_than_spark_says_stays_there(
     many = spark.range(1).select(F.explode(F.sequence(F.lit(0), F.lit(999))).alias("X"))
     database["arc"] = many.select("X", (F.col("X") % 7).alias("Y"))
     assert [name for name, _ in chosen(database, TC)] == ["cyclic"]
+
+
+@pytest.mark.parametrize(("read", "executor"), [(1 << 20, "driver"), (1_600, "cyclic")])
+def test_spark_computes_a_query_that_may_be_large_once(
+    database: Database[DataFrame],
+    spark: SparkSession,
+    bounded: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    read: int,
+    executor: str,
+) -> None:
+    bounded(read=read)
+    monkeypatch.setattr("emberlog.engines.spark.plain_scan.SOON_COLLECTED", 0)
+    written, rows = job_inputs._written_by_spark, list[int]()
+
+    def counted(frame: DataFrame, folder: Folder) -> ParquetFiles:
+        found = written(frame, folder)
+        rows.append(found.rows)
+        return found
+
+    monkeypatch.setattr(job_inputs, "_written_by_spark", counted)
+    many = spark.range(1).select(F.explode(F.sequence(F.lit(0), F.lit(999))).alias("X"))
+    database["arc"] = many.select("X", (F.col("X") % 7).alias("Y"))
+    assert [name for name, _ in chosen(database, TC)] == [executor]
+    assert rows == [1_000]
+    with database.datalog(f"{TC}tc(X, Y)?\n") as result:
+        assert facts_of(result["tc"]) == {(x, x % 7) for x in range(1_000)}
+
+
+def test_rows_of_a_cache_are_known(database: Database[DataFrame], spark: SparkSession) -> None:
+    query = spark.range(20).select(F.col("id").alias("X"), (F.col("id") + 1).alias("Y")).where("X >= 0")
+    assert rows_of(query) is None
+    cached = query.where("Y > 0").cache()
+    try:
+        cached.count()
+        assert rows_of(cached) == len(ARCS)
+        database["arc"] = cached
+        assert [name for name, _ in chosen(database, TC)] == ["driver"]
+    finally:
+        cached.unpersist()
+
+
+def test_what_this_process_gave_up_is_not_collected(
+    database: Database[DataFrame], bounded: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers compute it together with the recursion that reads it."""
+    bounded(derived=12)
+    monkeypatch.setattr("emberlog.engines.local.run.FEW_READ", 0)  # no interpreter
+    monkeypatch.setattr("emberlog.engines.spark.run.collected", None)
+    database["arc"] = ARCS
+    program = "link(X, Y) :- arc(X, Y), X != Y.\nlink(Y, X) :- arc(X, Y).\n"
+    reach = "reach(Y) :- link(0, Y).\nreach(Z) :- reach(Y), link(Y, Z).\n"
+    with database.datalog(f"{program}{reach}reach(X)?\n") as result:
+        assert facts_of(result["reach"]) == {(number,) for number in range(21)}
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])

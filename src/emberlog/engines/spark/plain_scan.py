@@ -6,18 +6,22 @@ Bringing rows from Spark to the workers costs more than most recursions, so work
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
 
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.spark_conversions import fact_of
 from emberlog.logical.nodes import Field
-from emberlog.workers.store.folders import Unopened, folder_at
+from emberlog.workers.store.folders import Unopened, folder_at, open_file
 from emberlog.workers.wire.feeding import Footer, ParquetFiles, read_footer
+
+SOON_COLLECTED = 8 << 20
+"""Bytes that are collected in less time than a query takes to begin."""
 
 MOST_FILES = 1_000
 """More are left to Spark, which reads their footers in parallel."""
@@ -57,6 +61,14 @@ def parquet_files(frame: DataFrame) -> ParquetFiles | None:
     except Unopened as problem:
         _log.info("workers do not read an input themselves: %s", problem)
         return None
+
+
+def _read(files: ParquetFiles) -> pa.Table:
+    tables = []
+    for path in files.paths:
+        with open_file(path) as file:
+            tables.append(pq.read_table(file, columns=list(files.columns)))
+    return pa.concat_tables(tables)
 
 
 def _files_with_columns(footers: Sequence[Footer], kinds: dict[str, str]) -> ParquetFiles | None:
@@ -107,9 +119,22 @@ def _kind(node: Any) -> str:
     return str(node.getClass().getSimpleName())
 
 
-def collected(frame: DataFrame, fields: Sequence[Field], most: int | None) -> LocalRelation | None:
-    """Returns the rows of a frame in this process, collected by a job, if Spark knows that they take no more than so
-    many bytes."""
+def rows_of(frame: DataFrame) -> int | None:
+    """Returns how many rows a frame has if Spark has counted them: those of a cache, or of files."""
+    plan: Any = frame._jdf.queryExecution().optimizedPlan()
+    if _kind(plan) == "InMemoryRelation":
+        counted: Any = plan.stats().rowCount()
+        return int(str(counted.get())) if counted.isDefined() else None
+    files = parquet_files(frame)
+    return None if files is None else files.rows
+
+
+def collected(
+    frame: DataFrame, fields: Sequence[Field], most: int | None, written: Callable[[], ParquetFiles] | None = None
+) -> LocalRelation | None:
+    """Returns the rows of a frame in this process, collected by a job, if they take no more than so many bytes. Of a
+    query nobody knows that before: what may be much is `written` to files, if there is room for some, because workers
+    read them if it is too much."""
     if frame.isStreaming:
         return None
     names, types = [field.name for field in fields], [field.type for field in fields]
@@ -119,12 +144,18 @@ def collected(frame: DataFrame, fields: Sequence[Field], most: int | None) -> Lo
         return LocalRelation(names, types, frame.toArrow())
     if not isinstance(frame, ClassicFrame):
         return None  # Spark Connect tells no sizes
-    rows = rows_in_plan(frame)
-    if rows is None and int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())) > most:
-        return None
-    # What Spark says is an estimate: of rows that are made of others, or read from compressed files.
     largest = most // (8 * len(types))
+    rows = rows_in_plan(frame)
     if rows is not None:
         return LocalRelation(names, types, {fact_of(row) for row in frame.collect()}) if rows <= largest else None
+    rows = rows_of(frame)
+    if rows is not None:
+        return LocalRelation(names, types, frame.toArrow()) if rows <= largest else None
+    estimate = int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
+    if estimate > most:
+        return None
+    if estimate > SOON_COLLECTED and written is not None and all(kind in _AS_IT_IS for _, kind in frame.dtypes):
+        files = written()
+        return LocalRelation(names, types, _read(files)) if files.rows <= largest else None
     found = frame.limit(largest + 1).toArrow()
     return None if found.num_rows > largest else LocalRelation(names, types, found)

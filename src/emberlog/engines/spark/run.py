@@ -42,8 +42,9 @@ from emberlog.engines.spark.frames.watch import Watch
 from emberlog.engines.spark.job_inputs import DriverTables, StaticInput, WrittenInputs
 from emberlog.engines.spark.job_results import Outgrown
 from emberlog.engines.spark.launcher import Launcher
-from emberlog.engines.spark.plain_scan import collected
+from emberlog.engines.spark.plain_scan import SOON_COLLECTED, collected
 from emberlog.engines.spark.probe import is_local
+from emberlog.engines.spark.run_folders import Store
 from emberlog.engines.spark.session_settings import setting
 from emberlog.engines.spark.slots import memory_of_worker
 from emberlog.events import ExecutorChosen, Listener, RecursionRetried, ignore
@@ -96,9 +97,6 @@ def behind_barrier(frame: DataFrame, plan: Plan) -> DataFrame:
     needed = frame.where(F.hash(*frame.columns) >= F.lit(-(2**31)))
     return needed.select(*(F.when(F.spark_partition_id() >= 0, F.col(name)).alias(name) for name in frame.columns))
 
-
-SOON_COLLECTED = 8 << 20
-"""Bytes of facts, eight for each cell, that a job brings from workers in less time than a query takes to begin."""
 
 MOST_SCANS_IN_A_QUERY = 200
 """A definition that reads more relations, all definitions below it written out, is computed when it is first read: two
@@ -250,10 +248,15 @@ class SparkBackend(Backend[Placed]):
         """Queries with joins or aggregates, which all that reads them computes anew."""
         self.readers = Counter(name for stratum in plan.strata for name in relations_read(stratum.root))
         self.readers.update(plan.answers)
+        self.large: set[str] = set()
+        """Relations that this process gave up. Workers compute those without recursion with what reads them."""
         self.grown = ""
         """Why the stratum at hand is not computed in this process after all."""
         self.left_off: LeftOff | None = None
         """What was found of it here before that."""
+        is_plain = not execution.through_spark and setting(spark, "spark.io.encryption.enabled") != "true"
+        self.has_scratch = is_plain and is_local(setting(spark, "spark.master") or "")
+        """Whether Spark may write facts to a scratch folder of this process."""
 
     def _last(self, kept: Kept) -> None:
         """Keeps something as long as the results."""
@@ -281,6 +284,7 @@ class SparkBackend(Backend[Placed]):
         try:
             outcome = self.small.compute(stratum, read, statistics, self.session.watch.remaining().max_rows)
         except PassedBound as problem:
+            self.large.update(stratum.relations)
             self.left_off, self.grown = problem.left_off, str(problem)
             what = "computed again" if problem.why_lost else "computed" if problem.is_known else "goes on"
             lost = f"; not gone on with, because {problem.why_lost}" if problem.why_lost else ""
@@ -300,11 +304,14 @@ class SparkBackend(Backend[Placed]):
         found: dict[str, LocalRelation] = {}
         # What is here already says soonest that all together is too much.
         for name in sorted(names, key=lambda one: not self.relations[one].is_here):
+            if bounds is not None and name in self.large and name not in self.counted:
+                return None
             one = self.relations[name]
             local = one.local(most)
             is_query = isinstance(stratum.root, Definition)
             if local is None and (bounds is None or not is_query or self._is_soon_collected(name)):
-                local = collected(one.frame, self.fields[name], most)
+                written = partial(self.written.files, name, one, Store(None)) if self.has_scratch else None
+                local = collected(one.frame, self.fields[name], most, written)
                 if local is not None:
                     one.bring(local)
             if local is None:
