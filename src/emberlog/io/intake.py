@@ -212,16 +212,30 @@ class TextSource(Source[Frame]):
         self._is_header_noticed = self._is_delimiter_noticed = True
 
     @abstractmethod
-    def _names(self) -> Sequence[str]:
+    def names(self) -> Sequence[str]:
         """Returns the names that the first line has or is given; none of files that are empty."""
 
     @abstractmethod
-    def _types(self, columns: Sequence[Column]) -> Sequence[DataType]:
+    def types(self, columns: Sequence[Column]) -> Sequence[DataType]:
         """Returns the types of the columns, and for those of unknown type what all cells are: int, else float, else
         string. Raises an error for a cell that is not of the type that is known for its column."""
 
+    @abstractmethod
+    def selected(
+        self, relation: Relation, known: Sequence[Column], places: Sequence[int], *, plain_times: bool
+    ) -> Frame:
+        """Returns the facts of a relation that has the columns at these places, of all that the files have."""
+
+    @abstractmethod
+    def original_columns(self, places: Sequence[int]) -> Frame:
+        """Returns the columns at these places as a person would look at them."""
+
+    @property
+    def name(self) -> str:
+        return self._name
+
     def columns(self, declared: Sequence[Column] | None) -> Sequence[Column] | None:
-        names = self._names()
+        names = self.names()
         if not names:
             return None
         if len(names) == 1 and self._files:
@@ -230,12 +244,12 @@ class TextSource(Source[Frame]):
         if declared is not None and len(declared) != len(names):
             return unknown  # the program will be told
         known = self._as_in_file(declared) if declared else unknown
-        typed = [Column(column.name, type_) for column, type_ in zip(known, self._types(known), strict=True)]
+        typed = [Column(column.name, type_) for column, type_ in zip(known, self.types(known), strict=True)]
         return [typed[place] for place in self._order(declared)]
 
     def _order(self, declared: Sequence[Column] | None) -> list[int]:
         """Returns the places in the file of the columns as they are declared, or of all as they are."""
-        return declared_order(self._name, self._names(), declared)
+        return declared_order(self._name, self.names(), declared)
 
     def _as_in_file(self, columns: Sequence[Column]) -> list[Column]:
         """Returns declared columns in the order of the file, which a header tells."""

@@ -16,6 +16,7 @@ import pyarrow.csv
 from emberlog.datatypes import FLOAT, INT, STRING, UNKNOWN, DataType
 from emberlog.diagnostics import fail
 from emberlog.io.arrow_values import arrow_type
+from emberlog.io.chosen_text import ChosenText
 from emberlog.io.delimited_text import read_rows
 from emberlog.io.facts import (
     can_be_header,
@@ -219,7 +220,7 @@ class LocalTextSource(TextSource[LocalRelation]):
         return self._made[wanted]
 
     def _converted(self, relation: Relation) -> LocalRelation:
-        if relation.is_declared and len(self._names()) == relation.arity:
+        if relation.is_declared and len(self.names()) == relation.arity:
             facts = self._facts(self._as_in_file(relation.columns)).selected(self._order(relation.columns))
         else:
             facts = self._facts(relation.columns)
@@ -236,15 +237,26 @@ class LocalTextSource(TextSource[LocalRelation]):
     def repeated_rows(self, relation: Relation) -> int | None:
         return self.relation(relation).repeated
 
-    def chosen(self, columns: Sequence[str]) -> Source[LocalRelation]:
-        def chosen() -> Source[LocalRelation]:
-            return TableSource(self._name, self.original().to_arrow()).chosen(columns)
+    def chosen(self, columns: Sequence[str]) -> ChosenText[LocalRelation]:
+        return ChosenText(self, columns)
 
-        return ReadAgain(self._given, chosen)
+    def selected(
+        self, relation: Relation, known: Sequence[Column], places: Sequence[int], *, plain_times: bool
+    ) -> LocalRelation:
+        self._notice_changes()
+        wanted = (relation.columns, tuple(places), plain_times)
+        if wanted not in self._made:
+            names = [column.name for column in relation.columns]
+            facts = self._facts(known).selected(places).renamed(names)
+            self._made[wanted] = facts.with_times(plain=True) if plain_times else facts
+        return self._made[wanted]
+
+    def original_columns(self, places: Sequence[int]) -> LocalRelation:
+        return self.original().selected(places)
 
     def at(self, places: Sequence[int], columns: Sequence[Column]) -> LocalRelation:
         """Returns the columns at these places, in these types; what the others hold does not matter."""
-        own = [Column(f"{place}", STRING) for place in range(len(self._names()))]
+        own = [Column(f"{place}", STRING) for place in range(len(self.names()))]
         if not own:
             return LocalRelation([column.name for column in columns], [column.type for column in columns], ())
         for place, column in zip(places, columns, strict=True):
@@ -254,7 +266,7 @@ class LocalTextSource(TextSource[LocalRelation]):
             own[place] = Column(f"{place}", column.type)
         return self._facts(own).selected(places).renamed([column.name for column in columns])
 
-    def _types(self, columns: Sequence[Column]) -> Sequence[DataType]:
+    def types(self, columns: Sequence[Column]) -> Sequence[DataType]:
         return self._facts(columns).types
 
     def _facts(self, columns: Sequence[Column]) -> LocalRelation:
@@ -319,7 +331,7 @@ class LocalTextSource(TextSource[LocalRelation]):
         except pa.ArrowInvalid:  # an int that has no equal float
             return None
 
-    def _names(self) -> list[str]:
+    def names(self) -> list[str]:
         quote = self._text.quote
         for file in self._files:
             line = next((line for _, line in lines_of(file, self._text) if line), "")

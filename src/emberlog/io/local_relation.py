@@ -162,7 +162,7 @@ class LocalRelation(Shown):
             return LocalRelation(names, types, self.table.select(list(places)), plain_times=self.plain_times)
         facts = [tuple(fact[place] for place in places) for fact in self.facts]
         selected = LocalRelation(names, types, facts, plain_times=self.plain_times)
-        selected._repeated = self._repeated
+        selected._repeated = (self._repeated or 0) + (selected._repeated or 0)
         return selected
 
     def without_last_column(self) -> LocalRelation:

@@ -16,14 +16,14 @@ from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
 
 from emberlog.datatypes import BOOL, FIRST, FLOAT, INT, SECOND, STRING, TIMESTAMP, UNKNOWN, DataType
 from emberlog.diagnostics import EmberlogError, fail
+from emberlog.io.chosen_text import ChosenText
 from emberlog.io.facts import BLANKS, can_be_header, find_bad_line
 from emberlog.io.intake import Files, TextSource
 from emberlog.io.local_files import LocalTextSource
 from emberlog.io.local_relation import LocalRelation
 from emberlog.io.paths import cause_in
 from emberlog.io.sampling import statistics_of_text
-from emberlog.io.spark_conversions import local_frame, read_cell
-from emberlog.io.spark_frames import FrameSource
+from emberlog.io.spark_conversions import local_frame, quoted, read_cell
 from emberlog.io.text_format import TextFormat
 from emberlog.language.spark_types import spark_type
 from emberlog.logical.statistics import RelationStatistics
@@ -62,7 +62,7 @@ class SparkTextSource(TextSource[DataFrame]):
             self._here = LocalTextSource(files)
             self._here.keep_quiet()  # all that there is to say is said here
 
-    def _names(self) -> Sequence[str]:
+    def names(self) -> Sequence[str]:
         return self._own
 
     def relation(self, relation: Relation) -> DataFrame:
@@ -70,9 +70,9 @@ class SparkTextSource(TextSource[DataFrame]):
             names, types = [f"c{index}" for index in range(relation.arity)], [one.type for one in relation.columns]
             return local_frame(self._spark, names, types, ())
         if not relation.is_declared or relation.arity != len(self._own):
-            return self._frame(self._types(relation.columns))
+            return self._frame(self.types(relation.columns))
         order = self._order(relation.columns)
-        frame = self._frame(self._types(self._as_in_file(relation.columns)))
+        frame = self._frame(self.types(self._as_in_file(relation.columns)))
         return frame.select(*(F.col(f"c{place}").alias(f"c{index}") for index, place in enumerate(order)))
 
     def at_hand(self, relation: Relation, most: int | None) -> LocalRelation | None:
@@ -88,15 +88,25 @@ class SparkTextSource(TextSource[DataFrame]):
         columns = self.columns(None) or ()
         return self._frame([column.type for column in columns]).toDF(*(column.name for column in columns))
 
-    def chosen(self, columns: Sequence[str]) -> FrameSource:
-        return FrameSource(self._name, self.original()).chosen(columns)
+    def chosen(self, columns: Sequence[str]) -> ChosenText[DataFrame]:
+        return ChosenText(self, columns)
+
+    def selected(
+        self, relation: Relation, known: Sequence[RelationColumn], places: Sequence[int], *, plain_times: bool
+    ) -> DataFrame:
+        frame = self._frame(self.types(known))
+        return frame.select(*(F.col(f"c{place}").alias(f"c{index}") for index, place in enumerate(places)))
+
+    def original_columns(self, places: Sequence[int]) -> DataFrame:
+        frame = self.original()
+        return frame.select(*(F.col(quoted(frame.columns[place])) for place in places))
 
     def statistics(self, relation: Relation) -> RelationStatistics | None:
         if not self._files or not self._own:
             return None
         return statistics_of_text(self._files, self._text, len(self._own))
 
-    def _types(self, known: Sequence[RelationColumn]) -> tuple[DataType, ...]:
+    def types(self, known: Sequence[RelationColumn]) -> tuple[DataType, ...]:
         wanted = tuple(column.type for column in known)
         if wanted not in self._checked:
             found = self._look(known)

@@ -20,9 +20,8 @@ from emberlog.datatypes import DURATION, STRING, TIMESTAMP
 from emberlog.diagnostics import EmberlogError, fail
 from emberlog.io.facts import write_facts
 from emberlog.io.local_relation import LocalRelation
-from emberlog.io.moments import written_moment
 from emberlog.io.paths import reason_of
-from emberlog.language.spellings import spelled
+from emberlog.language.spellings import spelled, written_moment
 from emberlog.semantics.model import Column
 
 FORMATS = ("csv", "tsv", "parquet", "json")

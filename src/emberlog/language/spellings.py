@@ -57,6 +57,21 @@ def moment_of(time: int) -> datetime:
     return datetime(1970, 1, 1) + timedelta(microseconds=time)
 
 
+def moment_or_number(time: int, *, plain_times: bool = False) -> datetime | int:
+    """Returns the moment, or the number itself where times are plain numbers."""
+    return time if plain_times else moment_of(time).replace(tzinfo=UTC)
+
+
+def written_moment(time: int) -> str:
+    """Returns a moment as text files hold it: in UTC, with all its digits."""
+    return f"{moment_of(time).strftime('%Y-%m-%dT%H:%M:%S.%f').zfill(26)}Z"
+
+
+def shown_moment(time: int) -> str:
+    """Returns a moment as people read it, or the number if no calendar goes that far."""
+    return moment_of(time).isoformat(sep=" ") if FIRST_MOMENT <= time <= LAST_MOMENT else str(time)
+
+
 def time_of(moment: datetime) -> int:
     """Returns the microseconds of a moment, which is in UTC if it has no time zone."""
     known = moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from emberlog.datatypes import TIMESTAMP, DataType
-from emberlog.io.moments import shown_moment
-from emberlog.language.spellings import spelled
+from emberlog.language.spellings import shown_moment, spelled
 from emberlog.logical.rule_text import query_text
 from emberlog.logical.summary import counted
 from emberlog.semantics.model import CellValue, CheckedProgram, Fact

@@ -211,3 +211,42 @@ def test_columns_are_chosen_if_each_is_there_once() -> None:
     assert chosen.original().facts == {(1,)}
     with pytest.raises(EmberlogError, match="has several columns `b`"):
         register_with(LocalReader(), "t", table, columns=["b"])
+
+
+@pytest.mark.parametrize(
+    ("columns", "declared", "facts"),
+    [
+        (["size"], "size: string", {("1.50",), ("2.00",)}),
+        (["size", "n"], "n: string, size: float", {("1", 1.5), ("2", 2.0)}),  # in the order of the declaration
+        (["size", "n"], "a: string, b: string", {("1.50", "1"), ("2.00", "2")}),  # in the order that was chosen
+        (["size", "n"], "", {(1.5, 1), (2.0, 2)}),
+        (["n", "n"], "", {(1, 1), (2, 2)}),
+    ],
+)
+def test_a_declaration_says_what_chosen_columns_of_text_are(
+    tmp_path: Path, columns: list[str], declared: str, facts: set[tuple[object, ...]]
+) -> None:
+    path = tmp_path / "part.csv"
+    path.write_text("n,size,name\n1,1.50,a\n2,2.00,b\n")
+    db = emberlog.Database(engine="local")
+    db.register("part", path, columns=columns, header=True)
+    terms = ", ".join("XY"[: len(columns)])
+    program = (f"declare part({declared})." if declared else "") + f"found({terms}) :- part({terms})."
+    assert {*db.datalog(program)["found"].collect()} == facts
+    assert db["part"].columns == columns
+
+
+def test_a_column_of_text_is_not_chosen_in_two_types(tmp_path: Path) -> None:
+    path = tmp_path / "part.csv"
+    path.write_text("n\n1\n")
+    db = emberlog.Database(engine="local")
+    db.register("part", path, columns=["n", "n"], header=True)
+    with pytest.raises(EmberlogError, match=r"`n` of `part` is chosen as string and as int"):
+        db.datalog("declare part(a: string, b: int). found(X) :- part(X, _).")
+
+
+def test_rows_that_chosen_columns_do_not_tell_apart_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "part.csv"
+    path.write_text("n,name\n1,a\n1,b\n1,b\n2,c\n")
+    source = register_with(LocalReader(), "part", path, columns=["n"], text=TextOptions(header=True))
+    assert source.repeated_rows(Relation("part", (Column("n", INT),), is_derived=False)) == 2

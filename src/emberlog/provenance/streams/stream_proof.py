@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
-from emberlog.io.moments import moment_of
+from emberlog.language.spellings import moment_or_number
 from emberlog.provenance.explanation import Proof, Refutation
 from emberlog.provenance.model import Goal, ProofTree
 from emberlog.provenance.refutations import RefutationTree
@@ -41,13 +41,13 @@ class StreamProof(Proof):
     @property
     def slide(self) -> datetime | int:
         """Returns the slide that it is about."""
-        return moment_of(self.window.at, plain_times=self.window.plain_times)
+        return moment_or_number(self.window.at, plain_times=self.window.plain_times)
 
     @property
     def until(self) -> datetime | int | None:
         """Returns the last slide at which the fact holds if no more tuples come; None if it does not expire."""
         until = self.lasting.expiry.until
-        return None if until is None else moment_of(until, plain_times=self.window.plain_times)
+        return None if until is None else moment_or_number(until, plain_times=self.window.plain_times)
 
     @cached_property
     def outline(self) -> Outline:
@@ -114,7 +114,7 @@ class StreamRefutation(Refutation):
     @property
     def slide(self) -> datetime | int:
         """Returns the slide that it is about."""
-        return moment_of(self.window.at, plain_times=self.window.plain_times)
+        return moment_or_number(self.window.at, plain_times=self.window.plain_times)
 
     @cached_property
     def outline(self) -> Outline:
@@ -134,5 +134,5 @@ def slide_note(window: WindowFacts, *lines: str) -> SlideNote:
 
 
 def shown_moment(time: int, *, plain_times: bool) -> Moment:
-    moment = moment_of(time, plain_times=plain_times)
+    moment = moment_or_number(time, plain_times=plain_times)
     return moment if isinstance(moment, int) else moment.replace(tzinfo=None).isoformat(sep=" ")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from emberlog.io.moments import moment_of
+from emberlog.language.spellings import moment_or_number
 from emberlog.streams.steps.checkpoint import Record
 from emberlog.streams.steps.measures import Measures
 from emberlog.streams.steps.spec import Spec
@@ -107,4 +107,4 @@ class ProgressLog:
             self._listener(progress)
 
     def _moment(self, time: int | None) -> datetime | int | None:
-        return None if time is None else moment_of(time, plain_times=self._spec.plain_times)
+        return None if time is None else moment_or_number(time, plain_times=self._spec.plain_times)
