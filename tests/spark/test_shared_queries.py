@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
@@ -57,6 +59,15 @@ def test_a_join_is_kept_for_its_readers(
         for name in result:
             assert rows(result[name]) == expected[name]
         assert [one.rows for one in kept] == ([len(PAIRS)] if is_kept else [])
+
+
+def test_threads_that_read_answers_at_once_compute_it_once(database: Database[DataFrame], kept: list[Kept]) -> None:
+    database["arc"] = ARCS
+    program = TWO + "".join(f"from{i}(X) :- two(X, _).\nfrom{i}(X)?\n" for i in range(4))
+    with database.datalog(program, execution=SERIES_OF_JOBS) as result, ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda name: rows(result[name]), list(result)))
+    assert found == [{(1,), (2,)}] * 4
+    assert len(kept) == 1
 
 
 def test_what_is_not_costly_is_computed_by_each_reader(database: Database[DataFrame], kept: list[Kept]) -> None:

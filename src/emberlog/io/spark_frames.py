@@ -9,6 +9,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import pyarrow as pa
@@ -54,6 +55,8 @@ class Placed:
         more than so many bytes."""
         self._make_frame = frame
         self._frame: DataFrame | None = None
+        self._making = Lock()
+        """Two threads may read answers that both need a relation which takes a job to make."""
         self._local = local
         self.is_made_here = local is not None
         """Whether the frame is made of what is in this process, and not the other way round."""
@@ -67,9 +70,10 @@ class Placed:
 
     @property
     def frame(self) -> DataFrame:
-        if self._frame is None:
-            self._frame = self._make_frame()
-        return self._frame
+        with self._making:
+            if self._frame is None:
+                self._frame = self._make_frame()
+            return self._frame
 
     @property
     def is_here(self) -> bool:
