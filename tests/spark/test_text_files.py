@@ -55,6 +55,18 @@ def test_all_files(database: Database, tmp_path: Path, subtests: pytest.Subtests
             check(database, replace(case, expected=REFUSED.get(name, case.expected)), tmp_path)
 
 
+@pytest.mark.usefixtures("simple_queries")
+def test_a_declaration_says_what_chosen_columns_are(database: Database, tmp_path: Path) -> None:
+    path = tmp_path / "part.csv"
+    path.write_text("n,size\n1,1.50\n2,2.00\n")
+    database.register("part", str(path), columns=["size", "n"], header=True)
+    found = database.datalog("declare part(n: string, size: float). found(X, Y) :- part(X, Y).")["found"]
+    assert {tuple(row) for row in found.collect()} == {("1", 1.5), ("2", 2.0)}
+    found = database.datalog("declare part(a: string, b: string). found(X, Y) :- part(X, Y).")["found"]
+    assert {tuple(row) for row in found.collect()} == {("1.50", "1"), ("2.00", "2")}
+    assert database["part"].dtypes == [("size", "double"), ("n", "bigint")]
+
+
 def test_half_a_character_of_json_is_refused(database: Database, tmp_path: Path) -> None:
     path = tmp_path / "e.json"
     for bad in (r"\ud83d", r"\ude00", r"\ud83d\ud83d\ude00", r"\\\ude00"):
