@@ -325,3 +325,20 @@ def test_what_has_no_ranks_at_first_has_none_after_a_transaction_that_is_taken_b
         change.delete("name", [(1,)])
     assert view["seen"].collect() == []
     assert set(view["high"].collect()) == {(0, 2), (1, 3), (2, 4), (3, 4), (4, 3)}
+
+
+def test_what_goes_and_what_is_new_need_no_value_together() -> None:
+    db: Database[LocalRelation] = Database(engine="local")
+    db["road"], db["name"], db["size"] = [(4, 1)], [(4,), (0,)], [(9,)]
+    live = db.live(
+        "declare road(int a, int b). declare name(int a). declare size(int a).\n"
+        "p(X) :- road(_, 1), name(X).\n"
+        "p(2) :- p(X), p(Z), size(S), S < 5, Y = X / Z, Y > S."
+    )
+    with live.transaction() as transaction:
+        transaction.delete("road", [(4, 1)])
+        transaction.insert("size", [(1,)])
+    assert live["p"].facts == frozenset()
+    with pytest.raises(EmberlogError, match="division by zero"), live.transaction() as transaction:
+        transaction.insert("road", [(4, 1)])
+    assert live["p"].facts == frozenset()

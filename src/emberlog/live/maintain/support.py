@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from emberlog.diagnostics import EmberlogError
 from emberlog.live.maintain.agenda import Agenda
 from emberlog.live.maintain.members import Member
 from emberlog.live.searches.bodies import Body
@@ -41,6 +42,9 @@ class Support:
         ranks[fact] = UNRANKED  # it does not support itself
         try:
             found = member.support(fact, rank + 1, rank - 1)
+        except EmberlogError:
+            # What is about to go met what is new. If there is no value in the end, either, the facts that come meet it.
+            found = None
         finally:
             ranks[fact] = rank
         if found is None:
