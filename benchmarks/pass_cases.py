@@ -100,6 +100,14 @@ CASES = (
         {},
     ),
     PassCase(
+        "components of links in both directions",
+        "unfold_renamings",
+        "link(X, Y) :- arc(X, Y). link(Y, X) :- arc(X, Y). "
+        "component(X, min<X>) :- link(X, _). component(Y, min<L>) :- component(X, L), link(X, Y). component(X, L)?",
+        _graph(20_000, 400_000),
+        {},
+    ),
+    PassCase(
         "two hops from three vertices",
         "unfold_single_use",
         "two(X, Y, Z) :- arc(X, Y), arc(Y, Z). near(Z) :- two(X, _, Z), few(X). near(Z)?",
